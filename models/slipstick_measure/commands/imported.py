@@ -31,7 +31,7 @@ from slipstick_measure.commands.measured import servers_of, servers_option
     metavar="FORMAT",
     help=(
         "osu, imb, perftest, netgauge, stream, hpcg, mlc, perf-stat, jsim, jmva, lqn, pdq,"
-        " kerncraft, simgrid, calculon. [told from the content]"
+        " kerncraft, simgrid, calculon, hwloc, lstopo, likwid-topology. [told from the content]"
     ),
 )
 @click.option(
@@ -93,8 +93,8 @@ def import_(
     FILE is the output of OSU micro-benchmarks, Intel MPI Benchmarks, perftest or netgauge (together
     one network), STREAM, HPCG or Intel MLC (values over a machine), perf stat (an activity), a load
     test as `slipstick measured` reads it, with the utilization of tiers (a queueing network), a
-    model of JMT (JMVA, JSIM), LQNS (LQNX or LQN text, an activity) or PDQ, or a machine of
-    Kerncraft, SimGrid or Calculon.
+    model of JMT (JMVA, JSIM), LQNS (LQNX or LQN text, an activity) or PDQ, a machine of Kerncraft,
+    SimGrid or Calculon, or a computer as hwloc, lstopo or likwid-topology describes it.
 
     \b
     Examples:

@@ -38,6 +38,14 @@ class XmlElement:
         return self.attributes.get(name, "").strip()
 
 
+def without_document_type(text: str) -> str:
+    """Blank out a document type that is named by its address alone, so that lines stay."""
+    return _DOCTYPE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+_DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>")
+
+
 def parsed(reading: Reading) -> XmlElement:
     """Read XML into an element that holds the outermost one.
 

@@ -21,6 +21,7 @@ from slipstick_measure.imports.machines import calculon_spec, kerncraft_spec, si
 from slipstick_measure.imports.memory import hpcg_spec, mlc_spec, stream_spec
 from slipstick_measure.imports.network import network_spec
 from slipstick_measure.imports.pdq import pdq_spec
+from slipstick_measure.imports.topology import hwloc_spec, likwid_spec, lstopo_spec
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers import messages, perf
 from slipstick_measure.readers.reading import Reading, open_file
@@ -58,6 +59,11 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
         "kerncraft": ImportFormat(_has(r"^kerncraft version\s*:"), kerncraft_spec),
         "simgrid": ImportFormat(_has(r"<platform\b"), simgrid_spec),
         "calculon": ImportFormat(_has(r'"mem1"\s*:\s*\{'), calculon_spec),
+        "hwloc": ImportFormat(_has(r"<topology\b"), hwloc_spec),
+        "lstopo": ImportFormat(
+            _has(r"^(Machine|System)\b.*\n(?:.*\n)*.*\bPU (L#)?[0-9]"), lstopo_spec
+        ),
+        "likwid-topology": ImportFormat(_has(r"^Hardware Thread Topology"), likwid_spec),
         "pdq": ImportFormat(
             _has(r"\b(PDQ_)?Create(Open|Closed|Node|MultiNode)\s*\("),
             lambda reading, base: pdq_spec(reading),

@@ -35,6 +35,12 @@ class Loss(NamedTuple):
     change: str
 
 
+_OF_A_COMPUTER = {
+    "core-kinds": Loss(ANSWER, "all cores are alike"),
+    "uneven-domains": Loss(ANSWER, "all memories have as many cores as the largest"),
+    "memory-kinds": Loss(ANSWER, "all memory is as near and as fast as that of its cores"),
+}
+
 LOSSES: Mapping[str, Mapping[str, Loss]] = {
     "lqn": {
         "priorities": Loss(ANSWER, "requests are served in the order of arrival"),
@@ -81,6 +87,9 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "write-rates": Loss(ANSWER, "memory is written at the rate at which it is read"),
         "caches": Loss(EQUAL, "caches, ports and compilers; steps say what goes to memory"),
     },
+    "hwloc": _OF_A_COMPUTER,
+    "lstopo": _OF_A_COMPUTER,
+    "likwid-topology": _OF_A_COMPUTER,
     "simgrid": {
         "backbone": Loss(ANSWER, "the backbone carries the messages of all hosts at once"),
         "limiter": Loss(ANSWER, "a host sends and receives at the full rate of its link at once"),

@@ -17,7 +17,7 @@ from typing import Any
 
 from slipstick.errors import SpecError, UnitError, short
 from slipstick.units import parse
-from slipstick_measure.imports.elements import XmlElement, parsed
+from slipstick_measure.imports.elements import XmlElement, parsed, without_document_type
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.readers.reading import JsonNumber, Reading, parse_json
@@ -319,12 +319,6 @@ def _size(reading: Reading, key: str, node: Any) -> float:
     return value
 
 
-def _blanked(match: re.Match[str]) -> str:
-    """Return as many blanks and line ends."""
-    return re.sub(r"[^\n]", " ", match[0])
-
-
-_DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>")
 _SPEED = re.compile(r"([0-9.eE+-]+)\s*([kKMGTPE]?)f(?:lops?)?")
 _PREFIX = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _RATE = re.compile(r"([0-9.eE+-]+)\s*([kKMGT]?)(i?)(Bps|bps)?")
@@ -343,7 +337,7 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
     SpecError : there is no such cluster, or it has what changes the answer and no machine says
     """
     _need_no_base(reading, base)
-    reading.text = _DOCTYPE.sub(_blanked, reading.text)
+    reading.text = without_document_type(reading.text)
     root = parsed(reading)
     clusters = list(root.every("cluster"))
     if len(clusters) != 1:

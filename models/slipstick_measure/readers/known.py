@@ -34,12 +34,15 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
     KnownFile(
         re.compile(r"<topology\b.*<object type=\"Machine\"", re.DOTALL),
         "a topology of hwloc",
-        "it has no times; write its cores, sockets and caches into a machine (slipstick new machine)",
+        _IMPORT,
     ),
     KnownFile(
         re.compile(r"^Machine \([0-9]+[KMGT]?i?B(?: total)?\)", re.MULTILINE),
         "a topology printed by lstopo",
-        "it has no times; write its cores, sockets and caches into a machine (slipstick new machine)",
+        _IMPORT,
+    ),
+    KnownFile(
+        re.compile(r"^Hardware Thread Topology", re.MULTILINE), "output of likwid-topology", _IMPORT
     ),
     KnownFile(
         re.compile(r"^(TABLE|STRUCT),", re.MULTILINE),

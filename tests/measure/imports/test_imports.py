@@ -28,6 +28,7 @@ from tests.measure.data import sample
 
 FILES = Path(__file__).parent / "files"
 MACHINES = Path(__file__).parents[2] / "shelf" / "machines"
+TOPOLOGIES = MACHINES.parent / "topologies"
 BENCHMARKS = {
     each: sample(each)
     for each in ("osu_latency.txt", "imb_pingpong.txt", "ib_write_lat.txt", "loggp.txt")
@@ -52,6 +53,10 @@ ASKED: dict[str, tuple[Path, str, dict[str, object]]] = {
         "machine",
         {"hints": Hints(leave_out=("small-operations", "latency-once", "communication-share"))},
     ),
+    **{
+        name: (TOPOLOGIES / name, "machine", {"base": "epyc-rome-7452"})
+        for name in ("version-1.xml", "lstopo-2.txt", "likwid-topology.txt")
+    },
     "model-pdq.c": (FILES / "model-pdq.c", "queueing-network", {}),
 }
 """Every sample, the kind of its spec, and what has to be told."""
@@ -576,3 +581,41 @@ def test_times_that_depend_on_the_load_are_read_as_jmva_writes_them(tmp_path: Pa
     )
     path.write_text(f"{head}{station.format('1', '2')}{idle}</stations></parameters></model>")
     assert "idle" not in import_spec([path]).document["stations"]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("likwid-topology.txt", "*", " ", "there is no row of a hardware thread in it"),
+        ("lstopo-1.txt", "Core L#", "Kern L#", "there is no core in it"),
+    ],
+)
+def test_topologies_without_cores_are_refused(
+    name: str, old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    text = (TOPOLOGIES / name).read_text().replace(old, new).replace("PU L#", "XX L#")
+    (tmp_path / name).write_text(text)
+    named = "lstopo" if "lstopo" in name else None
+    with pytest.raises(SpecError, match=message):
+        import_spec([tmp_path / name], format=named, base="epyc-rome-7452")
+
+
+def test_a_computer_extends_a_machine_with_a_network() -> None:
+    with pytest.raises(SpecError, match="shares memory; extend a machine with a network"):
+        import_spec([TOPOLOGIES / "lstopo-2.txt"], base="two-socket-server")
+    plain = import_spec([TOPOLOGIES / "lstopo-2.txt"], base="linux-cluster")
+    assert "node" not in plain.document
+    assert any("tells no bandwidth of a memory domain" in words for words in plain.words)
+    assert any("has no nodes" in words for words in plain.words)
+
+
+def test_cores_that_programs_may_not_use_are_left_out(tmp_path: Path) -> None:
+    text = (TOPOLOGIES / "two-sockets.xml").read_text()
+    text = text.replace('allowed_cpuset="0xffffffff"', 'allowed_cpuset="0x0fff0fff"')
+    (tmp_path / "topology.xml").write_text(text)
+    spec = import_spec(
+        [tmp_path / "topology.xml"], Hints(leave_out=("memory-kinds",)), base="epyc-rome-7452"
+    )
+    assert spec.document["processors"]["count"]["value"] == "12"
+    assert spec.document["memory"]["capacity"]["value"] == "8 GiB"
+    assert any("4 cores are left out" in words for words in spec.words)

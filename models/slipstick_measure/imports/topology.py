@@ -1,0 +1,371 @@
+"""Machines from descriptions of one computer: XML of hwloc, what lstopo and likwid-topology print.
+
+They tell cores, memory domains with their capacity, and adapters, and no rate: the new machine
+extends one that has the rates, and keeps them. A processor is a core; the threads of a core share
+it. The computer becomes the node of the machine that it extends, if that has nodes.
+
+Formats: hwloc 1 and 2, the document type of its XML (hwloc2.dtd) and what lstopo prints, with and
+without -v; LIKWID 5, likwid-topology, whose sizes of memory are in 2^20 B.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from slipstick.schema.kinds.machine import MachineSpec
+from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.library import Library, spec_model
+from slipstick_measure.imports.elements import XmlElement, parsed, without_document_type
+from slipstick_measure.imports.imported import ImportedSpec, quantity
+from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.readers.reading import Reading
+
+_ADAPTER = re.compile(r"(mlx\d_|hfi1_|cxi|hsn|bnxt_re|irdma|qedr|efa_|rdmap\d+s)\d+")
+"""Names of adapters of the networks of clusters; others, as eth0, serve administration."""
+_BINARY = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+_MEMORY = ("NUMANode", "Node")
+_BESIDE = ("MemCache", *_MEMORY)
+
+
+@dataclass
+class Part:
+    """A part of a computer and the parts inside it.
+
+    Parameters
+    ----------
+    kind : as hwloc calls it, such as Core, PU, NUMANode
+    line : of the file
+    name : of a device
+    memory : of a memory [B]
+    core_kind : of a core among unlike ones; nothing where all are alike
+    allowed : whether programs may use it
+    """
+
+    kind: str
+    line: int
+    name: str = ""
+    memory: float = 0.0
+    core_kind: str = ""
+    allowed: bool = True
+    parts: list[Part] = field(default_factory=list)
+
+    def every(self, *kinds: str) -> Iterator[Part]:
+        """Yield the parts inside of some kinds, at any depth, in order."""
+        waiting = self.parts[::-1]
+        while waiting:
+            part = waiting.pop()
+            if part.kind in kinds:
+                yield part
+            waiting += part.parts[::-1]
+
+
+@dataclass
+class Topology:
+    """What a description tells of a computer.
+
+    Parameters
+    ----------
+    cores : how many programs may use
+    threads : of each core
+    core_kinds : how many kinds of cores there are
+    domains : of each memory its line, the cores that are nearest to it, as text, how many they are,
+        and its capacity [B]
+    adapters : to a network of a cluster
+    disallowed : cores that programs may not use
+    line : of the first core
+    """
+
+    cores: int
+    threads: Sequence[int]
+    core_kinds: int
+    domains: Sequence[tuple[int, str, int, float]]
+    adapters: int
+    disallowed: int
+    line: int
+
+
+def hwloc_spec(reading: Reading, base: str | None) -> ImportedSpec:
+    """Return the cores, memories and adapters of a topology of hwloc in XML.
+
+    Raises
+    ------
+    SpecError : no core, or no machine to extend
+    """
+    reading.text = without_document_type(reading.text)
+    root = parsed(reading)
+    whole = Part("", 1)
+    kinds = {place: str(at) for at, kind in enumerate(root.every("cpukind"))
+             for place in _places(kind.get("cpuset"))}  # fmt: skip
+    allowed: set[int] | None = None
+    waiting = [(whole, element) for element in reversed(_topology(root))]
+    while waiting:
+        parent, element = waiting.pop()
+        if element.get("type") == "Machine" and "0xf...f" not in element.get("allowed_cpuset"):
+            allowed = set(_places(element.get("allowed_cpuset"))) or None
+        part = _xml_part(element, kinds, allowed)
+        parent.parts.append(part)
+        inside = [child for child in element.children if child.tag == "object"]
+        waiting += [(part, child) for child in reversed(inside)]
+    return _spec(reading, base, "hwloc", _described(reading, whole))
+
+
+def _topology(root: XmlElement) -> list[XmlElement]:
+    return [each for top in root.children for each in top.children if each.tag == "object"]
+
+
+def _xml_part(element: XmlElement, kinds: Mapping[int, str], allowed: set[int] | None) -> Part:
+    """Return an object of XML without the objects inside it."""
+    memory = element.get("local_memory")
+    place = element.get("os_index")
+    part = Part(element.get("type"), element.line, element.get("name"))
+    part.memory = float(memory) if re.fullmatch("[0-9]{1,18}", memory) else 0.0
+    if part.kind == "Core":
+        of_threads = {kinds.get(place, "") for place in _places(element.get("cpuset"))}
+        part.core_kind = " ".join(sorted(of_threads))
+    if part.kind == "PU" and allowed is not None and place.isdigit():
+        part.allowed = int(place) in allowed
+    return part
+
+
+def _places(cpuset: str) -> list[int]:
+    """List the places of a set that is written as hexadecimal words of 32 places."""
+    words = cpuset.replace("0x", "").split(",")
+    if not all(re.fullmatch(r"[0-9a-fA-F]{0,8}", word) for word in words) or len(words) > 4096:
+        return []
+    bits = int("".join(word.rjust(8, "0") for word in words) or "0", 16)
+    return [place for place, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"]
+
+
+_LINE = re.compile(r"(?P<indent> *+)(?P<rest>[A-Za-z0-9].*)")
+_PIECE = re.compile(r"(?P<kind>[A-Za-z]+)[0-9]?[a-z]*")
+_SIZE = re.compile(r"(?:^|[ (])(?:local=)?(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
+_LOCAL = re.compile(r"local=(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
+_DEVICE = re.compile(r'"([^"]{1,100})"')
+
+
+def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
+    """Return the cores, memories and adapters of what lstopo prints.
+
+    Raises
+    ------
+    SpecError : no core, or no machine to extend
+    """
+    whole = Part("", 1)
+    open_parts: list[tuple[int, Part]] = [(-1, whole)]
+    for number, text in enumerate(reading.lines, 1):
+        match = _LINE.fullmatch(text.rstrip())
+        if match is None or (len(open_parts) > 1 and not match["indent"]):
+            if len(open_parts) > 1:
+                break  # a summary by depths stands below
+            continue
+        if len(open_parts) == 1 and not match["rest"].startswith(("Machine", "System")):
+            continue
+        indent = len(match["indent"])
+        while open_parts[-1][0] >= indent:
+            open_parts.pop()
+        for at, piece in enumerate(match["rest"].split(" + ")):
+            part = _printed_part(piece, number)
+            open_parts[-1][1].parts.append(part)
+            # Parts that share a line are inside one another, at the same indentation.
+            open_parts.append((indent if at == 0 else indent + 1, part))
+    return _spec(reading, base, "lstopo", _described(reading, whole))
+
+
+def _printed_part(piece: str, number: int) -> Part:
+    """Return what a piece of a line of lstopo names, such as Core L#0 (P#1)."""
+    name = piece.split("(")[0].split(" L#")[0].strip()
+    matched = _PIECE.match(name)
+    kind = matched["kind"] if matched else name
+    size = _LOCAL.search(piece) or _SIZE.search(piece)
+    device = _DEVICE.search(piece)
+    part = Part("Package" if kind == "Socket" else kind, number, device[1] if device else "")
+    if kind in _MEMORY and size:
+        part.memory = float(size["number"]) * 1024.0 ** _BINARY[size["prefix"]]
+    if kind == "Core" and (core_kind := re.search(r"cpukind=([0-9]+)", piece)):
+        part.core_kind = core_kind[1]
+    part.allowed = "(disallowed)" not in piece
+    return part
+
+
+def _described(reading: Reading, whole: Part) -> Topology:
+    """Count what a tree of parts holds.
+
+    A memory is nearest to the cores below it (hwloc 1), or else to those below the part that holds
+    it (hwloc 2).
+    """
+    cores, disallowed = list[Part](), 0
+    for core in whole.every("Core"):
+        pus = list(core.every("PU"))
+        if any(pu.allowed for pu in pus) or not pus:
+            cores.append(core)
+        else:
+            disallowed += 1
+    cores = cores or [pu for pu in whole.every("PU") if pu.allowed]
+    if not cores:
+        reading.refuse(1, "", "there is no core in it; is the file cut off?")
+    counted = {id(core) for core in cores}
+    domains, holders = list[tuple[int, str, int, float]](), [whole]
+    while holders:
+        holder = holders.pop()
+        for part in holder.parts:
+            below = part if part.kind in _BESIDE and any(part.every("Core", "PU")) else holder
+            memories = [part] if part.kind in _MEMORY else []
+            memories += part.every(*_MEMORY) if part.kind == "MemCache" else []
+            near = [id(core) for core in below.every("Core", "PU") if id(core) in counted]
+            for memory in memories:
+                key = f"{min(near, default=0)}-{len(near)}"
+                domains.append((memory.line, key, len(near), memory.memory))
+        holders += [part for part in reversed(holder.parts) if part.kind != "MemCache"]
+    threads = [sum(pu.allowed for pu in core.every("PU")) or 1 for core in cores]
+    kinds = {(core.core_kind, count) for core, count in zip(cores, threads, strict=True)}
+    names = Counter(
+        match[1] for device in whole.every("OSDev", "OpenFabrics", "Net", "Network")
+        if (match := _ADAPTER.fullmatch(device.name))
+    )  # fmt: skip
+    adapters = max(names.values(), default=0)
+    return Topology(len(cores), threads, len(kinds), domains, adapters, disallowed, cores[0].line)
+
+
+_COUNT = re.compile(r"(Sockets|CPU dies|Cores per socket|Threads per core|NUMA domains):\s+(\d+)")
+_THREAD_ROW = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)\s+(?:\d+\s+)?(\d+)\s*(\*?)\s*")
+_MEMBERS = re.compile(r"Processors:\s*\(([\s0-9]*)\)\s*")
+_TOTAL = re.compile(r"Total memory:\s+([0-9.]+) MB\s*")
+
+
+def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
+    """Return the cores and memories that likwid-topology prints.
+
+    Raises
+    ------
+    SpecError : no core, or no machine to extend
+    """
+    core_of: dict[str, tuple[str, str]] = {}
+    usable: Counter[tuple[str, str]] = Counter()
+    domains: list[tuple[int, str, int, float]] = []
+    nearest: set[tuple[str, str]] = set()
+    first = 1
+    for number, text in enumerate(reading.lines, 1):
+        if row := _THREAD_ROW.fullmatch(text):
+            first = first if core_of else number
+            core_of[row[1]] = row[4], row[3]
+            usable[core_of[row[1]]] += bool(row[5])
+        elif members := _MEMBERS.fullmatch(text):
+            nearest = {core_of[each] for each in members[1].split() if each in core_of}
+        elif total := _TOTAL.fullmatch(text):
+            size = reading.number(number, "total memory", total[1])
+            near = sorted(core for core in nearest if usable[core])
+            name = " ".join(near[0]) if near else ""
+            domains.append((number, f"{name}-{len(near)}", len(near), (size or 0.0) * 1024.0**2))
+    if reading.problems:
+        reading.finished()
+    cores = [core for core, count in usable.items() if count]
+    if not cores:
+        why = "there is no row of a hardware thread in it; likwid-topology prints them without -c"
+        reading.refuse(1, "", why)
+    threads = [usable[core] for core in cores]
+    return _spec(
+        reading,
+        base,
+        "likwid-topology",
+        Topology(
+            len(cores), threads, len(set(threads)), domains, 0, len(usable) - len(cores), first
+        ),
+    )
+
+
+def _spec(reading: Reading, base: str | None, tool: str, topology: Topology) -> ImportedSpec:
+    if base is None:
+        why = "this tells no rates and no network; name the machine that has them: --extends NAME"
+        reading.refuse(1, "", why)
+    tree = Library().load("machine", base)
+    machine = validate(spec_model("machine", tree), tree)
+    if not isinstance(machine, MachineSpec):
+        reading.refuse(1, "--extends", f"{base} shares memory; extend a machine with a network")
+    spec = ImportedSpec("machine", f"Computer of {reading.name}", reading.file)
+    total = reading.hints.processors or topology.cores
+    source = f"{tool}, {reading.name}"
+    own = [domain for domain in topology.domains if domain[2]]
+    spec.document |= {
+        "extends": base,
+        "source": "topology",
+        "sources": {"topology": f"topology of {tool}, {reading.name}"},
+        "processors": {"count": quantity(total, "", f"cores, {source}")},
+    }
+    memory: dict[str, Any] = {}
+    capacity = sum(size for *_, size in own)
+    if capacity:
+        memory["capacity"] = quantity(
+            capacity / topology.cores / 2**30, "GiB", f"memory over cores, {source}"
+        )
+    domain = max((cores for _, _, cores, _ in own), default=0)
+    if machine.memory.domain is not None and domain:
+        memory["domain"] = {"processors": quantity(domain, "", f"cores of a memory, {source}")}
+    if memory:
+        spec.document["memory"] = memory
+    if machine.node is not None:
+        spec.document["node"] = {"processors": quantity(topology.cores, "", f"cores, {source}")}
+        if topology.adapters:
+            spec.document["node"]["adapters"] = quantity(
+                topology.adapters, "", f"devices by their names, {source}", True
+            )
+    _say(spec, base, machine, topology, domain)
+    return _losses(reading, tool, topology, own, domain).close(spec)
+
+
+def _say(
+    spec: ImportedSpec, base: str, machine: MachineSpec, topology: Topology, domain: int
+) -> None:
+    """Say what the machine keeps of the one that it extends, and what is left out."""
+    most = max(topology.threads)
+    if most > 1:
+        spec.say(f"a processor is a core; its {most} hardware threads share it")
+    if topology.disallowed:
+        spec.say(f"{topology.disallowed} cores are left out, which programs may not use")
+    kept = ["the network"]
+    kept += ["the bandwidth of a memory"] if machine.memory.domain is not None else []
+    kept += ["the bandwidth of memory"] if machine.memory.bandwidth is not None else []
+    kept += ["the rate of arithmetic"] if machine.processors.flops is not None else []
+    kept += ["adapters of a node"] if machine.node is not None and not topology.adapters else []
+    spec.say(
+        f"as {base} has them: {', '.join(kept)}; slipstick import of STREAM's output tells rates"
+    )
+    if machine.memory.domain is None and len(topology.domains) > 1:
+        spec.say(
+            f"{base} tells no bandwidth of a memory domain, so domains of {domain} cores are not in"
+            " the machine"
+        )
+    if machine.node is None:
+        spec.say(f"{base} has no nodes, so the computer's own network is not in the machine")
+    spec.say("left out: caches, distances between memories, and devices other than adapters")
+
+
+def _losses(
+    reading: Reading,
+    tool: str,
+    topology: Topology,
+    own: Sequence[tuple[int, str, int, float]],
+    domain: int,
+) -> Ledger:
+    """Declare what of a computer changes an answer and a machine does not say."""
+    ledger = Ledger(tool, reading)
+    if topology.core_kinds > 1:
+        ledger.declare("core-kinds", topology.line, f"{topology.core_kinds} kinds of cores")
+    for line, _, cores, _ in own:
+        if cores != domain:
+            ledger.declare("uneven-domains", line, f"{cores} cores, others {domain}")
+    within = sum({key: cores for _, key, cores, _ in own}.values())
+    if own and within < topology.cores:
+        without = topology.cores - within
+        ledger.declare("uneven-domains", topology.line, f"{without} cores without a memory")
+    taken = set[str]()
+    for line, key, cores, _ in topology.domains:
+        if not cores:
+            ledger.declare("memory-kinds", line, "a memory without cores is left out")
+        elif key in taken:
+            ledger.declare("memory-kinds", line, f"another memory of the same {cores} cores")
+        taken.add(key)
+    return ledger
