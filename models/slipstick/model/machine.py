@@ -13,7 +13,6 @@ programs build from these (`slipstick_workloads.shared_memory`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from slipstick.expression.nodes import Expr
@@ -152,7 +151,7 @@ class Machine(NamedTuple):
     latency: Expr | None = None
     domain: MemoryDomain | None = None
     call: Expr | None = None
-    left_out: Mapping[str, str] = MappingProxyType({})
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
 class CacheLevel(NamedTuple):

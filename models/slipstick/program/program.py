@@ -121,7 +121,7 @@ class Program:
     def _built(self, machine: Machine | SharedMemory, inputs: InputValues) -> Model:
         """Build the model, which carries what an import of the machine left out."""
         model = self.build(machine, inputs)
-        losses = machine.left_out if isinstance(machine, Machine) else {}
+        losses = dict(machine.left_out) if isinstance(machine, Machine) else {}
         return replace(model, left_out={**losses, **model.left_out}) if losses else model
 
     def builders(

@@ -364,5 +364,5 @@ class MachineSpec(Described):
             latency=at.get(f"{prefix}.memory.latency"),
             domain=domain,
             call=at.get(f"{prefix}.system.call"),
-            left_out=self.left_out,
+            left_out=tuple(self.left_out.items()),
         )
