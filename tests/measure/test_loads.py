@@ -16,7 +16,7 @@ from slipstick_measure.measurements import Hints
 from slipstick_measure.report.loads import load_text
 
 
-def _closed(users: int, demand: tuple[float, ...], think: float) -> tuple[float, float]:
+def closed_by_hand(users: int, demand: tuple[float, ...], think: float) -> tuple[float, float]:
     """Return the throughput and the response time of a closed network by mean value analysis."""
     present = [0.0] * len(demand)
     throughput = response = 0.0
@@ -34,7 +34,7 @@ def test_demands_and_think_time_of_a_known_network_are_found(
 ) -> None:
     rows = []
     for users in (1, 5, 40):
-        throughput, response = _closed(users, (web, db), think)
+        throughput, response = closed_by_hand(users, (web, db), think)
         busy = {"web": throughput * web, "db": throughput * db}
         rows.append(LoadRow(1, users, None, throughput, response, {}, busy))
     test = LoadTest("f", tuple(rows))
@@ -65,7 +65,7 @@ TIERS = "users,throughput [req/s],mean [ms],app CPU %,db CPU %\n"
 def test_the_network_of_a_load_test_repeats_it(tmp_path: Path) -> None:
     lines = []
     for users in (10, 50, 90):
-        throughput, response = _closed(users, (0.004, 0.01), 1.0)
+        throughput, response = closed_by_hand(users, (0.004, 0.01), 1.0)
         lines.append(f"{users},{throughput},{response * 1e3},{throughput * 0.4},{throughput}\n")
     test = load_test([_table(tmp_path, TIERS + "".join(lines))], [Hints()])
     assert test is not None
@@ -79,7 +79,7 @@ def test_the_network_of_a_load_test_repeats_it(tmp_path: Path) -> None:
 
 
 def test_without_a_utilization_there_is_no_network(tmp_path: Path) -> None:
-    test = load_test([_table(tmp_path, "users,req/s,mean [ms]\n10,99,1\n20,190,5\n")], [Hints()])
+    test = load_test([_table(tmp_path, "users,req/s,mean [ms]\n10,99,1\n")], [Hints()])
     assert test is not None
     with pytest.raises(SpecError, match="there is no utilization of a tier"):
         load_spec(test)

@@ -572,6 +572,10 @@ def fit(
     values may differ in it (@group: what --group names). Each group is left out whole and
     predicted by the others.
 
+    Of a load test, with users or a rate, what is fitted is a station: the demand of a request and the
+    time beside it, from the response times at all loads; --servers is then the number of servers,
+    --at the users or the rate. With --model its throughput by users is fitted instead.
+
     Where a table has several curves (--curve), each is continued by its siblings, which are of the
     same machine.
 
@@ -580,6 +584,7 @@ def fit(
       slipstick fit timings.csv --at 64,128 --picture fits.png
       slipstick fit experiment.json --unit s --model usl,queue-1 --at 64
       slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
+      slipstick fit load-test.csv --at 400/s --servers 4
       slipstick fit rows.csv --model mine.yaml --free parameters.share=0.7..1@machine --fitted mine-fit.yaml
     """
     from slipstick.report.write import write_picture
@@ -604,6 +609,10 @@ def fit(
             options["changes"],
         )
         return estimate_rows(files, models, *arguments, as_json)
+    if not models and not options["free"]:
+        test = _response_times(files, options)
+        if test is not None:
+            return _fit_load(test, predicted_at, servers, picture, as_json)
     unused = {options.pop("statistic"), options.pop("timer")} - {"median", None}
     if unused:
         refuse(
@@ -636,6 +645,41 @@ def fit(
         click.echo(fits_text(fitting), nl=False)
         click.echo(notes_text(notes), nl=False, err=True)
     return DONE
+
+
+def _response_times(files: Sequence[Path], options: Mapping[str, Any]) -> LoadTest | None:
+    """Read files as a load test with response times at several loads; None if they are none."""
+    keys = ("columns", "unit", "processors", "times", "size", "scaling", "waits", "format_")
+    test = read_load_test(files, {}, **{key: options[key] for key in keys})
+    if test is None or len(test.rows) < 2:
+        return None
+    timed = any(row.response is not None or row.quantiles for row in test.rows)
+    return test if timed else None
+
+
+def _fit_load(
+    test: LoadTest, loads: str, servers: int | None, picture: Path | None, as_json: bool
+) -> int:
+    """Fit a station to response times against load, and print what was found."""
+    from slipstick_measure.fit.loads import fit_loads
+    from slipstick_measure.report.loads import load_fit_document, load_fit_text
+    from slipstick_measure.report.measured import notes_text
+
+    if picture is not None:
+        refuse("--picture", "response times against load have no picture; leave it out")
+    at = [float(_quantity("--at", _as_rate(word), "RATE") or 0.0) for word in _words(loads)]
+    found = fit_loads(test, at, servers)
+    if as_json:
+        print_json({"load_fit": load_fit_document(found), "notes": plain_problems(test.notes)})
+    else:
+        click.echo(load_fit_text(found), nl=False)
+        click.echo(notes_text(test.notes), nl=False, err=True)
+    return DONE
+
+
+def _as_rate(word: str) -> str:
+    """Take a plain number as a number of users, or of requests a second."""
+    return f"{word} /s" if word.replace(".", "", 1).isdigit() else word
 
 
 def _goal(word: str) -> float:

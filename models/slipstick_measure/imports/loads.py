@@ -1,7 +1,8 @@
 """A queueing network from a load test: a station for each tier with its demand by the utilization
 law, users who think or requests that arrive.
 
-What of the response time at the least load no tier takes is a station without a queue. Tiers are
+Where no utilization was measured there is one station, fitted to the response times. What of the
+response time at the least load no tier takes is a station without a queue. Tiers are
 taken as processor sharing with exponential demands, which is a convention; the table holds the
 network's own response times against the measured ones.
 """
@@ -9,13 +10,16 @@ network's own response times against the measured ones.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import Problem, SlipstickError, SpecError
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.loads import Demand, LoadRow, LoadTest, beside_tiers, demands, think_time
 
-CLASS, REST = "requests", "rest"
+if TYPE_CHECKING:
+    from slipstick_measure.fit.loads import StationFit
+
+CLASS, REST, SERVER = "requests", "rest", "server"
 _MOST_ROWS = 40
 
 
@@ -31,14 +35,10 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     SpecError : no tier has a utilization, so there is no demand
     """
     tier_demands = demands(test)
-    if not tier_demands:
-        why = (
-            "there is no utilization of a tier, so demands are not known (D = U c / X); add a column"
-            " such as 'db CPU %', and --servers db=4 where a tier has several"
-        )
-        raise SpecError([Problem(test.file, test.rows[0].line, 1, "", why)])
+    station = None if tier_demands else _fitted(test)
     spec = ImportedSpec("queueing-network", f"Load test {test.file}", test.file)
-    thinking, rest = think_time(test), beside_tiers(test, tier_demands)
+    thinking = think_time(test)
+    rest = beside_tiers(test, tier_demands) if station is None else station.beside
     last = test.rows[-1]
     if last.users is not None:
         think = max(0.0, thinking or 0.0)
@@ -58,15 +58,33 @@ def load_spec(test: LoadTest) -> ImportedSpec:
         }
         for demand in tier_demands
     }
+    if station is not None:
+        stations[SERVER] = {
+            "servers": station.kind.servers,
+            "discipline": "fcfs",
+            "demand": {CLASS: quantity(station.service * 1e3, "ms", "fitted")},
+            **({"scv": {CLASS: station.kind.scv}} if station.kind.scv != 1 else {}),
+        }
+        spec.say(
+            f"{SERVER}: {station.service * 1e3:.4g} ms a request and {station.beside * 1e3:.4g} ms"
+            f" beside it, of {station.kind.words}, as slipstick fit finds them from the response"
+            " times, for no utilization was measured"
+        )
     if rest:
         stations[REST] = {
             "discipline": "is",
-            "demand": {CLASS: quantity(rest * 1e3, "ms", "light")},
+            "demand": {CLASS: quantity(rest * 1e3, "ms", "light" if station is None else "fitted")},
         }
     spec.document |= {
         "sources": {
             "measured": f"the load test {test.file}",
-            "utilization": "utilization x servers / throughput, by least squares over all loads",
+            **(
+                {
+                    "utilization": "utilization x servers / throughput, by least squares over all loads"
+                }
+                if station is None
+                else {"fitted": "least squares of the response times at all loads"}
+            ),
             **(
                 {"little": "users / throughput - response time, mean of all loads"}
                 if "think_time" in load
@@ -74,7 +92,7 @@ def load_spec(test: LoadTest) -> ImportedSpec:
             ),
             **(
                 {"light": "what no tier takes of the response time at the least load"}
-                if rest
+                if rest and station is None
                 else {}
             ),
         },
@@ -85,6 +103,22 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     for demand in tier_demands:
         spec.say(_residual(demand, test))
     return spec
+
+
+def _fitted(test: LoadTest) -> StationFit:
+    """Return the station of one server or several that explains the response times best."""
+    from slipstick_measure.fit.loads import fit_loads
+
+    found = fit_loads(test) if len(test.rows) > 1 else None
+    single = [] if found is None else [each for each in found.stations if not each.kind.second]
+    if found is None or found.misfit or found.quantile is not None or not single:
+        why = (
+            "there is no utilization of a tier, so demands are not known (D = U c / X), nor mean"
+            " response times at several loads that a station explains; add a column such as 'db CPU"
+            " %', and --servers db=4 where a tier has several"
+        )
+        raise SpecError([Problem(test.file, test.rows[0].line, 1, "", why)])
+    return single[0]
 
 
 def _names(tier_demands: list[Demand]) -> dict[str, str]:

@@ -32,7 +32,7 @@ _BESIDE = ("MemCache", *_MEMORY)
 
 
 @dataclass
-class Part:
+class ComputerPart:
     """A part of a computer and the parts inside it.
 
     Parameters
@@ -51,9 +51,9 @@ class Part:
     memory: float = 0.0
     core_kind: str = ""
     allowed: bool = True
-    parts: list[Part] = field(default_factory=list)
+    parts: list[ComputerPart] = field(default_factory=list)
 
-    def every(self, *kinds: str) -> Iterator[Part]:
+    def every(self, *kinds: str) -> Iterator[ComputerPart]:
         """Yield the parts inside of some kinds, at any depth, in order."""
         waiting = self.parts[::-1]
         while waiting:
@@ -97,7 +97,7 @@ def hwloc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     """
     reading.text = without_document_type(reading.text)
     root = parsed(reading)
-    whole = Part("", 1)
+    whole = ComputerPart("", 1)
     kinds = {place: str(at) for at, kind in enumerate(root.every("cpukind"))
              for place in _places(kind.get("cpuset"))}  # fmt: skip
     allowed: set[int] | None = None
@@ -117,11 +117,13 @@ def _topology(root: XmlElement) -> list[XmlElement]:
     return [each for top in root.children for each in top.children if each.tag == "object"]
 
 
-def _xml_part(element: XmlElement, kinds: Mapping[int, str], allowed: set[int] | None) -> Part:
+def _xml_part(
+    element: XmlElement, kinds: Mapping[int, str], allowed: set[int] | None
+) -> ComputerPart:
     """Return an object of XML without the objects inside it."""
     memory = element.get("local_memory")
     place = element.get("os_index")
-    part = Part(element.get("type"), element.line, element.get("name"))
+    part = ComputerPart(element.get("type"), element.line, element.get("name"))
     part.memory = float(memory) if re.fullmatch("[0-9]{1,18}", memory) else 0.0
     if part.kind == "Core":
         of_threads = {kinds.get(place, "") for place in _places(element.get("cpuset"))}
@@ -154,8 +156,8 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : no core, or no machine to extend
     """
-    whole = Part("", 1)
-    open_parts: list[tuple[int, Part]] = [(-1, whole)]
+    whole = ComputerPart("", 1)
+    open_parts: list[tuple[int, ComputerPart]] = [(-1, whole)]
     for number, text in enumerate(reading.lines, 1):
         match = _LINE.fullmatch(text.rstrip())
         if match is None or (len(open_parts) > 1 and not match["indent"]):
@@ -175,14 +177,16 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
     return _spec(reading, base, "lstopo", _described(reading, whole))
 
 
-def _printed_part(piece: str, number: int) -> Part:
+def _printed_part(piece: str, number: int) -> ComputerPart:
     """Return what a piece of a line of lstopo names, such as Core L#0 (P#1)."""
     name = piece.split("(")[0].split(" L#")[0].strip()
     matched = _PIECE.match(name)
     kind = matched["kind"] if matched else name
     size = _LOCAL.search(piece) or _SIZE.search(piece)
     device = _DEVICE.search(piece)
-    part = Part("Package" if kind == "Socket" else kind, number, device[1] if device else "")
+    part = ComputerPart(
+        "Package" if kind == "Socket" else kind, number, device[1] if device else ""
+    )
     if kind in _MEMORY and size:
         part.memory = float(size["number"]) * 1024.0 ** _BINARY[size["prefix"]]
     if kind == "Core" and (core_kind := re.search(r"cpukind=([0-9]+)", piece)):
@@ -191,13 +195,13 @@ def _printed_part(piece: str, number: int) -> Part:
     return part
 
 
-def _described(reading: Reading, whole: Part) -> Topology:
+def _described(reading: Reading, whole: ComputerPart) -> Topology:
     """Count what a tree of parts holds.
 
     A memory is nearest to the cores below it (hwloc 1), or else to those below the part that holds
     it (hwloc 2).
     """
-    cores, disallowed = list[Part](), 0
+    cores, disallowed = list[ComputerPart](), 0
     for core in whole.every("Core"):
         pus = list(core.every("PU"))
         if any(pu.allowed for pu in pus) or not pus:
@@ -319,7 +323,7 @@ def _spec(reading: Reading, base: str | None, tool: str, topology: Topology) -> 
 def _say(
     spec: ImportedSpec, base: str, machine: MachineSpec, topology: Topology, domain: int
 ) -> None:
-    """Say what the machine keeps of the one that it extends, and what is left out."""
+    """Write the notes on what the machine keeps of the one that it extends, and leaves out."""
     most = max(topology.threads)
     if most > 1:
         spec.say(f"a processor is a core; its {most} hardware threads share it")

@@ -1,0 +1,446 @@
+r"""Response times against load: stations and a time beside them, fitted to a load test.
+
+A request takes ``R = B + S + W``: B beside the queue, S the service of one of c servers, W the
+wait. Of requests that arrive at a rate W is that of M/M/c times (1 + scv) / 2 of the services
+(exact for one server, by Allen and Cunneen for several). Of users who think it follows from the
+closed network of the station and a delay, exactly (machine repair), and also beside a second station.
+
+B and S are fitted to the mean response times by least squares of relative errors, for each number of
+servers that is tried and a few variations of the services. All that the rows do not tell apart are
+kept, and a prediction encloses them. Beyond the rows it is less sure by what a station misses of
+the largest load when fitted without it, for what none that is fitted to them can know.
+
+Where only percentiles were measured, the smallest of them is fitted, of M/M/c first come first
+served; measured percentiles beside a mean are compared and not fitted. Error: constant and hyperexponential
+services and networks of two stations, 12 tests of six loads with 2 % of noise each, predicted
+beyond the rows (tests/measure/fit/test_load_fits.py).
+
+Source: Denning and Buzen, Computing Surveys 10(3), 1978; Gross and Harris, Fundamentals of Queueing
+Theory, 1985, sections 2.3 and 2.7; Allen, Probability, Statistics and Queueing Theory, 1990.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import NamedTuple
+
+from slipstick.errors import NoAnswerError, Problem, SpecError
+from slipstick.late import Array, np
+from slipstick.queueing.residual_wait import erlang_c
+from slipstick_measure.fit.comparison import APART, WIDEST, WRONG
+from slipstick_measure.fit.families import cycle_times, repair_cycles
+from slipstick_measure.fit.formula import Family, FitParameter, TimeFormula, Timings
+from slipstick_measure.fit.intervals import Interval, profile
+from slipstick_measure.fit.least_squares import FittedFormula, ParameterFunction, fit
+from slipstick_measure.loads import LoadRow, LoadTest, think_time
+
+SERVERS = (1, 2, 4, 8, 16)
+"""Numbers of servers that are tried where it is not told."""
+VARIATIONS = (0.0, 1.0, 4.0)
+"""Squared coefficients of variation of the services that are tried."""
+
+SECOND = (0.5, 1.0)
+"""Demands at a second station that are tried, as parts of that at the first."""
+
+
+class LoadedStation(NamedTuple):
+    """What is fitted.
+
+    Parameters
+    ----------
+    servers : of a station
+    scv : of its services [1]
+    second : demand at a second station of one server, as a part of that at the first
+    """
+
+    servers: int
+    scv: float = 1.0
+    second: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """The kind in words."""
+        servers = "one server" if self.servers == 1 else f"{self.servers} servers"
+        times = {0.0: "constant services", 1.0: "exponential services"}
+        words = f"{servers}, {times.get(self.scv, 'very unlike services')}"
+        return f"{words}, beside one of {self.second:.0%} of its demand" if self.second else words
+
+
+LEVEL = 0.95
+OVERLOADED = 0.95
+"""Part of the rate offered below which requests pile up: a mean then depends on the length of the
+test."""
+HALVINGS = 60
+SHORTEST = 1e-12
+"""A service so short that it is none [s]."""
+ENDLESS = 1e100
+"""A response time beyond all measured ones, of a saturated station [s]."""
+
+
+@dataclass(frozen=True, slots=True)
+class StationFit:
+    """One kind of station, fitted.
+
+    Parameters
+    ----------
+    kind : of the station
+    fitted : the time beside the station and the service [s]
+    missed : relative error at the largest load when fitted without it; None where too few rows
+    """
+
+    kind: LoadedStation
+    fitted: FittedFormula
+    missed: float | None = None
+
+    @property
+    def form_error(self) -> float:
+        """The logarithm by which the largest load was missed [1]; 0 where it is not known."""
+        if self.missed is None:
+            return 0.0
+        return float(abs(np.log1p(self.missed))) if np.isfinite(self.missed) else np.inf
+
+    @property
+    def beside(self) -> float:
+        """The time of a request beside the station [s]."""
+        return float(self.fitted.theta[0])
+
+    @property
+    def service(self) -> float:
+        """The service demand at the station [s]."""
+        return float(self.fitted.theta[1])
+
+    @property
+    def most(self) -> float:
+        """The throughput at which the station saturates [1/s]."""
+        return self.kind.servers / self.service if self.service else np.inf
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedResponse:
+    """A response time at a load; without a value where the reason says why.
+
+    Parameters
+    ----------
+    load : rate [1/s] or users
+    value, low, high : of the response time [s]
+    reason : why there is none
+    """
+
+    load: float
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFit:
+    """A load test and the stations that explain its response times, the best first.
+
+    Parameters
+    ----------
+    test : the load test
+    rows : those that are fitted, by load
+    quantile : of the response time that is fitted; None: the mean
+    think : time of users [s]; None where requests arrive at a rate
+    stations : by criterion
+    predictions : at the loads that were asked for
+    overloaded : rows that completed less than was offered, and are left out
+    """
+
+    test: LoadTest
+    rows: tuple[LoadRow, ...]
+    quantile: float | None
+    think: float | None
+    stations: tuple[StationFit, ...]
+    predictions: tuple[PredictedResponse, ...] = ()
+    overloaded: tuple[LoadRow, ...] = ()
+
+    @property
+    def best(self) -> StationFit:
+        """The station of the best criterion."""
+        return self.stations[0]
+
+    @property
+    def likely(self) -> tuple[StationFit, ...]:
+        """The stations that the rows do not tell apart from the best."""
+        return _likely(self.stations)
+
+    @property
+    def misfit(self) -> str:
+        """Why no station describes the rows; nothing if one does."""
+        scatter = self.best.fitted.scatter
+        if np.isfinite(scatter) and scatter > WRONG:
+            return f"of the nearest, {self.best.kind.words}, it misses the rows by {scatter:.0%}"
+        return ""
+
+    def intervals(self, station: StationFit) -> dict[str, Interval]:
+        """Return the intervals of the parameters; none where no row is left over."""
+        return profile(station.fitted).parameters(LEVEL) if station.fitted.freedom > 0 else {}
+
+    def response(self, station: StationFit, loads: Sequence[float]) -> Array:
+        """Return what was fitted, at some loads; not finite from saturation on [s]."""
+        times = station.fitted.predict(loads)
+        return np.where(times > 0, times, np.inf)
+
+    def percentile(self, station: StationFit, load: float, quantile: float) -> float | None:
+        """Return a percentile of the response time of first come first served; None for users
+        and services that are not exponential, for which no formula is here, and from saturation
+        on [s].
+        """
+        servers = station.kind.servers
+        if self.think is not None or station.kind.scv != 1 or load * station.service >= servers:
+            return None
+        return float(_quantile(station.fitted.theta, np.array([load]), servers, quantile)[0])
+
+
+def load_of(row: LoadRow) -> float:
+    """Return the users of a row, or the rate that it completed."""
+    return float(row.users if row.users is not None else row.completed or 0.0)
+
+
+def fit_loads(test: LoadTest, at: Sequence[float] = (), servers: int | None = None) -> LoadFit:
+    """Fit a station to the response times of a load test.
+
+    Parameters
+    ----------
+    test : with users and throughput, or with rates, at two loads at least
+    at : loads to predict the response time for, users or 1/s
+    servers : of the station; several numbers are tried if None
+
+    Raises
+    ------
+    SpecError : no response times, too few loads, or users without a throughput
+
+    >>> rows = [LoadRow(at, rate=rate, response=0.005 + 0.01 / (1 - 0.01 * rate)) for at, rate in enumerate((10.0, 50.0, 80.0, 90.0))]
+    >>> found = fit_loads(LoadTest("f", tuple(rows)), at=[95.0], servers=1)
+    >>> round(found.best.service, 6), round(found.best.beside, 6), round(found.predictions[0].value, 6)
+    (0.01, 0.005, 0.205)
+    """
+    quantile = _fitted_quantile(test)
+    timed = [row for row in test.rows if _measured(row, quantile) and load_of(row) > 0]
+    closed = test.rows[0].users is not None
+    if any((row.users is not None) != closed for row in timed):
+        raise _refusal(test, "some rows have users and some a rate; give a table of one kind")
+    overloaded = [row for row in timed if not closed and _is_overloaded(row)]
+    rows = sorted((row for row in timed if row not in overloaded), key=load_of)
+    loads = [load_of(row) for row in rows]
+    if len(set(loads)) < 2:
+        raise _refusal(
+            test,
+            "response times at two loads at least are needed, at which the requests that come are"
+            f" completed; there are {len(set(loads))}",
+        )
+    think = think_time(test) if closed else None
+    if closed and (think is None or quantile is not None):
+        raise _refusal(
+            test,
+            "users need a throughput and a mean response time in each row, from which their think"
+            " time follows (Little's law)",
+        )
+    think = None if think is None else max(0.0, think)
+    observed = Timings(
+        np.array(loads),
+        np.ones(len(loads)),
+        np.array([_measured(row, quantile) for row in rows]),
+        weak_scaling=True,
+    )
+    kinds = _kinds((servers,) if servers else SERVERS, think is not None, quantile is not None)
+    stations = _fitted(observed, kinds, think, quantile)
+    found = LoadFit(test, tuple(rows), quantile, think, stations, (), tuple(overloaded))
+    predictions = tuple(_prediction(found, load, servers is not None) for load in at)
+    return LoadFit(test, tuple(rows), quantile, think, stations, predictions, tuple(overloaded))
+
+
+def _refusal(test: LoadTest, why: str) -> SpecError:
+    return SpecError([Problem(test.file, test.rows[0].line, 1, "", why)])
+
+
+def _fitted_quantile(test: LoadTest) -> float | None:
+    """Return the smallest quantile that all rows have, where no row has a mean."""
+    if any(row.response is not None for row in test.rows):
+        return None
+    common = set.intersection(*(set(row.quantiles) for row in test.rows))
+    if not common:
+        raise _refusal(test, "there are no response times in it")
+    return min(common)
+
+
+def _measured(row: LoadRow, quantile: float | None) -> float | None:
+    return row.response if quantile is None else row.quantiles.get(quantile)
+
+
+def _is_overloaded(row: LoadRow) -> bool:
+    return bool(row.rate and row.throughput and row.throughput < OVERLOADED * row.rate)
+
+
+def _kinds(counts: Sequence[int], closed: bool, quantile: bool) -> list[LoadedStation]:
+    if closed:
+        return [*map(LoadedStation, counts), *(LoadedStation(1, second=part) for part in SECOND)]
+    if quantile:
+        return [LoadedStation(count) for count in counts]
+    return [LoadedStation(count, scv) for count, scv in product(counts, VARIATIONS)]
+
+
+def _fitted(
+    observed: Timings, kinds: Sequence[LoadedStation], think: float | None, quantile: float | None
+) -> tuple[StationFit, ...]:
+    """Fit each kind of station, the best first; those that cannot be fitted are left out."""
+    found = []
+    for kind in kinds:
+        try:
+            found.append(StationFit(kind, fit(_family(kind, think, quantile), observed)))
+        except NoAnswerError:
+            continue
+    found.sort(key=lambda each: (_criterion(each.fitted), each.kind))
+    likely = _likely(found)
+    return tuple(
+        replace(each, missed=_missed(each, think, quantile, observed)) if each in likely else each
+        for each in found
+    )
+
+
+def _likely(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
+    least = _criterion(stations[0].fitted)
+    return tuple(each for each in stations if _criterion(each.fitted) - least < APART)
+
+
+def _criterion(fitted: FittedFormula) -> float:
+    """Return Akaike's criterion; of fewer rows than it takes, that without its correction."""
+    count = len(fitted.residuals)
+    squares = max(fitted.squares, count * np.finfo(float).eps ** 2)
+    return fitted.aicc if np.isfinite(fitted.aicc) else float(count * np.log(squares / count))
+
+
+def _missed(
+    station: StationFit, think: float | None, quantile: float | None, observed: Timings
+) -> float | None:
+    """Return the relative error at the largest load of a fit without it."""
+    kept = observed.p < observed.p.max()
+    family = _family(station.kind, think, quantile)
+    if len(np.unique(observed.p[kept])) < len(station.fitted.theta):
+        return None
+    try:
+        without = fit(family, observed.select(kept))
+    except NoAnswerError:
+        return None
+    predicted = float(without.predict([observed.p.max()])[0])
+    measured = float(np.exp(np.log(observed.time[~kept]).mean()))
+    return predicted / measured - 1 if predicted > 0 else np.inf
+
+
+def _family(kind: LoadedStation, think: float | None, quantile: float | None) -> Family:
+    parameters = (
+        FitParameter("beside", "s", "time of a request beside the station"),
+        FitParameter("service", "s", "service demand of a request at the station"),
+    )
+
+    def closed_time(theta: Array, at: Timings) -> Array:
+        outside, service = (think or 0.0) + theta[0], theta[1]
+        if not kind.second:
+            return repair_cycles(outside, service, kind.servers, at.p) - (think or 0.0)
+        first = np.broadcast_to(service, at.p.shape)
+        demands = np.stack([first, kind.second * first], axis=-1)
+        return cycle_times(outside, demands, at.p) - (think or 0.0)
+
+    def time(theta: Array, at: Timings) -> Array:
+        if think is not None:
+            return np.asarray(closed_time(theta, at))
+        columns = np.array([np.broadcast_to(value, at.p.shape) for value in theta])
+        stable = at.p * columns[1] < kind.servers
+        part, rate = columns[:, stable], at.p[stable]
+        times = np.zeros(len(at.p))
+        times[stable] = (
+            _mean(part, rate, kind)
+            if quantile is None
+            else _quantile(part, rate, kind.servers, quantile)
+        )
+        return times
+
+    def starts(at: Timings) -> list[Array]:
+        least, load = float(at.time.min()), float(at.p.max())
+        busy = load if think is None else load / (think + float(at.time[-1]))
+        services = [min(share * kind.servers / busy, least) for share in (0.5, 0.9, 0.99)]
+        return [np.array([max(least - service, 0.1 * least), service]) for service in services]
+
+    formula = TimeFormula(kind.words, "R = B + S + W", parameters, time, starts)
+    return Family(kind.words, kind.words, "Gross and Harris, 1985", lambda timings: [formula])
+
+
+def _mean(theta: Array, rate: Array, kind: LoadedStation) -> Array:
+    """Return the mean response time at stable rates [s]."""
+    beside, service = theta
+    load, count = rate * service, kind.servers
+    wait = service * erlang_c(load, count) / (count - load)
+    return np.asarray(beside + service + (1 + kind.scv) / 2 * wait)
+
+
+def _quantile(theta: Array, rate: Array, count: int, quantile: float) -> Array:
+    """Return a quantile of the response time of M/M/c at stable rates, by halving [s]."""
+    beside, service = (np.broadcast_to(value, rate.shape) for value in theta)
+    service = np.maximum(service, SHORTEST)
+    load = rate * service
+    wait = erlang_c(load, count)
+    slow, fast = 1 / service, (count - load) / service
+    gap = np.where(np.abs(fast - slow) < 1e-9 * slow, 1e-9 * slow, fast - slow)
+
+    def beyond(time: Array) -> Array:
+        served, waited = np.exp(-slow * time), np.exp(-(slow + gap) * time)
+        both = ((slow + gap) * served - slow * waited) / gap
+        return np.asarray((1 - wait) * served + wait * both)
+
+    return np.asarray(
+        beside + _halved(beyond, 1 - quantile, service * 1e3 * (1 + 1 / (count - load)))
+    )
+
+
+def _halved(falling: Callable[[Array], Array], wanted: float, most: Array) -> Array:
+    low, high = np.zeros_like(most), most
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        above = falling(middle) > wanted
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.asarray((low + high) / 2)
+
+
+def _prediction(found: LoadFit, load: float, told: bool) -> PredictedResponse:
+    """Predict at a load, between what all likely stations say."""
+    if found.misfit:
+        return PredictedResponse(load, reason=f"no station describes the rows: {found.misfit}")
+    if found.best.fitted.freedom <= 0:
+        why = "the rows determine the station without one left over; measure at one more load"
+        return PredictedResponse(load, reason=why)
+    values, lows, highs = list[float](), list[float](), list[float]()
+    for station in found.likely:
+        value = float(found.response(station, [load])[0])
+        interval = profile(station.fitted).of_positive(_endless_if_saturated(station, load), LEVEL)
+        beyond = np.exp(station.form_error) if load > load_of(found.rows[-1]) else 1.0
+        values.append(value)
+        lows.append(interval.low / beyond)
+        highs.append(interval.high * beyond)
+    low, high = min(lows), max(highs)
+    if max(values[0], high) >= ENDLESS:
+        why = f"the station saturates at {min(each.most for each in found.likely):.4g} /s or so"
+        return PredictedResponse(load, reason=why)
+    if high > WIDEST * low:
+        why = (
+            f"it lies between {low:.3g} and {high:.3g} s, too wide to be of use; measure at a larger"
+            f" load{'' if told else ', or say how many servers there are (--servers)'}"
+        )
+        return PredictedResponse(load, reason=why)
+    return PredictedResponse(load, values[0], low, high)
+
+
+def _endless_if_saturated(station: StationFit, load: float) -> ParameterFunction:
+    """Return the time at a load as a function of sets of parameters, very large where they
+    saturate the station.
+    """
+    time = station.fitted.time_at(load)
+
+    def of(thetas: Array) -> Array:
+        times = time(thetas)
+        return np.asarray(np.where(times > 0, times, ENDLESS**2))
+
+    return of
