@@ -211,3 +211,94 @@ class Estimation:
     centre: tuple[float, ...] = field(repr=False)
     covariance: tuple[tuple[float, ...], ...] = field(repr=False)
     spread: Mapping[str, float] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedStation:
+    """A station that explains response times against load.
+
+    Parameters
+    ----------
+    words : what it is
+    servers : of it
+    scv : squared coefficient of variation of its services [1]
+    second : demand at a second station, as a part of that at the first
+    service : demand of a request there [s]
+    beside : time of a request beside it [s]
+    saturates : throughput at which it saturates [1/s]
+    scatter : relative error of the rows; None where none is left over
+    missed : relative error at the largest load when fitted without it; None where too few rows
+    """
+
+    words: str
+    servers: int
+    scv: float
+    second: float
+    service: float
+    beside: float
+    saturates: float
+    scatter: float | None
+    missed: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPoint:
+    """A measured response time beside that of the best station.
+
+    Parameters
+    ----------
+    load : users, or rate [1/s]
+    measured, fitted : response time [s]
+    percentiles : measured ones and those of the station, by fraction; only where it has them [s]
+    """
+
+    load: float
+    measured: float
+    fitted: float
+    percentiles: Mapping[float, tuple[float | None, float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedResponse:
+    """A response time at a load; without a value where the reason says why.
+
+    Parameters
+    ----------
+    load : rate [1/s] or users
+    value, low, high : of the response time [s]
+    reason : why there is none
+    """
+
+    load: float
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFitting:
+    """The stations that explain response times against load, the best first.
+
+    Parameters
+    ----------
+    file : of the load test
+    quantile : of the response time that is fitted; None: the mean
+    think : time of users [s]; None where requests arrive at a rate
+    misfit : why no station describes the rows; nothing if one does
+    stations : that the rows do not tell apart
+    between : ends of the service and of the time beside, by name; none without a row left over [s]
+    points : the rows
+    predictions : at the loads that were asked for
+    overloaded : rates offered of rows that completed less, and are left out [1/s]
+    """
+
+    file: str
+    quantile: float | None
+    think: float | None
+    misfit: str
+    stations: tuple[LoadedStation, ...]
+    between: Mapping[str, tuple[float, float]]
+    points: tuple[LoadPoint, ...]
+    predictions: tuple[PredictedResponse, ...]
+    overloaded: tuple[float, ...]

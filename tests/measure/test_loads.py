@@ -140,3 +140,21 @@ def test_every_format_is_listed_by_the_command() -> None:
     (option,) = [each for each in measured.params if each.name == "format_"]
     words = str(getattr(option, "help", "")).replace(",", " ").replace(".", " ").split()
     assert set(LOAD_FORMATS) <= set(words)
+
+
+JTL = (Path(__file__).parents[1] / "shelf" / "load-tests" / "samples.jtl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (JTL.replace(",allThreads,", ",threads,"), "there is no column allThreads"),
+        (JTL.replace(",true,", ",false,"), "jtl completed no request"),
+        (JTL.rpartition(",GET")[0], "values, where the header promises 17"),
+        (JTL.replace(",100,GET", ",soon,GET"), "'soon' is not a number"),
+    ],
+)
+def test_samples_of_jmeter_are_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "samples.jtl").write_text(text)
+    with pytest.raises(SpecError, match=message):
+        load_test([tmp_path / "samples.jtl"], [Hints()])

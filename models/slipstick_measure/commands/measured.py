@@ -47,7 +47,7 @@ _DATA_OPTIONS = (
         metavar="FORMAT",
         help=(
             "csv, extra-p, extra-p-json, extra-p-lines, hyperfine, google-benchmark,"
-            " pytest-benchmark, wrk, ab, hey, k6, k6-json, sysbench, pgbench, fio, locust, load-table,"
+            " pytest-benchmark, wrk, ab, hey, k6, k6-json, sysbench, pgbench, fio, locust, jtl, load-table,"
             " perf-stat, perf-lock, osu, imb, perftest, nccl, hpl,"
             " netgauge, pop, profile, or of a trace: chrome, paraver, timehist, records, otf2."
             " [told from the content]"
@@ -661,16 +661,18 @@ def _fit_load(
     test: LoadTest, loads: str, servers: int | None, picture: Path | None, as_json: bool
 ) -> int:
     """Fit a station to response times against load, and print what was found."""
+    from slipstick.results.question import as_data
     from slipstick_measure.fit.loads import fit_loads
-    from slipstick_measure.report.loads import load_fit_document, load_fit_text
+    from slipstick_measure.report.loads import load_fit_sentences, load_fit_text
     from slipstick_measure.report.measured import notes_text
 
     if picture is not None:
         refuse("--picture", "response times against load have no picture; leave it out")
     at = [float(_quantity("--at", _as_rate(word), "RATE") or 0.0) for word in _words(loads)]
-    found = fit_loads(test, at, servers)
+    found = fit_loads(test, at, servers).result()
     if as_json:
-        print_json({"load_fit": load_fit_document(found), "notes": plain_problems(test.notes)})
+        document = {**as_data(found), "sentences": load_fit_sentences(found)}
+        print_json({"load_fit": document, "notes": plain_problems(test.notes)})
     else:
         click.echo(load_fit_text(found), nl=False)
         click.echo(notes_text(test.notes), nl=False, err=True)

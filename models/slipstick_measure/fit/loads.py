@@ -32,9 +32,15 @@ from slipstick.queueing.residual_wait import erlang_c
 from slipstick_measure.fit.comparison import APART, WIDEST, WRONG
 from slipstick_measure.fit.families import cycle_times, repair_cycles
 from slipstick_measure.fit.formula import Family, FitParameter, TimeFormula, Timings
-from slipstick_measure.fit.intervals import Interval, profile
+from slipstick_measure.fit.intervals import profile
 from slipstick_measure.fit.least_squares import FittedFormula, ParameterFunction, fit
 from slipstick_measure.loads import LoadRow, LoadTest, think_time
+from slipstick_measure.results import (
+    LoadedStation,
+    LoadFitting,
+    LoadPoint,
+    PredictedResponse,
+)
 
 SERVERS = (1, 2, 4, 8, 16)
 """Numbers of servers that are tried where it is not told."""
@@ -45,7 +51,7 @@ SECOND = (0.5, 1.0)
 """Demands at a second station that are tried, as parts of that at the first."""
 
 
-class LoadedStation(NamedTuple):
+class TriedStation(NamedTuple):
     """What is fitted.
 
     Parameters
@@ -90,7 +96,7 @@ class StationFit:
     missed : relative error at the largest load when fitted without it; None where too few rows
     """
 
-    kind: LoadedStation
+    kind: TriedStation
     fitted: FittedFormula
     missed: float | None = None
 
@@ -115,24 +121,6 @@ class StationFit:
     def most(self) -> float:
         """The throughput at which the station saturates [1/s]."""
         return self.kind.servers / self.service if self.service else np.inf
-
-
-@dataclass(frozen=True, slots=True)
-class PredictedResponse:
-    """A response time at a load; without a value where the reason says why.
-
-    Parameters
-    ----------
-    load : rate [1/s] or users
-    value, low, high : of the response time [s]
-    reason : why there is none
-    """
-
-    load: float
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +164,6 @@ class LoadFit:
             return f"of the nearest, {self.best.kind.words}, it misses the rows by {scatter:.0%}"
         return ""
 
-    def intervals(self, station: StationFit) -> dict[str, Interval]:
-        """Return the intervals of the parameters; none where no row is left over."""
-        return profile(station.fitted).parameters(LEVEL) if station.fitted.freedom > 0 else {}
-
     def response(self, station: StationFit, loads: Sequence[float]) -> Array:
         """Return what was fitted, at some loads; not finite from saturation on [s]."""
         times = station.fitted.predict(loads)
@@ -194,6 +178,48 @@ class LoadFit:
         if self.think is not None or station.kind.scv != 1 or load * station.service >= servers:
             return None
         return float(_quantile(station.fitted.theta, np.array([load]), servers, quantile)[0])
+
+    def result(self) -> LoadFitting:
+        """Return what was found as plain results."""
+        best = self.best
+        sure = profile(best.fitted).parameters(LEVEL) if best.fitted.freedom > 0 else {}
+        return LoadFitting(
+            self.test.file,
+            self.quantile,
+            self.think,
+            self.misfit,
+            tuple(_described(station) for station in self.likely),
+            {name: (interval.low, interval.high) for name, interval in sure.items()},
+            tuple(self._point(row) for row in self.rows),
+            self.predictions,
+            tuple(float(row.rate or 0.0) for row in self.overloaded),
+        )
+
+    def _point(self, row: LoadRow) -> LoadPoint:
+        load = load_of(row)
+        shown = [quantile for quantile in self.test.quantiles if quantile != self.quantile]
+        percentiles = {
+            quantile: (row.quantiles.get(quantile), self.percentile(self.best, load, quantile))
+            for quantile in shown
+            if self.think is None and self.best.kind.scv == 1
+        }
+        (fitted,) = self.response(self.best, [load])
+        return LoadPoint(load, _measured(row, self.quantile) or 0.0, float(fitted), percentiles)
+
+
+def _described(station: StationFit) -> LoadedStation:
+    kind, fitted = station.kind, station.fitted
+    return LoadedStation(
+        kind.words,
+        kind.servers,
+        kind.scv,
+        kind.second,
+        station.service,
+        station.beside,
+        station.most,
+        fitted.scatter if fitted.freedom > 0 else None,
+        station.missed,
+    )
 
 
 def load_of(row: LoadRow) -> float:
@@ -276,16 +302,16 @@ def _is_overloaded(row: LoadRow) -> bool:
     return bool(row.rate and row.throughput and row.throughput < OVERLOADED * row.rate)
 
 
-def _kinds(counts: Sequence[int], closed: bool, quantile: bool) -> list[LoadedStation]:
+def _kinds(counts: Sequence[int], closed: bool, quantile: bool) -> list[TriedStation]:
     if closed:
-        return [*map(LoadedStation, counts), *(LoadedStation(1, second=part) for part in SECOND)]
+        return [*map(TriedStation, counts), *(TriedStation(1, second=part) for part in SECOND)]
     if quantile:
-        return [LoadedStation(count) for count in counts]
-    return [LoadedStation(count, scv) for count, scv in product(counts, VARIATIONS)]
+        return [TriedStation(count) for count in counts]
+    return [TriedStation(count, scv) for count, scv in product(counts, VARIATIONS)]
 
 
 def _fitted(
-    observed: Timings, kinds: Sequence[LoadedStation], think: float | None, quantile: float | None
+    observed: Timings, kinds: Sequence[TriedStation], think: float | None, quantile: float | None
 ) -> tuple[StationFit, ...]:
     """Fit each kind of station, the best first; those that cannot be fitted are left out."""
     found = []
@@ -331,7 +357,7 @@ def _missed(
     return predicted / measured - 1 if predicted > 0 else np.inf
 
 
-def _family(kind: LoadedStation, think: float | None, quantile: float | None) -> Family:
+def _family(kind: TriedStation, think: float | None, quantile: float | None) -> Family:
     parameters = (
         FitParameter("beside", "s", "time of a request beside the station"),
         FitParameter("service", "s", "service demand of a request at the station"),
@@ -369,7 +395,7 @@ def _family(kind: LoadedStation, think: float | None, quantile: float | None) ->
     return Family(kind.words, kind.words, "Gross and Harris, 1985", lambda timings: [formula])
 
 
-def _mean(theta: Array, rate: Array, kind: LoadedStation) -> Array:
+def _mean(theta: Array, rate: Array, kind: TriedStation) -> Array:
     """Return the mean response time at stable rates [s]."""
     beside, service = theta
     load, count = rate * service, kind.servers

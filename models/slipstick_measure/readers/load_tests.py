@@ -1,7 +1,8 @@
 """Load tests: tables with users or rates, and the outputs of load generators.
 
 Generators print one test each: wrk and wrk2, ab, hey, k6 (its summary as text or JSON), sysbench,
-pgbench, fio (JSON) and JMeter's and Locust's CSV. Several files make one load test. The number of
+pgbench, and Locust's CSV and JMeter's aggregate report; fio (JSON) one for each group of jobs, and
+JMeter's samples (JTL in CSV) one for each number of threads. Several files make one load test. The number of
 users is that of connections, clients, threads or jobs; where it is not printed, it is told.
 
 Formats: as printed by wrk 4.1, ab 2.3, hey 0.1.4, sysbench 1.0.20, pgbench 15 and fio 3.33, which
@@ -13,7 +14,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from slipstick.errors import SpecError
@@ -324,36 +327,77 @@ def _read_k6_json(reading: Reading) -> LoadRow:
     )
 
 
-def _read_fio(reading: Reading) -> LoadRow:
+def _read_fio(reading: Reading) -> Sequence[LoadRow]:
+    """Read a row for each group of jobs that run at the same time; of jobs with a rate of their
+    own the load is that rate, else what is in flight.
+    """
     document = json.loads(reading.text)
-    throughput, time, users = 0.0, 0.0, 0.0
+    options = document.get("global options", {})
+    return [
+        _fio_row([(job, {**options, **job.get("job options", {})}) for job in group])
+        for group in _fio_groups(document.get("jobs", []))
+    ]
+
+
+def _fio_groups(jobs: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Part jobs by when they ran, or else by the words that make a job wait for those before."""
+    groups: list[list[Mapping[str, Any]]] = []
+    until = 0.0
+    timed = all("job_start" in job for job in jobs)
+    for job in sorted(jobs, key=lambda job: float(job["job_start"])) if timed else jobs:
+        waits = (
+            float(job["job_start"]) >= until
+            if timed
+            else {"stonewall", "wait_for_previous"} & set(job.get("job options", {}))
+        )
+        if waits or not groups:
+            groups.append([])
+        groups[-1].append(job)
+        if timed:
+            until = max(until, float(job["job_start"]) + float(job.get("job_runtime", 0)))
+    return groups
+
+
+def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> LoadRow:
+    throughput, time, users, offered = 0.0, 0.0, 0.0, list[float | None]()
     quantiles: dict[float, float] = {}
-    jobs = document.get("jobs", [])
-    for job in jobs:
-        options = {**document.get("global options", {}), **job.get("job options", {})}
-        users += float(options.get("iodepth", 1)) * float(options.get("numjobs", 1))
-        for way in ("read", "write"):
-            statistics = job.get(way) or {}
+    for job, options in jobs:
+        copies = float(options.get("numjobs", 1))
+        users += float(options.get("iodepth", 1)) * copies
+        rates = [float(rate) for rate in str(options.get("rate_iops", "")).split(",") if rate]
+        active = [way for way in ("read", "write") if (job.get(way) or {}).get("iops")]
+        offered.append((sum(rates) if len(rates) > 1 else len(active) * sum(rates)) * copies)
+        for way in active:
+            statistics = job[way]
             latency = statistics.get("lat_ns") or statistics.get("clat_ns") or {}
-            throughput += float(statistics.get("iops", 0.0))
-            time += float(statistics.get("iops", 0.0)) * float(latency.get("mean", 0.0)) * 1e-9
-            if len(jobs) == 1 and statistics.get("iops") and not quantiles:
+            throughput += float(statistics["iops"])
+            time += float(statistics["iops"]) * float(latency.get("mean", 0.0)) * 1e-9
+            if len(jobs) == 1 and not quantiles:
                 shares = (statistics.get("clat_ns") or {}).get("percentile") or {}
                 quantiles = {
                     float(share) / 100: float(latency) * 1e-9
                     for share, latency in shares.items()
                     if float(share) in (50, 90, 95, 99, 99.9)
                 }
+    rate = sum(each or 0.0 for each in offered) if all(offered) else None
     return LoadRow(
-        1, users, None, throughput or None, time / throughput if throughput else None, quantiles
+        1,
+        None if rate else users,
+        rate,
+        throughput or None,
+        time / throughput if throughput else None,
+        quantiles,
     )
+
+
+_Reader = Callable[[Reading], LoadRow | Sequence[LoadRow]]
 
 
 class LoadFormat(NamedTuple):
     """An output of a load generator: the pattern that tells it, and its reader."""
 
     pattern: re.Pattern[str]
-    read: Callable[[Reading], LoadRow]
+    read: _Reader
 
 
 GENERATORS: Mapping[str, LoadFormat] = {
@@ -380,6 +424,8 @@ def load_format(reading: Reading) -> str:
         return ""
     if _is_locust(reading):
         return "locust"
+    if _JTL_HEAD.match(reading.text.lstrip("\ufeff")):
+        return "jtl"
     return "load-table" if is_load_table(reading) else ""
 
 
@@ -420,6 +466,78 @@ def _read_totals(reading: Reading) -> LoadRow:
     )
 
 
+_JTL_HEAD = re.compile(r"timeStamp[,;\t]elapsed[,;\t]label[,;\t]")
+_TRANSACTION = "Number of samples in transaction"
+LEAST_PART = 0.05
+"""Part of the samples below which a number of threads is one of a ramp, and no load."""
+_JTL_QUANTILES = (0.5, 0.9, 0.95, 0.99)
+
+
+def _read_jtl(reading: Reading) -> list[LoadRow]:
+    """Read the samples of JMeter: a row for each number of threads that were active for long.
+
+    The time of a number of threads is the sum of its stretches, each from its first sample to the
+    first of the next. Failed samples and those of transactions, which are sums of others, are left
+    out.
+    """
+    grid = grid_of(reading)
+    place = {name: at for at, name in enumerate(grid.heading)}
+    if missing := [name for name in ("success", "allThreads") if name not in place]:
+        why = f"there is no column {missing[0]}, which JMeter writes by default"
+        reading.refuse(grid.line, "", why)
+    samples = list[tuple[float, float, float]]()
+    failed = transactions = 0
+    for line, cells in grid.rows:
+        if len(cells) != len(grid.heading):
+            reading.wrong(
+                line, "", f"{len(cells)} values, where the header promises {len(grid.heading)}"
+            )
+            continue
+        if _TRANSACTION in cells[place.get("responseMessage", 0)]:
+            transactions += 1
+            continue
+        if cells[place["success"]].casefold() != "true":
+            failed += 1
+            continue
+        names = ("timeStamp", "elapsed", "allThreads")
+        values = [reading.number(line, name, cells[place[name]]) for name in names]
+        if None not in values:
+            time, elapsed, users = (value or 0.0 for value in values)
+            samples.append((time, elapsed, users))
+    if reading.problems:
+        reading.finished()
+    if failed:
+        reading.odd(grid.line, "success", f"{failed} samples failed, and are left out")
+    if transactions:
+        reading.odd(grid.line, "", f"{transactions} samples of transactions are left out")
+    return _jtl_rows(sorted(samples))
+
+
+def _jtl_rows(samples: Sequence[tuple[float, float, float]]) -> list[LoadRow]:
+    """Return a row for each number of threads; times are in milliseconds."""
+    elapsed_of: dict[float, list[float]] = defaultdict(list)
+    stretch_of: dict[float, float] = defaultdict(float)
+    end = max((time + elapsed for time, elapsed, _ in samples), default=0.0)
+    for at, (time, elapsed, users) in enumerate(samples):
+        elapsed_of[users].append(elapsed)
+        stretch_of[users] += (samples[at + 1][0] if at + 1 < len(samples) else end) - time
+    return [
+        LoadRow(
+            1,
+            users=users,
+            throughput=len(times) / (stretch_of[users] / 1e3) if stretch_of[users] else None,
+            response=sum(times) / len(times) / 1e3,
+            quantiles={
+                share: sorted(times)[min(int(share * len(times)), len(times) - 1)] / 1e3
+                for share in _JTL_QUANTILES
+                if len(times) * (1 - share) >= 1
+            },
+        )
+        for users, times in sorted(elapsed_of.items())
+        if users >= 1 and len(times) >= LEAST_PART * len(samples)
+    ]
+
+
 def read_load(reading: Reading, name: str) -> LoadTest:
     """Read a load test in a format that `load_format` names; users that are not printed are told
     as processors.
@@ -430,16 +548,19 @@ def read_load(reading: Reading, name: str) -> LoadTest:
     """
     if name == "load-table":
         return read_load_table(reading)
+    tables: Mapping[str, _Reader] = {"locust": _read_totals, "jtl": _read_jtl}
     try:
-        row = _read_totals(reading) if name == "locust" else GENERATORS[name].read(reading)
-    except (KeyError, TypeError, ValueError) as error:
+        found = (tables[name] if name in tables else GENERATORS[name].read)(reading)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         reading.refuse(1, "", f"this is no output of {name} as it is known: {error}")
-    users = row.users if reading.hints.processors is None else float(reading.hints.processors)
-    if users is None:
+    rows = [found] if isinstance(found, LoadRow) else list(found)
+    if not rows or not all(row.throughput for row in rows):
+        reading.refuse(1, "", f"{name} completed no request, or its output is cut")
+    told = reading.hints.processors
+    if told is not None and len(rows) == 1 and rows[0].rate is None:
+        rows = [replace(rows[0], users=float(told))]
+    if any(row.users is None and row.rate is None for row in rows):
         reading.refuse(
             1, "", f"{name} does not print how many users there were; say --processors N, as -c did"
         )
-    if not row.throughput:
-        reading.refuse(1, "", f"{name} completed no request, or its output is cut")
-    load_row = LoadRow(row.line, users, row.rate, row.throughput, row.response, row.quantiles)
-    return LoadTest(reading.file, (load_row,), notes=tuple(reading.notes))
+    return LoadTest(reading.file, tuple(rows), notes=tuple(dict.fromkeys(reading.notes)))

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from slipstick.report.formatting import NOTHING, ascii_only, percent, plain_table, quantity, wrapped
-from slipstick_measure.fit.intervals import Interval
-from slipstick_measure.fit.loads import LoadFit, PredictedResponse, load_of
 from slipstick_measure.loads import Demand, LoadTest, beside_tiers, demands, think_time
+from slipstick_measure.results import LoadFitting, PredictedResponse
 
 
 def load_text(test: LoadTest) -> str:
@@ -135,159 +134,105 @@ def load_document(test: LoadTest) -> dict[str, Any]:
     }
 
 
-def load_fit_text(found: LoadFit) -> str:
+def load_fit_text(found: LoadFitting) -> str:
     """Write what explains the response times of a load test, and predictions."""
     blocks = [wrapped(sentence) for sentence in load_fit_sentences(found)]
     blocks += [_fitted_rows(found), _stations(found)]
     return ascii_only("\n\n".join(blocks) + "\n")
 
 
-def load_fit_sentences(found: LoadFit) -> list[str]:
+def load_fit_sentences(found: LoadFitting) -> list[str]:
     """Word what was found first: the demand, the saturation, the predictions."""
-    best = found.best
-    what = "mean" if found.quantile is None else f"{100 * found.quantile:g} %"
+    best, *rivals = found.stations
+    first, last = found.points[0], found.points[-1]
     words = [
         (
-            f"The rows: the {what} response time goes from"
-            f" {quantity(_time(found, 0), 's')} at {_load_text(found, 0)} to"
-            f" {quantity(_time(found, -1), 's')} at {_load_text(found, -1)}."
+            f"The rows: the {_statistic(found)} response time goes from"
+            f" {quantity(first.measured, 's')} at {_load(found, first.load)} to"
+            f" {quantity(last.measured, 's')} at {_load(found, last.load)}."
         )
     ]
     if found.misfit:
         return [*words, f"No station describes these rows: {found.misfit}.", *_left_out(found)]
-    ends = found.intervals(best)
-    service, beside = (
-        f"{quantity(getattr(best, name), 's')}{_between(ends.get(name))}"
-        for name in ("service", "beside")
-    )
+    service = f"{quantity(best.service, 's')}{_between(found, 'service')}"
+    beside = f"{quantity(best.beside, 's')}{_between(found, 'beside')}"
     words.append(
-        f"By a station of {best.kind.words}: a request needs {service} there and {beside} beside it;"
-        f" the station saturates at {quantity(best.most, '1/s')}."
+        f"By a station of {best.words}: a request needs {service} there and {beside} beside it;"
+        f" the station saturates at {quantity(best.saturates, '1/s')}."
     )
     if found.think is not None:
         words.append(f"Users think {quantity(found.think, 's')}, by Little's law.")
     words += [_predicted(found, prediction) for prediction in found.predictions]
-    rivals = [station.kind.words for station in found.likely if station is not best]
     if rivals:
-        saturation = sorted(station.most for station in found.likely)
+        saturation = sorted(station.saturates for station in found.stations)
         words.append(
-            f"The rows cannot distinguish it from: {'; '.join(rivals)}. They saturate between"
-            f" {quantity(saturation[0], '1/s')} and {quantity(saturation[-1], '1/s')}."
+            f"The rows cannot distinguish it from: {'; '.join(each.words for each in rivals)}. They"
+            f" saturate between {quantity(saturation[0], '1/s')} and"
+            f" {quantity(saturation[-1], '1/s')}."
         )
     return [*words, *_left_out(found)]
 
 
-def _left_out(found: LoadFit) -> list[str]:
+def _statistic(found: LoadFitting) -> str:
+    return "mean" if found.quantile is None else f"{100 * found.quantile:g} %"
+
+
+def _left_out(found: LoadFitting) -> list[str]:
     if not found.overloaded:
         return []
-    rates = ", ".join(quantity(row.rate, "1/s") for row in found.overloaded)
-    return [
-        (
-            f"Left out: {rates} offered, where less was completed; a mean then depends on the length of"
-            " the test."
-        )
-    ]
+    rates = ", ".join(quantity(rate, "1/s") for rate in found.overloaded)
+    why = "where less was completed; a mean then depends on the length of the test"
+    return [f"Left out: {rates} offered, {why}."]
 
 
-def _time(found: LoadFit, at: int) -> float | None:
-    row = found.rows[at]
-    return row.response if found.quantile is None else row.quantiles[found.quantile]
-
-
-def _load_text(found: LoadFit, at: int) -> str:
-    return _load_words(found, load_of(found.rows[at]))
-
-
-def _load_words(found: LoadFit, load: float) -> str:
+def _load(found: LoadFitting, load: float) -> str:
     return quantity(load, "1/s") if found.think is None else f"{load:g} users"
 
 
-def _between(interval: Interval | None) -> str:
-    if interval is None:
-        return ""
-    return f" ({quantity(interval.low, 's')} to {quantity(interval.high, 's')})"
+def _between(found: LoadFitting, name: str) -> str:
+    ends = found.between.get(name)
+    return f" ({quantity(ends[0], 's')} to {quantity(ends[1], 's')})" if ends else ""
 
 
-def _predicted(found: LoadFit, prediction: PredictedResponse) -> str:
-    load = _load_words(found, prediction.load)
+def _predicted(found: LoadFitting, prediction: PredictedResponse) -> str:
+    load = _load(found, prediction.load)
     if prediction.value is None:
         return f"At {load} there is no prediction: {prediction.reason}."
-    beyond = ", beyond the rows" if prediction.load > load_of(found.rows[-1]) else ""
+    beyond = ", beyond the rows" if prediction.load > found.points[-1].load else ""
     return (
         f"At {load}{beyond}: {quantity(prediction.value, 's')}, between"
         f" {quantity(prediction.low, 's')} and {quantity(prediction.high, 's')}."
     )
 
 
-def _fitted_rows(found: LoadFit) -> str:
+def _fitted_rows(found: LoadFitting) -> str:
     """Write measured times beside those of the best station, percentiles included."""
-    loads = [load_of(row) for row in found.rows]
-    fitted = found.response(found.best, loads)
-    formula = found.think is None and found.best.kind.scv == 1
-    shown = found.test.quantiles if formula else []
-    name = "mean" if found.quantile is None else f"{100 * found.quantile:g} %"
-    shown = [quantile for quantile in shown if quantile != found.quantile]
-    head = ["users" if found.think is not None else "rate", f"measured {name}", "station", "error"]
+    shown = list(found.points[0].percentiles)
+    load = "users" if found.think is not None else "rate"
+    head = [load, f"measured {_statistic(found)}", "station", "error"]
     for quantile in shown:
         head += [f"measured {100 * quantile:g} %", "station"]
     rows = []
-    for at, (row, load, time) in enumerate(zip(found.rows, loads, fitted.tolist(), strict=True)):
-        measured = _time(found, at)
-        assert measured is not None
-        cells = [_load_words(found, load).removesuffix(" users"), quantity(measured, "s")]
-        cells += [quantity(time, "s"), f"{100 * (time / measured - 1):+.1f} %"]
-        for quantile in shown:
-            cells.append(quantity(row.quantiles.get(quantile), "s"))
-            cells.append(quantity(found.percentile(found.best, load, quantile), "s"))
+    for point in found.points:
+        cells = [_load(found, point.load).removesuffix(" users"), quantity(point.measured, "s")]
+        cells.append(quantity(point.fitted, "s"))
+        cells.append(f"{100 * (point.fitted / point.measured - 1):+.1f} %")
+        cells += [quantity(time, "s") for each in shown for time in point.percentiles[each]]
         rows.append(cells)
     return plain_table(head, rows, range(len(head)))
 
 
-def _stations(found: LoadFit) -> str:
+def _stations(found: LoadFitting) -> str:
     head = ["station", "scatter", "misses the largest load", "service", "beside", "saturates at"]
     rows = [
         [
-            station.kind.words,
-            percent(station.fitted.scatter if station.fitted.freedom > 0 else None, 2),
+            station.words,
+            percent(station.scatter, 2),
             "-" if station.missed is None else f"{100 * station.missed:+.1f} %",
             quantity(station.service, "s"),
             quantity(station.beside, "s"),
-            quantity(station.most, "1/s"),
+            quantity(station.saturates, "1/s"),
         ]
-        for station in found.likely
+        for station in found.stations
     ]
     return plain_table(head, rows, range(1, len(head)))
-
-
-def load_fit_document(found: LoadFit) -> dict[str, Any]:
-    """Return a fit to a load test as plain data."""
-    return {
-        "file": found.test.file,
-        "fitted": "mean" if found.quantile is None else found.quantile,
-        "think_time": found.think,
-        "misfit": found.misfit,
-        "stations": [
-            {
-                "servers": station.kind.servers,
-                "scv": station.kind.scv,
-                "second_station": station.kind.second,
-                "service": station.service,
-                "beside": station.beside,
-                "saturates": station.most,
-                "scatter": station.fitted.scatter if station.fitted.freedom > 0 else None,
-                "misses_the_largest": station.missed,
-            }
-            for station in found.likely
-        ],
-        "predictions": [
-            {
-                "load": prediction.load,
-                "response_time": prediction.value,
-                "low": prediction.low,
-                "high": prediction.high,
-                "reason": prediction.reason,
-            }
-            for prediction in found.predictions
-        ],
-        "sentences": load_fit_sentences(found),
-    }

@@ -97,7 +97,7 @@ def test_users_who_think_are_those_of_a_closed_network() -> None:
     assert predicted.value == pytest.approx(closed_by_hand(150, (0.01,), 1.0)[1], rel=1e-3)
     twin = fit_loads(users_test((0.01, 0.01), (5, 40, 80, 100)), [150.0])
     assert twin.best.kind.second == 1.0
-    assert "beside one of 100% of its demand" in load_fit_text(twin)
+    assert "beside one of 100% of its demand" in load_fit_text(twin.result())
 
 
 def test_a_percentile_is_fitted_where_no_mean_was_measured() -> None:
@@ -109,7 +109,7 @@ def test_a_percentile_is_fitted_where_no_mean_was_measured() -> None:
     found = fit_loads(LoadTest("p95.csv", tuple(rows)), [95.0], servers=1)
     assert found.best.service == pytest.approx(0.01, rel=1e-4)
     assert found.predictions[0].value == pytest.approx(0.2 * np.log(20), rel=1e-3)
-    assert "the 95 % response time goes from" in load_fit_text(found)
+    assert "the 95 % response time goes from" in load_fit_text(found.result())
 
 
 def test_rows_that_completed_less_than_was_offered_are_left_out() -> None:
@@ -117,13 +117,13 @@ def test_rows_that_completed_less_than_was_offered_are_left_out() -> None:
     late = LoadRow(9, rate=150.0, throughput=99.0, response=8.0)
     found = fit_loads(LoadTest(test.file, (*test.rows, late)), servers=1)
     assert found.best.service == pytest.approx(0.01, rel=1e-5)
-    assert "Left out: 150 /s offered" in load_fit_text(found)
+    assert "Left out: 150 /s offered" in load_fit_text(found.result())
 
 
 def test_rows_that_no_station_explains_are_said_to_be_so() -> None:
     test = noisy(RATES, [0.02, 0.01, 0.03, 0.01, 0.02, 0.01])
     found = fit_loads(test, [95.0])
-    assert "No station describes these rows" in load_fit_text(found)
+    assert "No station describes these rows" in load_fit_text(found.result())
     assert "no station describes the rows" in found.predictions[0].reason
     with pytest.raises(SpecError) as caught:
         load_spec(test)
