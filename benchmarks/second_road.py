@@ -17,7 +17,8 @@ With --cost, the processor time of `slipstick solve` of each shipped activity an
 multiple of that with `--check off`.
 
 FIRST is the first seed: take one that was never used, for nothing may be tuned to these models.
-FILE gets a line of JSON for each model.
+FILE gets a line of JSON for each model; a run that was ended goes on with the models that are not in
+FILE.
 """
 
 from __future__ import annotations
@@ -216,6 +217,8 @@ class Outcome:
     rejected: float | None
     seconds: float
     without: float
+    parts: dict[str, float]
+    """Error of each wait, as a part of the time, and of each utilization, as a part of a server."""
 
 
 def time_names(answer: Answer) -> list[str]:
@@ -225,6 +228,25 @@ def time_names(answer: Answer) -> list[str]:
         for name in answer.values
         if name == "time" or name.startswith(("time[", "response_time["))
     ]
+
+
+def part_errors(answer: Answer, known: Answer) -> dict[str, float]:
+    """Return the errors of waits and residence times, as parts of the time, and of utilizations, of
+    which both answers have a value.
+    """
+    errors = {}
+    for key, value in answer.values.items():
+        truth = known.values[key].value if key in known.values else None
+        kind, _, place = key.partition("[")
+        times = ("time", f"response_time[{place.partition(',')[0]}]")
+        time = next((known[name] for name in times if name in known.values), None)
+        if value.value is None or truth is None:
+            continue
+        if kind == "utilization":
+            errors[key] = value.value - truth
+        elif kind in ("wait", "residence_time") and time:
+            errors[key] = (value.value - truth) / time
+    return errors
 
 
 def outcome(name: str, model: Model | QueueingNetwork, events: int = EVENTS) -> Outcome | str:
@@ -265,6 +287,7 @@ def outcome(name: str, model: Model | QueueingNetwork, events: int = EVENTS) -> 
         rejected,
         ended - middle,
         middle - begun,
+        part_errors(answer, known),
     )
 
 
@@ -346,6 +369,31 @@ def cost() -> None:
     )
 
 
+def compare(
+    name: str, make: Callable[[int], Model | QueueingNetwork], seed: int, events: int
+) -> Outcome | str:
+    """Return the outcome of a drawn model, or why there is none."""
+    try:
+        return outcome(name, make(seed), events)
+    except SlipstickError as error:
+        return f"{name} is no model: {error}"
+
+
+def line_of(compared: Outcome | str) -> dict[str, Any] | str:
+    """Return an outcome as what JSON can hold."""
+    if isinstance(compared, str):
+        return compared
+    return {key: getattr(compared, key) for key in Outcome.__slots__}
+
+
+def known_outcomes(rows: Path | None) -> dict[str, Outcome | str]:
+    """Read the outcomes of an earlier run that was ended."""
+    if rows is None or not rows.exists():
+        return {}
+    pairs = map(json.loads, rows.read_text().splitlines())
+    return {name: Outcome(**row) if isinstance(row, dict) else row for name, row in pairs}
+
+
 def main() -> None:
     """Draw, answer, compare."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
@@ -367,23 +415,21 @@ def main() -> None:
     activities, networks = (2, 1) if options.short else (options.activities, options.networks)
     events = 100_000 if options.short else EVENTS
     found: dict[str, list[Outcome]] = {"activities": [], "networks": []}
+    earlier = known_outcomes(rows)
     drawn: list[tuple[str, int, Callable[[int], Model | QueueingNetwork]]]
     drawn = [("activities", seed, activity) for seed in range(first, first + activities)]
     drawn += [("networks", seed, waiting_network) for seed in range(first, first + networks)]
     solve("lock-and-bus")
     for kind, seed, make in drawn:
-        try:
-            told: Outcome | str = outcome(f"{kind} {seed}", make(seed), events)
-        except SlipstickError as error:
-            told = f"{kind} {seed} is no model: {error}"
-        if isinstance(told, str):
-            print(f"no comparison: {told[:160]}", file=sys.stderr)
-            continue
-        found[kind].append(told)
-        if rows is not None:
-            line = json.dumps({key: getattr(told, key) for key in Outcome.__slots__})
+        name = f"{kind} {seed}"
+        compared = earlier.get(name) or compare(name, make, seed, events)
+        if rows is not None and name not in earlier:
             with rows.open("a") as file:
-                file.write(f"{line}\n")
+                file.write(f"{json.dumps([name, line_of(compared)])}\n")
+        if isinstance(compared, str):
+            print(f"no comparison: {compared[:160]}", file=sys.stderr)
+        else:
+            found[kind].append(compared)
     for kind, outcomes in found.items():
         if outcomes:
             print(f"\n{kind}, seeds from {first}")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import operator
+import random
+from collections.abc import Iterator
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +19,15 @@ import sympy
 
 from slipstick import law as law_package
 from slipstick.errors import ModelError
-from slipstick.expression.nodes import Expr, Operation, Parameter, walk
+from slipstick.expression.nodes import (
+    Expr,
+    Number,
+    Operation,
+    Parameter,
+    constant,
+    substitute,
+    walk,
+)
 from slipstick.expression.special import retried_rate
 from slipstick.expression.symbolic import to_sympy
 from slipstick.expression.tape import Tape
@@ -130,6 +141,99 @@ def breaking(law: Law) -> dict[str, dict[str, float]]:
 def test_published_row(law: Law, row: Any) -> None:
     rounding = 1e-14 * abs(row.value)
     assert abs(law(**law.given(row)) - row.value) <= row.within + rounding
+
+
+NEIGHBOURS = {
+    "product": "quotient",
+    "quotient": "product",
+    "sum": "difference",
+    "difference": "sum",
+    "max": "min",
+    "min": "max",
+    "floor": "ceil",
+    "ceil": "floor",
+}
+"""What an operator is mistaken for."""
+
+
+def slips(root: Expr, symbols: Any) -> Iterator[tuple[str, Expr]]:
+    """Yield typical slips in an expression, each with what was changed: an exponent, an operator,
+    the sides of one, a factor of 2, two symbols of one dimension.
+    """
+    for node in walk(root):
+        if not isinstance(node, Operation):
+            continue
+        name, inside = node.operator, node.operands
+        changed: list[tuple[str, tuple[Expr, ...]]] = []
+        if name == "power":
+            exponent = constant(inside[1])
+            changed += [(name, (inside[0], Number(exponent + by))) for by in (1.0, -1.0)]
+        elif name in NEIGHBOURS and (len(inside) == 2 or name != "sum"):
+            changed.append((NEIGHBOURS[name], inside))
+        if name in ("quotient", "difference", "pow"):
+            changed.append((name, inside[::-1]))
+        for index, operand in enumerate(inside if name != "power" else ()):
+            if isinstance(operand, Number):
+                other = Number(2 * operand.value or 1.0, operand.dimension)
+                changed.append((name, (*inside[:index], other, *inside[index + 1 :])))
+        for operator_name, operands in changed:
+            new = Operation(operator_name, operands, node.dimension)
+            yield f"{node} as {new}", replaced(root, node, new)
+    for first, second in itertools.combinations(symbols, 2):
+        if first.dimension == second.dimension:
+            pair = (Parameter(each.name, each.dimension) for each in (second, first))
+            exchange = dict(zip((first.name, second.name), pair, strict=True))
+            yield f"{first.name} and {second.name} exchanged", substitute(root, exchange)
+
+
+def replaced(root: Expr, old: Expr, new: Expr) -> Expr:
+    """Put another node in the place of one, wherever it is used."""
+    made: dict[int, Expr] = {}
+    for node in walk(root):
+        if node is old:
+            made[id(node)] = new
+        elif isinstance(node, Operation):
+            operands = tuple(made[id(operand)] for operand in node.operands)
+            made[id(node)] = Operation(node.operator, operands, node.dimension)
+        else:
+            made[id(node)] = node
+    return made[id(root)]
+
+
+def value_at(tape: Tape, point: dict[str, float]) -> float:
+    """Evaluate at a point; NaN where there is no value."""
+    try:
+        return float(tape.run(point)[0][0])
+    except ModelError:
+        return math.nan
+
+
+def points_near(law: Law) -> Iterator[tuple[dict[str, float], float]]:
+    """Yield points near the rows of a law at which it holds, with its values there."""
+    chance = random.Random(law.name)
+    for _ in range(200):
+        point = law.given(chance.choice(law.checks))
+        for name, value in point.items():
+            if chance.random() < 0.7:
+                scaled = value * chance.choice([0.3, 0.6, 0.9, 1.1, 1.3, 2.0, 3.0])
+                point[name] = round(scaled) if name in law.whole else scaled
+        with contextlib.suppress(ModelError):
+            yield point, law(**point)
+
+
+@every_law
+def test_rows_tell_the_law_from_its_neighbours(law: Law) -> None:
+    """A slip that changes values of the law breaks a row."""
+    for what, wrong in slips(law.right, law.symbols):
+        with np.errstate(all="ignore"):
+            tape = Tape([wrong])
+            rows = [(row, value_at(tape, law.given(row))) for row in law.checks]
+            if all(
+                abs(value - row.value) <= row.within + 1e-9 * abs(row.value) for row, value in rows
+            ):
+                points = itertools.islice(points_near(law), 12)
+                off = [abs(value_at(tape, at) / wanted - 1) for at, wanted in points if wanted]
+                assert not any(each > 1e-9 for each in off), what
 
 
 @every_law

@@ -79,6 +79,7 @@ class CollectiveAlgorithm:
     in_switch : the switch combines the parts and moves bytes at a rate of its own
     check : time of 6 ranks, 6 MB, 1 us a message, 1 ns to move and 0.1 ns to combine a byte, by
         hand [s]
+    check_of_eight : the same of 8 ranks, where the algorithm differs for powers of 2 [s]
     """
 
     operation: str
@@ -86,6 +87,7 @@ class CollectiveAlgorithm:
     figures: Figures
     check: float
     in_switch: bool = False
+    check_of_eight: float | None = None
 
     @property
     def combines(self) -> bool:
@@ -122,7 +124,16 @@ class CollectiveAlgorithm:
             holds=" and ".join(_HOLDS.get(each.name, f"{each.name} >= 0") for each in symbols),
             source=SWITCH if self.in_switch else MPICH,
             note="no contention: a rank sends and receives one message at a time, both at once",
-            checks=(Check(tuple(_GIVEN[each.name] for each in symbols), self.check, 1e-12, HAND),),
+            checks=tuple(
+                Check(
+                    tuple({**_GIVEN, "ranks": ranks}[each.name] for each in symbols),
+                    time,
+                    1e-12,
+                    HAND,
+                )
+                for ranks, time in ((6, self.check), (8, self.check_of_eight))
+                if time is not None
+            ),
         )
 
 
@@ -200,8 +211,12 @@ ALGORITHMS = (
     CollectiveAlgorithm("reduce", "tree", partial(_tree, 1), 0.019803),
     CollectiveAlgorithm("reduce", "rabenseifner", partial(_rabenseifner, 1), 0.017105),
     CollectiveAlgorithm("allreduce", "tree", partial(_tree, 2), 0.037806),
-    CollectiveAlgorithm("allreduce", "recursive-doubling", _doubled, 0.025804),
-    CollectiveAlgorithm("allreduce", "rabenseifner", partial(_rabenseifner, 2), 0.023106),
+    CollectiveAlgorithm(
+        "allreduce", "recursive-doubling", _doubled, 0.025804, check_of_eight=0.019803
+    ),
+    CollectiveAlgorithm(
+        "allreduce", "rabenseifner", partial(_rabenseifner, 2), 0.023106, check_of_eight=0.011031
+    ),
     CollectiveAlgorithm("allreduce", "ring", partial(_parts, lambda p: 2 * _ring(p), 2), 0.01051),
     CollectiveAlgorithm("allreduce", "in-switch", _summed_in_parts, 0.007002, in_switch=True),
     CollectiveAlgorithm("allreduce", "switch-tree", _summed_in_a_tree, 0.006002, in_switch=True),

@@ -71,6 +71,7 @@ MM1K_THROUGHPUT = Law(
     checks=(
         Check((2, 2e-3, 125.0), 119.05, 5e-3, f"{_GATEWAY}; 125 less 5.95 lost"),
         Check((1000, 5.0, 1.0), 0.2, 1e-15, f"{HAND}: never idle"),
+        Check((2, 0.25, 8.0), 3.4285714285714284, 3e-14, f"{HAND}: 6/7 of 4"),
     ),
 )
 
@@ -155,6 +156,7 @@ MMCK_BLOCKING = Law(
         Check((3, 2, 1.0, 1.0), 1 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
         Check((3, 2, 1.0, 2.0), 2 / 7, 1e-15, f"{HAND}: 1, 2, 2, 2"),
         Check((2, 2, 1.0, 2.0), 0.4, 1e-15, f"{HAND}: 1, 2, 2"),
+        Check((3, 2, 0.5, 2.0), 0.09090909090909091, 9e-16, f"{HAND}: 4, 4, 2, 1"),
     ),
 )
 
@@ -170,6 +172,7 @@ MMCK_WAITING_NUMBER = Law(
     checks=(
         Check((3, 2, 1.0, 1.0), 1 / 11, 1e-15, f"{HAND}: one, in state 3"),
         Check((3, 2, 1.0, 2.0), 2 / 7, 1e-15, f"{HAND}: one, in state 3"),
+        Check((3, 2, 0.5, 2.0), 0.09090909090909091, 9e-16, f"{HAND}: one, in state 3"),
     ),
 )
 
@@ -195,6 +198,7 @@ MMCK_WAITING_TIME = Law(
     checks=(
         Check((3, 2, 1.0, 1.0), 0.1, 1e-15, f"{HAND}: 1/11 over 10/11"),
         Check((3, 2, 1.0, 2.0), 0.2, 1e-15, f"{HAND}: 2/7 over 10/7"),
+        Check((3, 2, 0.5, 2.0), 0.05, 5e-16, f"{HAND}: 1/11 over 20/11"),
     ),
 )
 
@@ -211,6 +215,7 @@ MMCK_THROUGHPUT = Law(
     checks=(
         Check((3, 2, 1.0, 1.0), 10 / 11, 1e-15, HAND),
         Check((2, 2, 1.0, 2.0), 1.2, 1e-15, f"{HAND}: 2 x 3/5"),
+        Check((3, 2, 0.5, 2.0), 1.8181818181818181, 2e-14, f"{HAND}: 2 x 10/11"),
     ),
 )
 
@@ -231,7 +236,10 @@ MMCK_RESPONSE_TIME = Law(
         "by Little's law from the customers admitted; of a load a million times too large few"
         " digits would be left"
     ),
-    checks=(Check((3, 2, 1.0, 1.0), 1.1, 1e-15, f"{HAND}: 1 + 1/10"),),
+    checks=(
+        Check((3, 2, 1.0, 1.0), 1.1, 1e-15, f"{HAND}: 1 + 1/10"),
+        Check((3, 2, 0.5, 2.0), 0.55, 6e-15, f"{HAND}: 0.5 + 1/20"),
+    ),
 )
 
 
@@ -271,5 +279,7 @@ MMCK_NUMBER_PROBABILITY = Law(
         Check((0, 3, 2, 1.0, 1.0), 4 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
         Check((2, 3, 2, 1.0, 1.0), 2 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
         Check((3, 3, 2, 1.0, 1.0), 1 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
+        Check((1, 3, 2, 0.5, 2.0), 0.36363636363636365, 4e-15, f"{HAND}: 4, 4, 2, 1"),
+        Check((3, 4, 2, 0.5, 2.0), 0.08695652173913043, 9e-16, f"{HAND}: 8, 8, 4, 2, 1"),
     ),
 )

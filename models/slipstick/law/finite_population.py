@@ -52,6 +52,7 @@ ERLANG_B = Law(
         Check((10, 1.0, 4.461), 0.01, 5e-6, f"{_TABLE}: 1%, 10 servers"),
         Check((100, 1.0, 84.1), 0.01, 8e-5, f"{_TABLE}: 1%, 100 servers"),
         Check((2, 1.0, 1.0), 0.2, 1e-16, f"{HAND}: 1/2 of 1 + 1 + 1/2"),
+        Check((2, 0.5, 4.0), 0.4, 4e-15, f"{HAND}: weights 1, 2, 2"),
     ),
 )
 
@@ -74,7 +75,10 @@ ERLANG_B_CARRIED = Law(
         " no digits"
     ),
     note=_ANY,
-    checks=(Check((2, 1.0, 1.0), 0.8, 1e-15, f"{HAND}: 1 x 4/5"),),
+    checks=(
+        Check((2, 1.0, 1.0), 0.8, 1e-15, f"{HAND}: 1 x 4/5"),
+        Check((2, 0.5, 4.0), 1.2, 1e-14, f"{HAND}: 2 x 3/5"),
+    ),
 )
 
 
@@ -88,7 +92,10 @@ ENGSET_TIME_CONGESTION = Law(
     holds=f"sources >= servers and {_SERVED}",
     source="Engset, Elektrotechnische Zeitschrift 31, 1918",
     note=_ANY,
-    checks=(Check((3, 2, 1.0, 1.0), 3 / 7, 1e-15, f"{HAND}: 3 of 1 + 3 + 3"),),
+    checks=(
+        Check((3, 2, 1.0, 1.0), 3 / 7, 1e-15, f"{HAND}: 3 of 1 + 3 + 3"),
+        Check((4, 2, 3.0, 1.5), 0.3333333333333333, 3e-15, f"{HAND}: weights 1, 2, 1.5"),
+    ),
 )
 
 ENGSET_CALL_CONGESTION = Law(
@@ -104,7 +111,10 @@ ENGSET_CALL_CONGESTION = Law(
         " customer fewer"
     ),
     note=_ANY,
-    checks=(Check((3, 2, 1.0, 1.0), 0.25, 1e-16, f"{HAND}: 1 of 1 + 2 + 1"),),
+    checks=(
+        Check((3, 2, 1.0, 1.0), 0.25, 1e-16, f"{HAND}: 1 of 1 + 2 + 1"),
+        Check((4, 2, 3.0, 1.5), 0.23076923076923078, 2e-15, f"{HAND}: weights 1, 1.5, 0.75"),
+    ),
 )
 
 
@@ -126,6 +136,7 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
     checks=(
         Check((1, 9.0, 1.0), 0.1, 1e-16, f"{HAND}: no one to wait for"),
         Check((2, 1.0, 1.0), 0.8, 1e-15, f"{HAND}: idle 1 of 1 + 2 + 2"),
+        Check((2, 3.0, 1.5), 0.4, 4e-15, f"{HAND}: weights 1, 1, 0.5"),
     ),
 )
 
@@ -144,6 +155,7 @@ MACHINE_REPAIRMAN_RESPONSE = Law(
     checks=(
         Check((1, 9.0, 1.0), 1.0, 0.0, f"{HAND}: no one to wait for"),
         Check((2, 1.0, 1.0), 1.5, 1e-15, f"{HAND}: 2 / 0.8 - 1"),
+        Check((2, 3.0, 1.5), 2.0, 2e-14, f"{HAND}: 2 / 0.4 - 3"),
     ),
 )
 
@@ -171,6 +183,7 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
     checks=(
         Check((0, 2, 1.0, 1.0), 0.2, 1e-15, f"{HAND}: weights 1, 2, 2"),
         Check((2, 2, 1.0, 1.0), 0.4, 1e-15, f"{HAND}: weights 1, 2, 2"),
+        Check((2, 3, 3.0, 1.5), 0.3157894736842105, 3e-15, f"{HAND}: weights 1, 1.5, 1.5, 0.75"),
     ),
 )
 
@@ -202,5 +215,6 @@ MACHINE_REPAIRMAN_SEVERAL = Law(
             1e-15,
             f"{HAND}: weights 1, 3, 3, 1.5; one waits for 3/17 of the time, (3 - 3/17) / 2",
         ),
+        Check((3, 2, 3.0, 1.5), 0.6545454545454545, 7e-15, f"{HAND}: weights 1, 1.5, 0.75, 0.1875"),
     ),
 )

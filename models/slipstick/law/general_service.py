@@ -76,7 +76,10 @@ MG1_RESPONSE_TIME = Law(
     ),
     holds=_SINGLE,
     source=_POLLACZEK,
-    checks=(Check((0.0, 0.2, 4.0), 0.6, 1e-15, f"{HAND}: 0.2 + 0.4"),),
+    checks=(
+        Check((0.0, 0.2, 4.0), 0.6, 1e-15, f"{HAND}: 0.2 + 0.4"),
+        Check((2.0, 0.2, 4.0), 1.4, 1e-14, f"{HAND}: 0.2 + 0.48 / 0.4"),
+    ),
 )
 
 MG1_NUMBER = Law(
@@ -88,7 +91,10 @@ MG1_NUMBER = Law(
     ),
     holds=_SINGLE,
     source=_POLLACZEK,
-    checks=(Check((0.0, 0.2, 4.0), 2.4, 1e-15, f"{HAND}: 4 x 0.6"),),
+    checks=(
+        Check((0.0, 0.2, 4.0), 2.4, 1e-15, f"{HAND}: 4 x 0.6"),
+        Check((2.0, 0.2, 4.0), 5.6, 6e-14, f"{HAND}: 4 x 1.4"),
+    ),
 )
 
 MD1_WAITING_TIME = Law(
@@ -172,7 +178,10 @@ GG1_KINGMAN = Law(
         " at 0.7, 96% at 0.5, worst for constant times between arrivals"
     ),
     exact=False,
-    checks=(Check((0.5, 0.5, 0.2, 4.0), 0.4, 1e-15, f"{HAND}: half M/M/1"),),
+    checks=(
+        Check((0.5, 0.5, 0.2, 4.0), 0.4, 1e-15, f"{HAND}: half M/M/1"),
+        Check((0.5, 1.0, 0.2, 4.0), 0.6, 6e-15, f"{HAND}: 0.24 / 0.4"),
+    ),
 )
 
 GG1_BOUND = Law(
@@ -186,7 +195,10 @@ GG1_BOUND = Law(
     holds=f"arrivals > 0 and {_RENEWAL}",
     source="Kingman, Biometrika 49(3-4), 1962",
     note="a bound, near in heavy traffic only",
-    checks=(Check((1.0, 1.0, 0.2, 4.0), 1.025, 1e-14, f"{HAND}: 0.41 / 0.4"),),
+    checks=(
+        Check((1.0, 1.0, 0.2, 4.0), 1.025, 1e-14, f"{HAND}: 0.41 / 0.4"),
+        Check((0.5, 2.0, 0.2, 4.0), 1.1125, 1e-14, f"{HAND}: (0.125 + 0.32) / 0.4"),
+    ),
 )
 
 GG1_KRAEMER_LANGENBACH_BELZ = Law(
@@ -214,6 +226,8 @@ GG1_KRAEMER_LANGENBACH_BELZ = Law(
     checks=(
         Check((1.0, 0.5, 0.2, 4.0), 0.6, 1e-15, f"{HAND}: as M/G/1"),
         Check((0.0, 1.0, 0.5, 1.0), 0.12835, 5e-6, f"{HAND}: exp(-2/3)/4"),
+        Check((0.25, 1.5, 0.2, 4.0), 0.6634867650982609, 7e-15, f"{HAND}: 0.7 exp(-0.225 / 4.2)"),
+        Check((1.75, 0.5, 0.2, 4.0), 0.8647104952370909, 1e-14, f"{HAND}: 0.9 exp(-0.15 / 3.75)"),
     ),
 )
 
@@ -243,6 +257,7 @@ GGC_ALLEN_CUNNEEN = Law(
             1e-15,
             f"{HAND}: half of M/M/2; M/D/2 is 0.1767 (Tijms, Stochastic Models, Wiley 1994)",
         ),
+        Check((0.5, 1.0, 2, 0.5, 3.2), 0.6666666666666666, 7e-15, f"{HAND}: 32/45 x 0.75 / 0.8"),
     ),
 )
 
@@ -270,7 +285,13 @@ GGC_KRAEMER_LANGENBACH_BELZ = Law(
         " law/gg1-kraemer-langenbach-belz is"
     ),
     exact=False,
-    checks=(Check((1.0, 1.0, 2, 1.0, 1.0), 1 / 3, 1e-15, f"{HAND}: as M/M/2"),),
+    checks=(
+        Check((1.0, 1.0, 2, 1.0, 1.0), 1 / 3, 1e-15, f"{HAND}: as M/M/2"),
+        Check(
+            (0.25, 1.5, 2, 0.5, 3.2), 0.7372075167758455, 7e-15, f"{HAND}: 7/9 exp(-0.225 / 4.2)"
+        ),
+        Check((1.75, 0.5, 2, 0.5, 3.2), 0.9607894391523232, 2e-14, f"{HAND}: exp(-0.15 / 3.75)"),
+    ),
 )
 
 
@@ -341,6 +362,7 @@ MMC_PRIORITY_WAITING = Law(
     checks=(
         Check((0.0, 0.25, 2, 1.0, 1.0), 2 / 9, 1e-15, f"{HAND}: C = 1/3; 1/6 of 3/4"),
         Check((0.25, 0.5, 2, 1.0, 1.0), 4 / 9, 1e-15, f"{HAND}: 1/6 of 3/8"),
+        Check((0.25, 0.5, 2, 0.5, 2.0), 0.2222222222222222, 2e-15, f"{HAND}: 1/12 of 3/8"),
     ),
 )
 
@@ -417,7 +439,10 @@ PRIORITY_HIGH_WAITING = Law(
     equation=_high_waits,
     holds=_BELOW_ALL,
     source=_COBHAM,
-    checks=(Check(_TWO, 1.0, 0.0, f"{HAND}: (0.25 + 0.25) / 0.5"),),
+    checks=(
+        Check(_TWO, 1.0, 0.0, f"{HAND}: (0.25 + 0.25) / 0.5"),
+        Check((2.0, 0.5, 1.0, 0.5, 2.0, 0.1), 1.35, 1e-14, f"{HAND}: 0.675 / 0.5"),
+    ),
 )
 
 PRIORITY_LOW_WAITING = Law(
@@ -428,7 +453,10 @@ PRIORITY_LOW_WAITING = Law(
     equation=_low_waits,
     holds=_BELOW_ALL,
     source=_COBHAM,
-    checks=(Check(_TWO, 4.0, 0.0, f"{HAND}: 0.5 / (0.5 x 0.25)"),),
+    checks=(
+        Check(_TWO, 4.0, 0.0, f"{HAND}: 0.5 / (0.5 x 0.25)"),
+        Check((2.0, 0.5, 1.0, 0.5, 2.0, 0.1), 4.5, 4e-14, f"{HAND}: 0.675 / (0.5 x 0.3)"),
+    ),
 )
 
 PREEMPTIVE_LOW_RESPONSE = Law(
@@ -440,5 +468,8 @@ PREEMPTIVE_LOW_RESPONSE = Law(
     holds=_BELOW_ALL,
     source=_KLEINROCK,
     note="the lower class does not affect the upper: law/mg1-response-time",
-    checks=(Check(_TWO, 6.0, 0.0, f"{HAND}: 1 / 0.5 + 4"),),
+    checks=(
+        Check(_TWO, 6.0, 0.0, f"{HAND}: 1 / 0.5 + 4"),
+        Check((2.0, 0.5, 1.0, 0.5, 2.0, 0.1), 8.5, 9e-14, f"{HAND}: 2 / 0.5 + 4.5"),
+    ),
 )

@@ -55,6 +55,7 @@ BUS_THROUGHPUT_BOUND = Law(
     checks=(
         Check((5, 9.0, 1.0, 1.0), 0.5, 0.0, HAND),
         Check((50, 9.0, 1.0, 1.0), 1.0, 0.0, f"{HAND}: saturated"),
+        Check((50, 9.0, 1.0, 0.5), 2.0, 2e-14, f"{HAND}: saturated at 1 / 0.5"),
     ),
 )
 
@@ -155,7 +156,10 @@ RING_LATENCY = Law(
     source=_BHUYAN,
     note=f"{_FULL}; {_ROUND}",
     exact=False,
-    checks=(Check((24, 0.5, 1e-6, 6e-6), 7.375e-6, 1e-20, f"{HAND}: 7 + 0.25 x 1.5"),),
+    checks=(
+        Check((24, 0.5, 1e-6, 6e-6), 7.375e-6, 1e-20, f"{HAND}: 7 + 0.25 x 1.5"),
+        Check((24, 0.25, 1e-06, 6e-06), 7.2083333333333335e-06, 1e-17, f"{HAND}: 7 + 0.25 x 5/6"),
+    ),
 )
 
 _RINGS = Symbol("rings", COUNT, "lower rings", "R")
@@ -219,6 +223,12 @@ TWO_LEVEL_RING_LATENCY = Law(
             0.0,
             f"{HAND}: 2 + 1.5 (10 + 1.5) + 0.5 (20 + 1)",
         ),
+        Check(
+            (0.5, 4, 0.2, 5, 0.2, 20.0, 2.0, 10.0),
+            31.3125,
+            3e-13,
+            f"{HAND}: 2 + 1.5 (10 + 1.875) + 0.5 (20 + 3)",
+        ),
     ),
 )
 
@@ -274,6 +284,7 @@ DROPPING_ACCEPTANCE = Law(
     checks=(
         Check((2, 2, 0.5), 0.7793, 5e-5, f"{HAND}: 0.389648 / 0.5"),
         Check((2, 2, 1.0), 0.609375, 0.0, HAND),
+        Check((2, 1, 0.5), 0.875, 9e-15, f"{HAND}: (1 - (3/4)^2) / 0.5"),
     ),
 )
 
@@ -291,7 +302,10 @@ DROPPING_ASYMPTOTE = Law(
         " rate 1 it is 12% high at most, 7% at 30 stages"
     ),
     exact=False,
-    checks=(Check((2, 12, 1.0), 0.25, 0.0, f"{HAND}: 4 / (12 + 4)"),),
+    checks=(
+        Check((2, 12, 1.0), 0.25, 0.0, f"{HAND}: 4 / (12 + 4)"),
+        Check((2, 12, 0.5), 0.2, 2e-15, f"{HAND}: 4 / (12 + 8)"),
+    ),
 )
 
 RETRYING_RATE = Law(
@@ -410,6 +424,7 @@ CIRCUIT_DELAY = Law(
     checks=(
         Check((2, 2, 1, 1.0, 1e-6), 0.641e-6, 5e-10, HAND),
         Check((2, 2, 4, 1.0, 1.0), 2.5641, 5e-5, f"{HAND}: 4 (1/0.609 - 1)"),
+        Check((2, 3, 4, 0.5, 0.5), 1.6042300581807005, 2e-14, f"{HAND}: the root by halving"),
     ),
 )
 
@@ -449,6 +464,7 @@ BUFFERED_DELAY = Law(
             1e-21,
             f"{HAND}: 6 (1 + 4 x 0.25 x 0.75 / 1) + 1 = 11.5 cycles",
         ),
+        Check((2, 6, 1, 0.25, 1.0), 6.5, 7e-14, f"{HAND}: 6 (1 + 0.125 / 1.5)"),
     ),
 )
 
@@ -536,6 +552,7 @@ MEMORY_BANDWIDTH = Law(
         Check((2, 2, 1.0), 1.5, 1e-15, f"{HAND}: 2 (1 - 1/4)"),
         Check((4, 4, 1.0), 2.734, 5e-4, f"{HAND}: 4 (1 - 0.75^4)"),
         Check((8, 8, 1.0), 5.251, 5e-4, f"{HAND}: 8 (1 - 0.875^8)"),
+        Check((4, 2, 0.5), 1.3671875, 1e-14, f"{HAND}: 2 (1 - (3/4)^4)"),
     ),
 )
 
@@ -565,6 +582,7 @@ MEMORY_BANDWIDTH_RETRYING = Law(
     checks=(
         Check((2, 2, 0.5), 4 * 3**0.5 - 6, 1e-14, f"{HAND}: as two 2 x 2 links"),
         Check((8, 8, 1.0), 5.251, 5e-4, f"{HAND}: every processor has a request in every cycle"),
+        Check((4, 2, 0.5), 1.5400387405747389, 2e-14, f"{HAND}: the root by halving"),
     ),
 )
 

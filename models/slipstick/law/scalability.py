@@ -67,7 +67,10 @@ PARALLEL_TIME = Law(
     ),
     holds="processors >= 1 and work >= 0 and operation >= 0 and latency >= 0",
     source=f"{_PAPER} 3",
-    checks=(Check((4, 28.0, 1.0, 3.0), 10.0, 0.0, f"{HAND}: 7 + 3"),),
+    checks=(
+        Check((4, 28.0, 1.0, 3.0), 10.0, 0.0, f"{HAND}: 7 + 3"),
+        Check((4, 28.0, 0.5, 3.0), 6.5, 7e-14, f"{HAND}: 3.5 + 3"),
+    ),
 )
 
 _LATENCY_AT_EFFICIENCY = Symbol(
@@ -140,7 +143,10 @@ EFFICIENCY_FROM_LATENCY = Law(
     ),
     holds="processors >= 1 and latency >= 0 and work * operation > 0",
     source=f"{_PAPER} 9",
-    checks=(Check((4, 28.0, 1.0, 3.0), 0.7, 0.0, f"{HAND}: 28 / 40"),),
+    checks=(
+        Check((4, 28.0, 1.0, 3.0), 0.7, 0.0, f"{HAND}: 28 / 40"),
+        Check((4, 28.0, 0.5, 1.5), 0.7, 7e-15, f"{HAND}: 14 / 20"),
+    ),
 )
 
 OVERHEAD = Law(
@@ -167,6 +173,7 @@ ISOEFFICIENCY_WORK = Law(
     checks=(
         Check((0.8, 48.0, 1.0), 192.0, 1e-13, f"{GRAMA}: adding n numbers, N = 8"),
         Check((0.8, 128.0, 1.0), 512.0, 1e-12, f"{GRAMA}: N = 16"),
+        Check((0.8, 48.0, 2.0), 96.0, 1e-12, f"{HAND}: 4 x 48 / 2"),
     ),
 )
 
@@ -201,7 +208,10 @@ WORK_IN_TIME = Law(
     ),
     holds="processors >= 1 and efficiency >= 0 and time >= 0 and efficiency <= 1 and operation > 0",
     source=f"{_PAPER} 11",
-    checks=(Check((4, 0.7, 1.0, 10.0), 28.0, 1e-14, HAND),),
+    checks=(
+        Check((4, 0.7, 1.0, 10.0), 28.0, 1e-14, HAND),
+        Check((4, 0.7, 0.5, 10.0), 56.0, 6e-13, f"{HAND}: 28 / 0.5"),
+    ),
 )
 
 TIME_BOUND_LATENCY_SCALABILITY = Law(

@@ -114,7 +114,10 @@ SUN_NI_SPEEDUP = Law(
     holds=f"{_SHARED} and growth > 0",
     source=_SUN_NI,
     note="growth 1 is Amdahl's law, growth N is Gustafson's",
-    checks=(Check((0.5, 8.0, 4), 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),),
+    checks=(
+        Check((0.5, 8.0, 4), 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),
+        Check((0.25, 8.0, 4), 3.5714285714285716, 4e-14, f"{HAND}: 6.25 / 1.75"),
+    ),
 )
 
 _EXPONENT = Symbol("exponent", COUNT, "parallel work grows as the memory to this power", "b")
@@ -133,7 +136,10 @@ SUN_NI_POWER_SPEEDUP = Law(
     ),
     holds=f"{_SHARED} and exponent >= 0",
     source=f"{_SUN_NI}: work n^3 on memory n^2 of matrix multiplication is the power 1.5",
-    checks=(Check((0.5, 1.5, 4), 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),),
+    checks=(
+        Check((0.5, 1.5, 4), 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),
+        Check((0.25, 1.5, 4), 3.5714285714285716, 4e-14, f"{HAND}: 6.25 / 1.75"),
+    ),
 )
 
 _CONTENTION = Symbol("contention", COUNT, "cost of sharing, for each other processor", r"\sigma")
@@ -254,5 +260,9 @@ DOWNEY_SPEEDUP = Law(
         Check((8.0, 1.0, 8), 64 / 11.5, 1e-15, f"{HAND}: 64 / (8 + 3.5)"),
         Check((8.0, 2.0, 8), 192 / 38, 1e-15, f"{HAND}: 192 / (2 x 15 + 8)"),
         Check((8.0, 2.0, 100), 8.0, 0.0, f"{HAND}: past 8 + 16 - 2"),
+        Check((8.0, 0.5, 4), 3.657142857142857, 4e-14, f"{HAND}: 32 / (8 + 0.75)"),
+        Check((8.0, 0.5, 14.5), 7.931623931623932, 8e-14, f"{HAND}: 116 / (3.75 + 10.875)"),
+        Check((8.0, 0.5, 15.5), 8.0, 8e-14, f"{HAND}: past 2 x 8 - 1"),
+        Check((8.0, 2.0, 16), 7.111111111111111, 7e-14, f"{HAND}: 384 / (2 x 23 + 8)"),
     ),
 )

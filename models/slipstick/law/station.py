@@ -114,7 +114,10 @@ MM1_RESPONSE_QUANTILE = Law(
     source=KLEINROCK,
     note="first come, first served: the response time is exponential",
     words="p50 p90 p95 p99 percentile tail latency",
-    checks=(Check((0.9, 0.2, 4.0), 2.3026, 5e-5, f"{HAND}: ln 10"),),
+    checks=(
+        Check((0.9, 0.2, 4.0), 2.3026, 5e-5, f"{HAND}: ln 10"),
+        Check((0.9, 0.2, 2.0), 0.7675283643313486, 8e-15, f"{HAND}: ln 10 / 3"),
+    ),
 )
 
 MM1_WAITING_QUANTILE = Law(
@@ -131,6 +134,7 @@ MM1_WAITING_QUANTILE = Law(
     checks=(
         Check((0.9, 0.2, 4.0), 2.0794, 5e-5, f"{HAND}: ln 8"),
         Check((0.1, 0.2, 4.0), 0.0, 0.0, f"{HAND}: 20% do not wait"),
+        Check((0.9, 0.2, 2.0), 0.46209812037329684, 5e-15, f"{HAND}: ln 4 / 3"),
     ),
 )
 
@@ -224,6 +228,10 @@ MMC_NUMBER_PROBABILITY = Law(
     checks=(
         Check((0, 5, 1200.0, 1 / 360), 0.0318, 2e-4, _CENTER),
         Check((3, 2, 1.0, 1.0), 1 / 12, 1e-16, f"{HAND}: 1/3 x 1/4"),
+        Check((3, 2, 0.5, 3.2), 0.11377777777777778, 1e-15, f"{HAND}: 0.8 x 1.28 / 9"),
+        Check(
+            (1, 2, 0.5, 3.2), 0.17777777777777778, 2e-15, f"{HAND}: weights 1, 1.6, 6.4 together"
+        ),
     ),
 )
 
@@ -241,7 +249,10 @@ MMC_WAITING_QUANTILE = Law(
     source=_ERLANG,
     note="first come, first served; 0 for the share that finds a server free",
     words="p50 p90 p95 p99 percentile tail latency",
-    checks=(Check((0.9, 5, 1200.0, 1 / 360), 840.0, 30.0, _CENTER),),
+    checks=(
+        Check((0.9, 5, 1200.0, 1 / 360), 840.0, 30.0, _CENTER),
+        Check((0.1, 2, 1.0, 1.0), 0.0, 0.0, f"{HAND}: two of three do not wait"),
+    ),
 )
 
 
@@ -294,6 +305,7 @@ MMC_RESPONSE_TAIL = Law(
     checks=(
         Check((1.0, 1, 0.2, 4.0), 0.36788, 5e-6, f"{HAND}: exp(-1)"),
         Check((1.0, 2, 1.0, 1.0), 0.49051, 5e-6, f"{HAND}: 4/3 exp(-1)"),
+        Check((1.0, 3, 1.0, 1.0), 0.3890198191655177, 4e-15, f"{HAND}: a delay of 1/11"),
     ),
 )
 
@@ -353,7 +365,10 @@ IMPATIENCE = tuple(
             lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: (
                 _delayed(servers, service, arrivals, patience)
             ),
-            (Check((1, 1.0, 1.0, 1.0), 0.63212, 5e-6, f"{HAND}: 1 - 1/e"),),
+            (
+                Check((1, 1.0, 1.0, 1.0), 0.63212, 5e-6, f"{HAND}: 1 - 1/e"),
+                Check((2, 0.5, 3.0, 0.75), 0.4676814561598683, 6e-15, f"{HAND}: states added up"),
+            ),
         ),
         (
             "abandonment",

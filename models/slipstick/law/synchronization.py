@@ -140,7 +140,10 @@ QUEUE_LOCK_HANDOFF = Law(
         f"{MELLOR_CRUMMEY_SCOTT}: a write to the flag that one processor spins on, and its read,"
         " however many wait"
     ),
-    checks=(Check((1e-6, 1e-6), 3e-6, 1e-21, HAND),),
+    checks=(
+        Check((1e-6, 1e-6), 3e-6, 1e-21, HAND),
+        Check((3e-06, 1e-06), 5e-06, 1e-17, HAND),
+    ),
 )
 
 _THINK = Symbol("think", TIME, "time of a processor between critical sections", "Z")
@@ -156,7 +159,10 @@ LOCK_SATURATION = Law(
     ),
     holds="think >= 0 and latency >= 0 and section >= 0 and section + handoff > 0",
     source=DENNING_BUZEN,
-    checks=(Check((9.0, 0.0, 1.0, 0.0), 10.0, 0.0, HAND),),
+    checks=(
+        Check((9.0, 0.0, 1.0, 0.0), 10.0, 0.0, HAND),
+        Check((9.0, 2.0, 1.0, 0.5), 8.0, 8e-14, f"{HAND}: 12 / 1.5"),
+    ),
 )
 
 _USERS = Symbol("processors", COUNT, "processors that use the lock", "N")
@@ -176,6 +182,8 @@ LOCK_THROUGHPUT_BOUND = Law(
     checks=(
         Check((20, 9.0, 0.0, 1.0, 0.25), 0.8, 0.0, HAND),
         Check((5, 8.0, 1.0, 1.0, 1.0), 0.5, 0.0, HAND),
+        Check((20, 9.0, 2.0, 1.0, 0.5), 0.6666666666666666, 7e-15, f"{HAND}: 20 / 30"),
+        Check((5, 9.0, 2.0, 1.0, 0.5), 0.4166666666666667, 4e-15, f"{HAND}: 5 / 12"),
     ),
 )
 
@@ -203,7 +211,10 @@ CENTRAL_BARRIER = Law(
     holds="processors >= 1 and update >= 0 and notice >= 0",
     source=f"{MELLOR_CRUMMEY_SCOTT}: the sense-reversing centralized barrier",
     note=f"{_TOGETHER}; with a broadcast, notice is 0 but for the one that all share: add it once",
-    checks=(Check((8, 1.0, 0.5), 11.5, 0.0, f"{HAND}: 8 + 3.5"),),
+    checks=(
+        Check((8, 1.0, 0.5), 11.5, 0.0, f"{HAND}: 8 + 3.5"),
+        Check((8, 0.2, 0.5), 5.1, 5e-14, f"{HAND}: 1.6 + 3.5"),
+    ),
 )
 
 _FAN = Symbol("fan", COUNT, "processors, or counters, that share a counter", "k")
@@ -222,6 +233,7 @@ COMBINING_TREE_BARRIER = Law(
     checks=(
         Check((60, 4, 1.0, 0.5), 16.5, 0.0, f"{HAND}: 3 levels of 4 + 1.5"),
         Check((64, 4, 1.0, 0.0), 12.0, 0.0, f"{HAND}: 3 levels"),
+        Check((60, 4, 0.2, 0.5), 6.9, 7e-14, f"{HAND}: 3 levels of 0.8 + 1.5"),
     ),
 )
 
@@ -271,6 +283,7 @@ DISSEMINATION_BARRIER = Law(
         Check((9, 1.0), 4.0, 0.0, f"{HAND}: rounds are whole"),
         Check((8, 1.0), 3.0, 0.0, HAND),
         Check((1, 1.0), 0.0, 0.0, f"{HAND}: no one to wait for"),
+        Check((9, 0.25), 1.0, 1e-14, f"{HAND}: 4 rounds"),
     ),
 )
 
