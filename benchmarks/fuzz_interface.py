@@ -498,6 +498,8 @@ def main() -> None:
         print(call.name, call.arguments, call.keywords)
         use(call(), Drawn(random.Random(f"{options.seed}:{options.case}:use")))
         return
+    warm = Simulation(kernel="compiled", cycles=100)  # compiling is no part of a call
+    slipstick.solve("lock-and-bus", method="simulation", simulation=warm)
     count = 200 if options.short else options.calls
     messages = list(broken(options.seed, 0, count))
     print("\n".join(messages))

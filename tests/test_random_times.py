@@ -242,6 +242,16 @@ def test_exponential_times_exactly() -> None:
     assert alike.variance[0] == pytest.approx(9 * (1 + 1 / 4 + 1 / 9 + 1 / 16), rel=1e-12)
 
 
+def test_the_variance_of_a_maximum_of_unlike_exponential_times() -> None:
+    # Rates 1 and 1/2: E max = 1 + 2 - 2/3, E max^2 = 2 + 8 - 2 (2/3)^2.
+    times = [
+        RandomTime(np.array([mean]), np.array([mean * mean]), "exponential") for mean in (1.0, 2.0)
+    ]
+    longest = maximum_of(times)
+    assert longest.mean[0] == pytest.approx(7 / 3)
+    assert longest.variance[0] == pytest.approx(10 - 8 / 9 - 49 / 9)
+
+
 def test_constants_exactly_and_a_constant_among_random_times() -> None:
     found = maximum_of([random_time(2.0, 0.0, "constant"), random_time(3.0, 0.0, "constant")])
     assert (found.mean[0], found.variance[0], found.kind) == (3.0, 0.0, "constant")

@@ -7,10 +7,12 @@ import pytest
 
 from slipstick import (
     closed_class,
+    closed_model,
     delay,
     grouped_model,
     load,
     network,
+    open_class,
     service,
     solve,
     station,
@@ -131,3 +133,27 @@ def test_a_simulation_takes_a_limited_number_of_permits() -> None:
         str(caught.value)
         == f"permits pool: a simulation takes from 1 to {MOST_HOLDERS}, got {MOST_HOLDERS + 1}"
     )
+
+
+class Silent:
+    """An object whose description cannot be written."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no description")
+
+
+def test_axes_of_a_sweep_are_described_whatever_they_hold() -> None:
+    words = "sweep(a value of the type dict that cannot be written)"
+    assert repr(sweep({"work": Silent()})) == words
+
+
+def test_a_throughput_beyond_all_numbers_leaves_its_note_out() -> None:
+    model = closed_model(delay(1e-320, name="bus", component="busy"), 2, useful=("busy",))
+    answer = solve(model)
+    assert "throughput" not in answer.names
+    assert not any(note.startswith("efficiency") for note in answer.notes)
+
+
+def test_a_batch_has_at_most_as_many_customers_as_doubles_count() -> None:
+    with pytest.raises(ModelError, match="batch must be a whole number from 1 to 9,007,199"):
+        open_class(2.0, batch=10**300)

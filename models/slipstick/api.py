@@ -126,7 +126,7 @@ class Axes(Mapping[str, "Values"]):
         return len(self._axes)
 
     def __repr__(self) -> str:
-        return f"sweep({self._axes!r})"
+        return f"sweep({described(self._axes)})"
 
 
 class AxesToFile(Axes):

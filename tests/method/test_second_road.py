@@ -35,6 +35,7 @@ from slipstick.report.answer import answer_text
 from slipstick.results.question import answer_document
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
+from slipstick.sim.plan.plan import Plan
 from slipstick.sim.second_look import (
     AGREES,
     DIFFERS,
@@ -269,6 +270,24 @@ def test_what_has_not_been_drawn_yet_decides_nothing() -> None:
     rare = Expected(4.0, 0.03, steps={"use": 40.0}, once={"use": 1000.0})
     assert second_look(plan, {0: rare}, 5_000).verdict == UNSETTLED
     assert second_look(plan, {0: expected}, 5_000).verdict != UNSETTLED
+
+
+def three_at_one_server() -> Plan:
+    """Return three customers that are served for 2 s in turn: each waits 4 s of a cycle of 6 s."""
+    builder = Builder()
+    builder.station("bus")
+    builder.serve("bus", ServiceTime("deterministic", 2.0, 0.0))
+    builder.closed("all", customers=3, at=0)
+    return builder.plan()
+
+
+def test_waits_are_held_against_the_run_that_confirms_the_time() -> None:
+    plan, expected = three_at_one_server(), {0: Expected(6.0, 0.03)}
+    assert second_look(plan, expected, 10_000, {"bus": 4.0}).verdict == AGREES
+    assert second_look(plan, expected, 10_000, {"bus": 4.5}).verdict == AGREES  # 8 % of the time
+    look = second_look(plan, expected, 10_000, {"bus": 1.0})
+    assert (look.verdict, look.resource) == (DIFFERS, "bus")
+    assert (look.seen.mean, look.off) == (pytest.approx(4.0), pytest.approx(-0.75))
 
 
 def test_a_group_that_ends_nothing_is_not_checked() -> None:

@@ -714,7 +714,8 @@ def _columns_of(
 
 def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:
     """Note what speed-up and efficiency are relative to, and what overlaps the processors lost."""
-    if values.get("efficiency") and "speedup" in values:
+    known = {"speedup", "throughput", "time"} <= values.keys()  # none beyond all numbers
+    if known and values.get("efficiency"):
         processors, workers = (
             values["throughput"] * values["time"],
             values["speedup"] / values["efficiency"],

@@ -256,17 +256,20 @@ def _look(
             if plan.population > MOST_ADDED_UP:
                 return Verdict(NOT_CHECKED, "it is added up of too many processors")
             events = min(events, FOR_CLOSED_FORMS)
-        look = second_look(plan, expected, events)
+        waits = {} if network else _waits(found, row)
+        look = second_look(plan, expected, events, waits)
         borne = min(each.tolerance for each in expected.values())
         open_ended = look.verdict not in (AGREES, DIFFERS, UNSETTLED)
         suspect = open_ended and abs(look.off) > SUSPICIOUS * borne
         if suspect:
-            look = second_look(plan, expected, SUSPECT * events)
+            look = second_look(plan, expected, SUSPECT * events, waits)
     except SlipstickError as error:
         return Verdict(NOT_CHECKED, f"it is not simulated: {error}")
     if look.verdict == UNSETTLED:
         return Verdict(NOT_CHECKED, f"{look.reason}, after {look.events:,} events")
     name, value = _first(plan, look.group, found, row)
+    if look.resource:
+        name, value = f"wait[{look.resource}]", waits[look.resource]
     method = (found.methods or [found.method])[row if found.methods else 0]
     seen = look.seen
     if look.verdict == AGREES:
@@ -289,6 +292,16 @@ def _look(
         mean=seen.mean,
         half_width=half,
     )
+
+
+def _waits(found: Solution, row: int) -> dict[str, float]:
+    """Return the wait of a visit to each resource, by its name [s]."""
+    waits = {
+        name.partition("[")[2][:-1]: float(at(column, row))
+        for name, column in found.values.items()
+        if name.startswith("wait[")
+    }
+    return {name: wait for name, wait in waits.items() if np.isfinite(wait)}
 
 
 Expectations: TypeAlias = "dict[int, Expected]"

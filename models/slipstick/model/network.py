@@ -341,7 +341,7 @@ def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
     burst_arrivals=LIKE,
     burst_time=LIKE,
     quiet_time=LIKE,
-    batch=whole(1),
+    batch=whole(1, 2**53),
     trace=listed(real(0)),
 )
 def open_class(

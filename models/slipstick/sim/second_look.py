@@ -61,6 +61,10 @@ MOST_UNLIKE = 0.3
 step, from which a run says nothing [1].
 """
 
+OF_WAITS = 0.1
+"""Part of the time of a cycle by which the waits at a resource may be off where the time agrees
+[1]."""
+
 _DROPPED = 5
 """The first of so many parts of a run is its warm-up."""
 
@@ -105,6 +109,7 @@ class Look:
     off : relative difference of what was expected [1]
     reason : why there is no verdict
     events : simulated
+    resource : whose wait differs, where the time agrees; `seen` is then of the wait of a visit
     """
 
     verdict: str
@@ -113,9 +118,15 @@ class Look:
     off: float = math.nan
     reason: str = ""
     events: int = 0
+    resource: str = ""
 
 
-def second_look(plan: Plan, expected: Mapping[int, Expected], events: int) -> Look:
+def second_look(
+    plan: Plan,
+    expected: Mapping[int, Expected],
+    events: int,
+    waits: Mapping[str, float] | None = None,
+) -> Look:
     """Simulate until it is decided whether mean times are right.
 
     Parameters
@@ -123,6 +134,7 @@ def second_look(plan: Plan, expected: Mapping[int, Expected], events: int) -> Lo
     plan : what is run
     expected : by the number of its group
     events : at most
+    waits : by resource, the mean wait of a visit, which is held against the run as well [s]
 
     >>> from slipstick.sim.plan.builder import Builder
     >>> from slipstick.sim.plan.distributions import ServiceTime
@@ -143,6 +155,8 @@ def second_look(plan: Plan, expected: Mapping[int, Expected], events: int) -> Lo
         before = look.verdict
         going = run.until(at)
         look = replace(_judged(run, expected, events), events=run.events)
+        if look.verdict == AGREES and waits:
+            look = _with_waits(look, run, waits)
         confirmed = look.verdict == DIFFERS and (before == DIFFERS or not plan.random)
         if look.verdict == AGREES or confirmed or not going:
             return look
@@ -250,6 +264,28 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
     return max(
         (look for look in looks if look.verdict == order[first]), key=lambda look: abs(look.off)
     )
+
+
+def _with_waits(look: Look, run: _Steady | _Programs, waits: Mapping[str, float]) -> Look:
+    """Hold the waits at resources against a run that agrees with the time: one differs where it is
+    off by more than a part of the time of all customers, and its interval, explain.
+    """
+    plan, layout, sums = run.plan, Layout(run.plan), run.sums()
+    total = sums.sum(axis=0, keepdims=True)
+    spent = sum((time_spent(plan, total, group) for group in range(len(plan.groups))), np.zeros(1))
+    for name, wait in waits.items():
+        waited, visits = np.zeros(layout.width), np.zeros(layout.width)
+        for index in (index for index, place in enumerate(plan.resources) if place == name):
+            waited[layout.area[index]], waited[layout.use[index]] = 1.0, -1.0
+            visits[layout.done[index]] = 1.0
+        if not (total @ visits).any():
+            continue
+        off = _estimated(sums, wait * visits - waited, spent, [], successive=not plan.once)
+        if abs(off.mean) > OF_WAITS + off.half_width:
+            seen = _estimated(sums, waited, visits, [], successive=not plan.once)
+            apart = wait / seen.mean - 1 if seen.mean else math.inf
+            return replace(look, verdict=DIFFERS, seen=seen, off=apart, resource=name)
+    return look
 
 
 def _verdict(off: float, half: float, answer: Expected, early: bool) -> str:

@@ -348,7 +348,8 @@ class NetworkLayout:
             elif isinstance(chain.members, OpenClass):
                 arrivals[:, c] = columns[f"{prefix}.arrivals"]
             if isinstance(chain.members, OpenClass):
-                arrivals[:, c] *= chain.members.batch
+                with np.errstate(over="ignore"):  # beyond all numbers is saturated as well
+                    arrivals[:, c] *= chain.members.batch
             else:
                 think[:, c] = columns[f"{prefix}.think_time"]
                 customers = np.nan_to_num(columns[f"{prefix}.population"].real)
