@@ -3,11 +3,11 @@ of the module notice them.
 
 Each slip is one expression of a module that is written as a tired person might have: a factor of
 two, the wrong power, a term without its weight, a strict comparison, the reverse of a rate. It is
-put into a copy of the sources, never into the checkout, and the tests named with it run there until
-one fails. A slip that no test notices is a gap in the tests, or changes no answer; which of both is
+put into a copy of the sources, never into the checkout, and the tests named with it and the
+examples of the module run there until one fails. A slip that no test notices is a gap in the tests, or changes no answer; which of both is
 judged by hand.
 
-    python benchmarks/slips.py [--only TEXT] [--folder FOLDER]
+    python benchmarks/slips.py [--only TEXT] [--first NUMBER]
 """
 
 from __future__ import annotations
@@ -336,11 +336,12 @@ def noticed(slip: Slip, sources: Path) -> str:
         raise SystemExit(f"{slip.module} has {text.count(slip.before)} times {slip.before!r}")
     shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
     path.write_text(text.replace(slip.before, slip.after))
+    module = slip.module.removesuffix(".py").replace("/", ".")  # for its examples
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(sources)}
     try:
         run = subprocess.run(
-            [*command, *slip.tests.split()],
+            [*command, *slip.tests.split(), "--pyargs", module],
             capture_output=True,
             text=True,
             cwd=ROOT,
@@ -363,16 +364,18 @@ def main() -> int:
     """Try each slip and print what noticed it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="slips whose module has this text")
+    parser.add_argument("--first", type=int, default=1, help="number of the first slip")
     parser.add_argument("--short", action="store_true", help="the first slip alone")
     options = parser.parse_args()
-    slips = [slip for slip in SLIPS if options.only in slip.module][: 1 if options.short else None]
+    slips = [slip for slip in SLIPS if options.only in slip.module][options.first - 1 :]
+    slips = slips[:1] if options.short else slips
     survivors = []
     with tempfile.TemporaryDirectory() as folder:
         sources = Path(folder) / "models"
         shutil.copytree(
             ROOT / "models", sources, ignore=shutil.ignore_patterns("__pycache__", "pictures")
         )
-        for number, slip in enumerate(slips, 1):
+        for number, slip in enumerate(slips, options.first):
             by = noticed(slip, sources)
             survivors += [] if by else [slip]
             words = f"by {by}" if by else "SURVIVES"

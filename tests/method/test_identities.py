@@ -68,6 +68,9 @@ CHANGES = [
     (ACTIVITY, "markov-chain", "throughput", 0.99, "the number of its processors is 4"),
     (ACTIVITY, "simulation", "time", 1.5, "the number of its processors is 4"),
     (ACTIVITY, "mean-value", "queue_length[bus]", -1.0, "queue_length[bus] is -"),
+    (ACTIVITY, "mean-value", "utilization[bus]", 0.9, "throughput x demand at bus is"),
+    (ACTIVITY, "markov-chain", "wait[bus]", 1.01, "throughput x visits x wait at bus is"),
+    (ACTIVITY, "mean-value", "queue_length[bus]", 1.01, "wait there"),
 ]
 
 

@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from slipstick.queueing import residual_wait
 from slipstick.queueing.residual_wait import (
     all_busy_by_load,
     erlang_b,
@@ -18,6 +19,7 @@ from slipstick.queueing.residual_wait import (
     finite_source_all_busy,
     finite_source_few,
     finite_source_numbers,
+    finite_source_residual,
     residual_time,
 )
 
@@ -141,3 +143,13 @@ def test_a_million_servers_are_counted_in_a_moment_and_as_one_by_one() -> None:
     alone, together = erlang_b(np.array([900.0]), 1000), erlang_b(np.array([900.0, 0.5]), 1000)
     assert alone[0] == together[0]
     assert erlang_b(np.array([1.8]), 10**6).tolist() == [0.0]
+
+
+def test_many_sources_are_counted_as_fewer_that_bring_as_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of an scv of 4, at a load of a half."""
+    asked = 512, np.full(1, 1024.0), [(1.0, np.ones(1), np.full(1, 4.0))]
+    few = finite_source_residual(*asked)
+    monkeypatch.setattr(residual_wait, "MOST_SOURCES", 1024)
+    assert few == pytest.approx(finite_source_residual(*asked), rel=0.01)

@@ -1,9 +1,9 @@
 """What is true of every answer, whatever method it is from; an answer that breaks it is not shown.
 
 A closed group of N has N = X (Z + R), Little's law relates what is present, passes and stays at a
-station, no server is busy for more than all the time, and a value lies between its ends. Where an
-answer breaks one of these, the method has failed: by default the next method of the ladder answers,
-and a method that was named has no answer.
+station, throughput times demand are busy servers, no server is busy for more than all the time, and
+a value lies between its ends. Where an answer breaks one of these, the method has failed: by
+default the next method of the ladder answers, and a method that was named has no answer.
 
 Why this shape: an identity needs no second solution, so that every answer can be held against it.
 It reads the values of a solution by name, as users see them.
@@ -15,13 +15,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values, only
-from slipstick.expression.nodes import TIME, Expr, zero
+from slipstick.expression.nodes import TIME, Expr, Number, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, NDArray, np
 from slipstick.method.answers import Remarks, Solution
+from slipstick.model.activity import Attempt, Step
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
-from slipstick.model.system import ClosedPopulation, Model
+from slipstick.model.steps import Activity, each_once
+from slipstick.model.system import ClosedPopulation, Model, OpenPopulation, Station
+from slipstick.structure.work import demands, total_work
 from slipstick.vocabulary import SIMULATION
 
 ROUNDING = 1e-6
@@ -55,6 +59,24 @@ class Product:
     think_time: Expr | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class StationLoad:
+    """What one pass of an activity asks of a station.
+
+    Parameters
+    ----------
+    name : of the station
+    servers : it has
+    demand : service of one pass [s]
+    visits : of one pass [1]
+    """
+
+    name: str
+    servers: int
+    demand: Expr
+    visits: Expr
+
+
 class Identities:
     """The identities of a model, compiled for many points.
 
@@ -72,6 +94,9 @@ class Identities:
 
     def __init__(self, model: Model | QueueingNetwork) -> None:
         self._products: list[Product]
+        self._stations = [] if isinstance(model, QueueingNetwork) else _station_loads(model)
+        columns = [side for load in self._stations for side in (load.demand, load.visits)]
+        self._demands = Tape(columns) if columns else None
         if isinstance(model, QueueingNetwork):
             self._products, self._members = list(_of_network(model)), "customers"
         else:
@@ -102,6 +127,7 @@ class Identities:
         with np.errstate(all="ignore"):
             checks = [*_ends(solution), *_loads(solution)]
             checks += self._of_products(solution, values)
+            checks += self._of_stations(solution, values)
         for contradicts, text, left_side, right in checks:
             for index in np.flatnonzero(np.broadcast_to(contradicts, (solution.count,))):
                 sides = (
@@ -135,6 +161,38 @@ class Identities:
             left = rate * time
             allowed = HALF_WIDTHS * half_width + _slack(solution) * np.maximum(left, total)
             yield np.abs(left - total) > allowed, text, left, total
+
+    def _of_stations(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
+        """Check the utilization law and Little's law at the stations of an activity.
+
+        A simulation draws services and visits, so that both hold for what it drew by definition.
+        """
+        columns, answered = solution.values, ~_simulated(solution)
+        if self._demands is None or "throughput" not in columns or not np.any(answered):
+            return
+        sides = iter(self._demands.run(only(values, self._demands.parameters)))
+        for load in self._stations:
+            demand, visits, name = next(sides), next(sides), load.name
+            names = [f"{kind}[{name}]" for kind in ("utilization", "queue_length", "wait")]
+            if not columns.keys() >= set(names):
+                continue
+            utilization, present, wait = (columns[key] for key in names)
+            busy, rate = load.servers * utilization, columns["throughput"]
+            pairs = (
+                (
+                    f"throughput x demand at {name} is {{:.6g}}, but {{:.6g}} of its servers are busy",
+                    rate * demand,
+                    busy,
+                ),
+                (
+                    f"throughput x visits x wait at {name} is {{:.6g}}, but {{:.6g}} wait there",
+                    rate * visits * wait,
+                    present - busy,
+                ),
+            )
+            for text, left, right in pairs:
+                apart = np.abs(left - right) > ROUNDING * np.maximum(present, busy) + 1e-12
+                yield apart & answered, text, left, right
 
 
 IdentityCheck = tuple[Flags, str, Array, Array]
@@ -191,6 +249,30 @@ def _of_activity(model: Model) -> Iterator[Product]:
         if group.name and group.arrivals is None:
             names = f"throughput[{group.name}]", f"time[{group.name}]"
             yield Product(*names, population=group.processors, think_time=think_time)
+
+
+def _station_loads(model: Model) -> list[StationLoad]:
+    """List what one pass asks of each station, of a closed population of one kind or a stream."""
+    population = model.population
+    closed = isinstance(population, ClosedPopulation) and len(population.groups) == 1
+    if not (closed or isinstance(population, OpenPopulation)) or len(model.bodies) != 1:
+        return []
+    if any(isinstance(node, Attempt) for node in each_once(model.bodies)):
+        return []  # how often it is tried depends on the state
+    try:
+        asked = demands(model.bodies[0], model)
+        visits = total_work(model.bodies[0], _visited)
+    except NoAnswerError:  # what is asked depends on the state
+        return []
+    return [
+        StationLoad(name, resource.servers, asked[name], visits[name])
+        for name, resource in model.resources.items()
+        if isinstance(resource, Station) and name in asked and name in visits
+    ]
+
+
+def _visited(node: Activity) -> dict[str, Expr]:
+    return dict.fromkeys(node.uses, Number(1.0)) if isinstance(node, Step) else {}
 
 
 def _of_network(model: QueueingNetwork) -> Iterator[Product]:
@@ -272,10 +354,13 @@ def _computes_waiting(solution: Solution) -> NDArray[np.bool_]:
     a processor waits for itself, for which it promises no error, and the row says that it is
     outside of the bounds.
     """
-    methods = solution.methods or [solution.method]
-    simulated = np.array([name == SIMULATION for name in methods])
-    complete: NDArray[np.bool_] = np.asarray(solution.exact) | simulated
+    complete: NDArray[np.bool_] = np.asarray(solution.exact) | _simulated(solution)
     return complete
+
+
+def _simulated(solution: Solution) -> NDArray[np.bool_]:
+    """Return at which points simulation answered."""
+    return np.array([name == SIMULATION for name in solution.methods or [solution.method]])
 
 
 def _half_width(solution: Solution, name: str) -> Array:

@@ -9,9 +9,11 @@ import pytest
 
 from slipstick.answer import Answer
 from slipstick.method.mean_value import MeanValue
+from slipstick.method.mean_value.open import _stretched
 from slipstick.model.activity import barrier, delay, fork, hold, repeat, service
 from slipstick.model.steps import Activity
 from slipstick.model.system import Lock, Permits, Resource, Station, open_model
+from slipstick.random_times import RandomTime
 
 
 def answered(cycle: Activity, rate: float, **resources: Resource) -> Answer:
@@ -186,6 +188,24 @@ def test_a_lock_is_not_held_longer_than_all_others_can_delay_its_holder() -> Non
         answer = MeanValue(open_model(body, rate)).points({}).answer(0)
         # A holder does no more than its own service and that of one customer outside.
         assert (answer["utilization[door]"] or math.inf) <= rate * 0.7 * (1 + 1e-9)
+
+
+def test_of_two_servers_each_takes_half_of_what_delays_a_holder() -> None:
+    body = hold("door", service("bus", 0.02, name="in")) >> service("bus", 0.5, name="out")
+    answer = answered(body, 3.6, bus=Station(2), door=Lock())
+    assert (answer["utilization[door]"] or math.inf) <= 3.6 * (0.02 + 0.25) * (1 + 1e-9)
+
+
+def test_the_wait_of_a_stream_varies_as_at_one_server_with_exponential_times() -> None:
+    # A response time is exponential, of mean 2, so that the longer of it and 2 s has a mean of
+    # 2 + 2 / e.
+    cycle = fork(service("bus", 1.0, scv=1.0), delay(2.0, name="beside"))
+    assert answered(cycle, 0.5)["time"] == pytest.approx(2 + 2 / math.e, rel=0.01)
+
+
+def test_the_wait_at_shared_servers_is_exponential_where_services_are_constant() -> None:
+    waiting = _stretched(RandomTime(np.ones(1), np.zeros(1)), np.full(1, 2.0))
+    assert (waiting.mean.item(), waiting.variance.item()) == (2.0, 4.0)
 
 
 def test_what_makes_no_sense_of_a_stream_is_refused() -> None:
