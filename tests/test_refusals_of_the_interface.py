@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -144,7 +146,8 @@ class Silent:
 
 def test_axes_of_a_sweep_are_described_whatever_they_hold() -> None:
     words = "sweep(a value of the type dict that cannot be written)"
-    assert repr(sweep({"work": Silent()})) == words
+    silent: Any = Silent()
+    assert repr(sweep({"work": silent})) == words
 
 
 def test_a_throughput_beyond_all_numbers_leaves_its_note_out() -> None:

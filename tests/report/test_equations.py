@@ -20,6 +20,7 @@ from slipstick.expression.nodes import (
 from slipstick.law import LAWS, Law
 from slipstick.law.network import PROTOCOL_TIME, WIRE_TIME
 from slipstick.law.pipeline import FLOW_LINE
+from slipstick.method.closed_form import whole_time
 from slipstick.model.activity import delay, pipeline, serial
 from slipstick.model.system import Model, closed_model
 from slipstick.report.equations import (
@@ -212,3 +213,15 @@ def test_a_model_without_its_structure_still_has_its_steps() -> None:
     text = explain_text(Explanation("demo", "", "", _model()))
     assert text.startswith("demo\n\nprocessors that repeat a cycle")
     assert "T =" not in text
+
+
+def test_what_the_time_of_a_model_leaves_out_is_told() -> None:
+    told = Explanation(
+        "demo",
+        "",
+        "",
+        _model(),
+        structure=whole_time(_model()),
+        left_out=("leaves out waiting for bus",),
+    )
+    assert "This time leaves out waiting for bus; solve computes it by" in explain_text(told)

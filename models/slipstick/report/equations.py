@@ -67,6 +67,7 @@ class Explanation:
     entries : what the specs say of each quantity, if known
     structure : the time of a model, its steps labelled (`Booked`), as the closed form adds it up
     solved : equations of a network that was solved in symbols, in plain text and in LaTeX
+    left_out : what the time of a model leaves out at its own values, in words
     """
 
     name: str
@@ -76,6 +77,7 @@ class Explanation:
     entries: Entries = field(default_factory=dict)
     structure: Expr | None = None
     solved: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,6 +495,7 @@ def _model_parts(model: Model, explanation: Explanation) -> list[str]:
             first_line,
             wrapped(_STEP_TIMES, _INDENT) if equations.steps else "",
             "\n".join(further_lines),
+            _left_out(explanation.left_out),
             *_symbol_table(equations.parameters, explanation.entries),
             _explain_laws(model, equations),
         ]
@@ -504,6 +507,12 @@ def _model_parts(model: Model, explanation: Explanation) -> list[str]:
         *paragraphs,
         plain_table(["step", "resource", "component", "technology class"], rows) if rows else "",
     ]
+
+
+def _left_out(words: Sequence[str]) -> str:
+    """Write what the equation of a time leaves out, and where it is found."""
+    text = f"This time {', and '.join(words)}; solve computes it by another method."
+    return wrapped(text, _INDENT) if words else ""
 
 
 _STEP_TIMES = "t[x] is the time of one execution of step x, once[x] in answers:"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
+from slipstick.late import np
 from slipstick.law import LAWS
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
@@ -242,14 +243,22 @@ def explained(settings: Settings) -> Explanation:
         return Explanation(name, law.title, law.source, law)
     from slipstick.method.closed_form import whole_time
     from slipstick.method.networks.symbols import solved_in_symbols
+    from slipstick.structure.contention import Contention
 
     inputs = resolve(settings, Library())
     built = build(inputs)
     title, source = inputs.title, inputs.source
-    structure = whole_time(built.model) if isinstance(built.model, Model) else None
+    structure = None
+    left_out: tuple[str, ...] = ()
+    if isinstance(built.model, Model):
+        structure = whole_time(built.model)
+        own = {path: np.array([known.value]) for path, known in built.model.parameters.items()}
+        left_out = Contention(built.model).left_out(own).notes(0)
     solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
     pairs = tuple((equation.text, equation.latex) for equation in solved)
-    return Explanation(inputs.name, title, source, built.model, built.entries, structure, pairs)
+    return Explanation(
+        inputs.name, title, source, built.model, built.entries, structure, pairs, left_out
+    )
 
 
 def model_equations(model: Model) -> str:
