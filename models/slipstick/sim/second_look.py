@@ -109,7 +109,7 @@ class Look:
     off : relative difference of what was expected [1]
     reason : why there is no verdict
     events : simulated
-    resource : whose wait differs, where the time agrees; `seen` is then of the wait of a visit
+    resource : whose wait differs, where the time does not; `seen` is then of the wait of a visit
     """
 
     verdict: str
@@ -165,7 +165,7 @@ def second_look(
         at *= 2
         if look.verdict == DIFFERS:  # one look may differ by chance, so the next has to as well
             most = max(most, at)
-    return look
+    return _with_waits(look, run, waits or {}) if look.verdict == UNDECIDED else look
 
 
 class _Steady:
@@ -267,8 +267,8 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
 
 
 def _with_waits(look: Look, run: _Steady | _Programs, waits: Mapping[str, float]) -> Look:
-    """Hold the waits at resources against a run that agrees with the time: one differs where it is
-    off by more than a part of the time of all customers, and its interval, explain.
+    """Hold the waits at resources against a run that does not contradict the time: one differs where
+    it is off by more than a part of the time of all customers and its interval explain.
     """
     plan, layout, sums = run.plan, Layout(run.plan), run.sums()
     total = sums.sum(axis=0, keepdims=True)
