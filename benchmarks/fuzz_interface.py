@@ -422,7 +422,9 @@ def use(value: Any, drawn: Drawn) -> None:
     elif isinstance(value, NetworkStation):
         value = slipstick.network({"jobs": slipstick.closed_class(2, 1.0)}, {"cpu": value})
     if isinstance(value, Simulation):
-        value = slipstick.solve("lock-and-bus", method="simulation", simulation=value)
+        value = slipstick.solve(
+            "lock-and-bus", method="simulation", simulation=value, limits=LIMITS
+        )
     if isinstance(value, Model | QueueingNetwork | Law):
         if not isinstance(value, Law):
             slipstick.dump(value)

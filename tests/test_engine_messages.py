@@ -425,7 +425,7 @@ NETWORK = [
     ),
     bad(
         lambda: open_class(1.0, batch=0),
-        "open_class: batch must be a whole number of at least 1, got 0",
+        "open_class: batch must be a whole number from 1 to 9,007,199,254,740,992, got 0",
     ),
     bad(
         lambda: open_class(1.0, batch=2, trace=[1.0]),

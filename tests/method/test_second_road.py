@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from slipstick.sim.second_look import (
     DIFFERS,
     UNSETTLED,
     Expected,
+    _estimated,
     second_look,
 )
 
@@ -270,6 +272,20 @@ def test_what_has_not_been_drawn_yet_decides_nothing() -> None:
     rare = Expected(4.0, 0.03, steps={"use": 40.0}, once={"use": 1000.0})
     assert second_look(plan, {0: rare}, 5_000).verdict == UNSETTLED
     assert second_look(plan, {0: expected}, 5_000).verdict != UNSETTLED
+
+
+def test_the_interval_of_a_short_run_is_that_of_what_a_control_leaves() -> None:
+    """Eight replications whose tops are 10 more than the control, and what is left of them: 1 and
+    -1 in turn. Of 8 - 1 - 1 = 6 degrees of freedom, t is 2.447, and the interval is 1.3 times as
+    wide.
+    """
+    control = np.array([3.0, 3.0, -3.0, -3.0, 5.0, 5.0, -5.0, -5.0])
+    left = np.array([1.0, -1.0] * 4)
+    sums = np.stack([10 + control + left, np.ones(8), control], axis=1)
+    weights = np.eye(3)
+    found = _estimated(sums, weights[0], weights[1], [weights[2]], successive=False)
+    assert found.mean == pytest.approx(10.0)
+    assert found.half_width == pytest.approx(1.3 * 2.4469 * math.sqrt(8 * 8 / 6) / 8, rel=1e-3)
 
 
 def three_at_one_server() -> Plan:
