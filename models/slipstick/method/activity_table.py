@@ -18,12 +18,22 @@ from slipstick.model.activity import (
     Hold,
     Pipeline,
     Repeat,
+    SignalUnit,
     Step,
     Then,
-    UnitStep,
+    WaitUnit,
 )
-from slipstick.model.steps import MET, no_rule, steps
-from slipstick.model.system import Barrier, Lock, Model, PhasedPopulation
+from slipstick.model.steps import (
+    MET,
+    ONCE,
+    Activity,
+    ByState,
+    Combination,
+    NumberRange,
+    no_rule,
+    steps,
+)
+from slipstick.model.system import Model, is_processor
 from slipstick.random_times import (
     Array,
     added,
@@ -56,70 +66,78 @@ def uncountable(
     }
 
 
+KINDS: frozenset[type[Activity]] = frozenset(
+    [
+        *(Step, Then, Fork, Choice, Repeat, Hold, Pipeline, BarrierWait),
+        *(WaitUnit, SignalUnit, Ask, Attempt),
+    ]
+)
+"""The kinds of steps that mean value or the Markov chain has a rule for."""
+
+LONGEST_TIME = 1e150
+"""Time whose square is still a number [s]."""
+
+MOST_COUNTED = 2.0**53
+"""Count up to which all whole numbers are numbers of a computer [1]."""
+
+
 def out_of_range(model: Model, numbers: Numbers, method: str = MEAN_VALUE) -> dict[int, str]:
     """Find the points at which a time, a count or a probability is out of its range; give the
     reason for each.
     """
     wrong: dict[int, str] = {}
-    for number_in_words, expr, most in _ranges(model, method):
-        values = numbers[expr].real
-        for point in np.flatnonzero(~((values >= 0) & (values <= most) & np.isfinite(values))):
+    for allowed in _ranges(model, method):
+        values = numbers[allowed.quantity].real
+        largest = LONGEST_TIME if allowed.quantity.dimension.time_power else MOST_COUNTED
+        in_range = (values >= 0) & (values <= min(allowed.most, largest)) & np.isfinite(values)
+        for point in np.flatnonzero(~in_range):
             wrong.setdefault(
                 int(point),
-                f"{number_in_words} comes out as {values[point]:g}, which {method} cannot take",
+                f"{allowed.words} comes out as {values[point]:g}, which {method} cannot take",
             )
     for node in (node for body in model.bodies for node in steps(body)):
-        if isinstance(node, Repeat) and any(inner.use == MET for inner in steps(node.body)):
-            values = numbers[node.count].real
+        for count in _rounds_with_barriers(node):
+            values = numbers[count].real
             for point in np.flatnonzero(values < 1):
                 text = (
-                    f"a repeat with a barrier inside must be done at least once for {method}, got"
-                    f" {values[point]:g}"
+                    f"a {node.kind} with a barrier inside must be done at least once for {method},"
+                    f" got {values[point]:g}"
                 )
                 wrong.setdefault(int(point), text)
-        if isinstance(node, Choice):
-            total = added(numbers[p].real for p, _ in node.options)
+        if node.odds:
+            total = added(numbers[p].real for p in node.odds)
             for point in np.flatnonzero(~np.isclose(total, 1.0, rtol=1e-9)):
-                text = f"the probabilities of a choose add up to {total[point]:g} here, not to 1"
+                text = (
+                    f"the probabilities of a {node.kind} add up to {total[point]:g} here, not to 1"
+                )
                 wrong.setdefault(int(point), text)
     return wrong
 
 
-def _ranges(model: Model, method: str) -> Iterator[tuple[str, Expr, float]]:
-    """Yield every number of the activities, with its name in words and the largest value that it
-    may have.
+def _ranges(model: Model, method: str) -> Iterator[NumberRange]:
+    """Yield the numbers of the activities and of the resources that they use; how many processors
+    there are is checked by `uncountable`.
     """
-    if isinstance(model.population, PhasedPopulation):
-        for index, phase in enumerate(model.population.phases):
-            yield f"the count of phase {index + 1}", phase.repeat, 2.0**53
+    counts = model.population.counts
+    yield from (own for own in model.population.ranges if own.quantity not in counts)
     for node in (node for body in model.bodies for node in steps(body)):
-        match node:
-            case Step(name, time):
-                # Squares of times must not overflow.
-                yield f"the time of step {name}", time, 1e150
-            case Choice(options):
-                yield from (("a probability", p, 1.0) for p, _ in options)
-            case Repeat(count):
-                yield "the count of a repeat", count, 2.0**53
-            case BarrierWait(name):
-                barrier = model.resources[name]
-                assert isinstance(barrier, Barrier)
-                yield f"the cost of barrier {name}", barrier.cost, 1e150
-            case Hold(name):
-                held = model.resources[name]
-                if isinstance(held, Lock):
-                    yield f"an access to the word of lock {name}", held.access, 1e150
-                    yield f"the back-off of lock {name}", held.base, 1e150
-            case Pipeline(_, items, name):
-                yield f"the number of items of {name}", items, 2.0**53
-            case Attempt(back_off=back_off):
-                yield f"the limit of the wait for {node.resource}", node.limit[0], 1e150
-                if back_off is not None:
-                    yield f"the pause before another try at {node.resource}", back_off, 1e150
-            case Then() | Fork() | UnitStep() | Ask():
-                pass
-            case _:
-                raise no_rule(method, node)
+        if type(node) not in KINDS:
+            raise no_rule(method, node)
+        yield from node.ranges
+        for name in node.uses:
+            yield from () if is_processor(name) else model.resources[name].ranges(name)
+
+
+def _rounds_with_barriers(node: Activity) -> Iterator[Expr]:
+    """Yield how often a node executes each child that has a barrier inside, where that is a number
+    of rounds.
+    """
+    if not node.odds and node.combination is Combination.IN_TURN:
+        for number, child in zip(node.executions, node.children, strict=True):
+            if isinstance(number, ByState) or number is ONCE:
+                continue
+            if any(inner.use == MET for inner in steps(child)):
+                yield number
 
 
 @dataclass(slots=True)

@@ -56,6 +56,7 @@ from slipstick.model.steps import (
     ByState,
     Combination,
     ModelPart,
+    NumberRange,
     arguments_of,
     fraction,
     once,
@@ -139,6 +140,10 @@ class Step(Activity):
         return (self.time,)
 
     @property
+    def ranges(self) -> tuple[NumberRange, ...]:
+        return (NumberRange(f"the time of step {self.name}", self.time),)
+
+    @property
     def variation(self) -> Expr:
         return ALWAYS if self.scv > 0 else NEVER
 
@@ -200,7 +205,15 @@ class Choice(Activity):
 
     @property
     def executions(self) -> tuple[Expr, ...]:
+        return self.odds
+
+    @property
+    def odds(self) -> tuple[Expr, ...]:
         return tuple(p for p, _ in self.options)
+
+    @property
+    def ranges(self) -> tuple[NumberRange, ...]:
+        return tuple(NumberRange("a probability", p, most=1.0) for p in self.odds)
 
 
 SPREADS = {
@@ -235,6 +248,10 @@ class Repeat(Activity):
     @property
     def executions(self) -> tuple[Expr, ...]:
         return (self.count,)
+
+    @property
+    def ranges(self) -> tuple[NumberRange, ...]:
+        return (NumberRange("the count of a repeat", self.count),)
 
     @property
     def variation(self) -> Expr:
@@ -329,6 +346,13 @@ class Attempt(Activity):
         return (self.timeout, 0.0) if self.timeout is not None else (self.patience or ZERO, 1.0)
 
     @property
+    def ranges(self) -> tuple[NumberRange, ...]:
+        limit = NumberRange(f"the limit of the wait for {self.resource}", self.limit[0])
+        if self.back_off is None:
+            return (limit,)
+        return limit, NumberRange(f"the pause before another try at {self.resource}", self.back_off)
+
+    @property
     def executions(self) -> tuple[Expr | ByState, ...]:
         return (BY_STATE, BY_STATE)
 
@@ -392,6 +416,11 @@ class Pipeline(Activity):
             for stage in self.stages
             for _ in stage.bodies
         )
+
+    @property
+    def ranges(self) -> tuple[NumberRange, ...]:
+        words = f"the number of items of {self.name}"
+        return (NumberRange(words, self.items, 1.0, whole=not self.identical),)
 
     @property
     def identical(self) -> bool:

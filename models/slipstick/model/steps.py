@@ -30,13 +30,14 @@ TypeError: the kind of step Pause does not say its executions, variation; see sl
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from enum import Enum
 from inspect import get_annotations
 from types import MappingProxyType, MemberDescriptorType
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from slipstick.arguments import Kind, instance
 from slipstick.errors import NoAnswerError
@@ -49,6 +50,24 @@ class Combination(Enum):
     IN_TURN = "one after the other, or one of them: at most one child is under way"
     LONGEST = "all at once: all executions of all children are under way, and the last ends it"
     ITEMS = "items that pass through stages, at most one execution of a child by item"
+
+
+class NumberRange(NamedTuple):
+    """A number of a part of a model, and the values that it may have.
+
+    Parameters
+    ----------
+    words : what messages call it
+    quantity : the number
+    least, most : the smallest and the largest value [of the quantity]
+    whole : only whole numbers
+    """
+
+    words: str
+    quantity: Expr
+    least: float = 0.0
+    most: float = math.inf
+    whole: bool = False
 
 
 class ByState(Enum):
@@ -255,6 +274,20 @@ class Activity(ModelPart):
         """A number above 0 where its own time, or the number of executions of a child, varies even
         if all times of its children are constant [1].
         """
+
+    @property
+    def ranges(self) -> tuple[NumberRange, ...]:
+        """The numbers of its own, each with the values that it may have: at least 0, where the
+        kind does not say more.
+        """
+        return tuple(
+            NumberRange(f"a number of a {self.kind}", number) for number in self.expressions
+        )
+
+    @property
+    def odds(self) -> tuple[Expr, ...]:
+        """Probabilities of its children, of which it executes exactly one; they add up to 1 [1]."""
+        return ()
 
     @property
     def weighted(self) -> tuple[tuple[Expr, Activity], ...]:

@@ -78,6 +78,7 @@ from slipstick.model.steps import (
     TAKEN,
     Activity,
     ModelPart,
+    NumberRange,
     check_fields,
     constructs_of,
     each_once,
@@ -139,6 +140,8 @@ class ResourceKind:
     use: ClassVar[str]
     plain: ClassVar[tuple[str, ...]] = ()
     special: ClassVar[Mapping[str, str]] = {}
+    time_words: ClassVar[Mapping[str, str]] = {}
+    """What messages call its times, before its noun and name, by attribute."""
 
     def __init_subclass__(cls, abstract: bool = False, **arguments: Any) -> None:
         check_fields(cls)
@@ -187,6 +190,18 @@ class ResourceKind:
     def expressions(self) -> tuple[Expr, ...]:
         """The numbers that it is made of: its times."""
         return tuple(getattr(self, name) for name in self.time_classes)
+
+    def ranges(self, name: str) -> Iterator[NumberRange]:
+        """Yield its times, each with the values that it may have.
+
+        Parameters
+        ----------
+        name : of the resource
+        """
+        noun = self.noun.partition(" ")[2]
+        for attribute, time in zip(self.time_classes, self.expressions, strict=True):
+            words = self.time_words.get(attribute, f"the {attribute} of")
+            yield NumberRange(f"{words} {noun} {name}", time)
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -331,6 +346,11 @@ class Lock(HeldResource):
     together: bool = False
 
     noun, capacity = "a lock", 1
+    time_words: ClassVar[Mapping[str, str]] = {
+        "access": "an access to the word of",
+        "base": "the back-off of",
+        "most": "the longest back-off of",
+    }
     plain = ("kind", "word", "access", "back_off", "base", "most", "home", "together")
 
     @property
@@ -735,6 +755,16 @@ class PopulationKind(ModelPart):
         """The expressions that say how many processors there are."""
         return tuple(group.processors for group in self.groups)
 
+    @property
+    def ranges(self) -> tuple[NumberRange, ...]:
+        """The counts of its own, each with the values that it may have: processors, the first at
+        least one and the others at least none, and repetitions.
+        """
+        return tuple(
+            NumberRange("the number of processors", count, 0 if number else 1, whole=True)
+            for number, count in enumerate(self.counts)
+        )
+
     def time(self, of: Callable[[Activity], Expr]) -> Expr:
         """Return the time that answers are about, a cycle's or the whole program's, from the
         times of its bodies [s].
@@ -953,6 +983,17 @@ class PhasedPopulation(PopulationKind):
         return tuple(phase.processors for phase in self.phases)
 
     @property
+    def ranges(self) -> tuple[NumberRange, ...]:
+        repeats = (
+            NumberRange(f"the count of phase {number}", phase.repeat)
+            for number, phase in enumerate(self.phases, 1)
+        )
+        processors = (
+            NumberRange("the number of processors", count, 1, whole=True) for count in self.counts
+        )
+        return (*repeats, *processors)
+
+    @property
     def expressions(self) -> tuple[Expr, ...]:
         return (*self.counts, *(phase.repeat for phase in self.phases))
 
@@ -1001,6 +1042,13 @@ class SuperstepPopulation(PopulationKind):
     @property
     def present(self) -> Expr:
         return self.size
+
+    @property
+    def ranges(self) -> tuple[NumberRange, ...]:
+        return tuple(
+            NumberRange(f"the count of superstep {number}", superstep.repeat)
+            for number, superstep in enumerate(self.supersteps, 1)
+        )
 
     @property
     def variation(self) -> Expr:

@@ -6,42 +6,15 @@ is checked here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Expr, Number, Parameter
 from slipstick.late import NDArray, np
-from slipstick.model.activity import Choice, Pipeline, Repeat
-from slipstick.model.steps import each_once
-from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation, SuperstepPopulation
+from slipstick.model.steps import NumberRange, each_once
+from slipstick.model.system import Model
 
 Values = Mapping[str, "NDArray[np.float64] | float"]
-
-
-@dataclass(frozen=True, slots=True)
-class NumberRange:
-    """The numbers that one quantity of a model may be.
-
-    Parameters
-    ----------
-    quantity : a parameter, or an expression, which is not checked
-    least, most : the smallest and the largest [of the quantity]
-    whole : only whole numbers
-    """
-
-    quantity: Expr
-    least: float = 0.0
-    most: float = float("inf")
-    whole: bool = False
-
-    @property
-    def words(self) -> str:
-        """Word what the quantity must be."""
-        noun = "a whole number" if self.whole else "a number"
-        if self.most < float("inf"):
-            return f"{noun} from {self.least:g} to {self.most:g}"
-        return f"{noun} of at least {self.least:g}"
 
 
 def check_values(model: Model, values: Values) -> None:
@@ -63,38 +36,16 @@ def check_values(model: Model, values: Values) -> None:
         ...
     slipstick.errors.ModelError: population.processors must be a whole number of at least 1, got 2.5
     """
-    for allowed in _ranges(model):
+    nodes = list(each_once(model.bodies))
+    for allowed in (*model.population.ranges, *(own for node in nodes for own in node.ranges)):
         quantity = allowed.quantity
         if isinstance(quantity, Parameter) and quantity.name in values:
             _check_range(allowed, quantity.name, values[quantity.name])
     for name, quantity in model.parameters.items():
         if name in values and quantity.dimension.time_power:
-            _check_range(NumberRange(quantity), name, values[name])
-    for node in each_once(model.bodies):
-        if isinstance(node, Choice):
-            _check_sum(node, values)
-
-
-def _ranges(model: Model) -> Iterator[NumberRange]:
-    """Yield what the counts and probabilities of a model may be."""
-    population = model.population
-    if isinstance(population, ClosedPopulation):
-        for number, group in enumerate(population.groups):
-            yield NumberRange(group.processors, 0 if number else 1, whole=True)
-    elif isinstance(population, PhasedPopulation):
-        for phase in population.phases:
-            yield NumberRange(phase.processors, 1, whole=True)
-            yield NumberRange(phase.repeat)
-    elif isinstance(population, SuperstepPopulation):
-        for superstep in population.supersteps:
-            yield NumberRange(superstep.repeat)
-    for node in each_once(model.bodies):
-        if isinstance(node, Repeat):
-            yield NumberRange(node.count)
-        elif isinstance(node, Pipeline):
-            yield NumberRange(node.items, 1, whole=not node.identical)
-        elif isinstance(node, Choice):
-            yield from (NumberRange(probability, 0, 1) for probability, _ in node.options)
+            _check_range(NumberRange(name, quantity), name, values[name])
+    for node in nodes:
+        _check_sum(node.odds, values)
 
 
 def _check_range(allowed: NumberRange, name: str, value: NDArray[np.float64] | float) -> None:
@@ -103,16 +54,20 @@ def _check_range(allowed: NumberRange, name: str, value: NDArray[np.float64] | f
     if allowed.whole:
         wrong |= numbers != np.floor(numbers)
     if wrong.any():
-        raise ModelError(f"{name} must be {allowed.words}, got {numbers[wrong][0]:g}")
+        noun = "a whole number" if allowed.whole else "a number"
+        limits = f"from {allowed.least:g} to {allowed.most:g}"
+        if allowed.most == float("inf"):
+            limits = f"of at least {allowed.least:g}"
+        raise ModelError(f"{name} must be {noun} {limits}, got {numbers[wrong][0]:g}")
 
 
-def _check_sum(choice: Choice, values: Values) -> None:
-    """Check that the probabilities of a choice add up to 1, where one of them is set and all are
+def _check_sum(odds: Sequence[Expr], values: Values) -> None:
+    """Check that probabilities of a choice add up to 1, where one of them is set and all are
     known.
     """
     terms: list[NDArray[np.float64] | float | None] = []
-    names = [quantity.name for quantity, _ in choice.options if isinstance(quantity, Parameter)]
-    for quantity, _ in choice.options:
+    names = [quantity.name for quantity in odds if isinstance(quantity, Parameter)]
+    for quantity in odds:
         if isinstance(quantity, Parameter):
             terms.append(values.get(quantity.name, quantity.value))
         else:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from slipstick.errors import ModelError, NoAnswerError
@@ -114,13 +115,6 @@ class Flat:
     population: float
     once: Mapping[str, float]
     fraction_notes: tuple[str, ...]
-
-
-Rule = Callable[[Any, "Writer", Parties], None]
-"""Writes the instructions of a step of another package."""
-
-INSTRUCTIONS: Registry[Rule] = Registry("slipstick.instructions")
-"""By kind of step, the rules of other packages."""
 
 
 def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
@@ -370,11 +364,12 @@ class Writer:
                 )
         self.builder.pool(name, problems, tasks, pool.queues, pool.order == "lifo")
 
-    def _ask(self, name: str, parties: int) -> None:
+    def _ask(self, node: Ask, parties: Parties) -> None:
+        name = node.pool
         pool = self.model.resources[name]
         assert isinstance(pool, TaskPool)
         inside = ServiceTime("deterministic", self.numbers[pool.inside], 0.0)
-        self.builder.ask(name, parties, inside, name, f"{MONITOR}:{name}")
+        self.builder.ask(name, parties.get(name, self.members), inside, name, f"{MONITOR}:{name}")
 
     def _lock(self, lock: Lock) -> LockImplementation:
         kind, rounds = _QUEUE_LOCKS.get(lock.kind, (lock.kind, 1))
@@ -404,77 +399,71 @@ class Writer:
 
     def write(self, activity: Activity, parties: Parties) -> None:
         """Write an activity; a barrier is for its `parties` if it does not say."""
+        rule = INSTRUCTIONS.get(activity.kind)
+        if rule is None:
+            raise no_rule("simulation", activity)
+        rule(activity, self, parties)
 
-        def deferred(body: Activity) -> Callable[[], None]:
-            return lambda: self.write(body, parties)
+    def later(self, activity: Activity, parties: Parties) -> Callable[[], None]:
+        """Return what writes an activity, for a builder that calls it where its place is."""
+        return partial(self.write, activity, parties)
 
-        match activity:
-            case Step():
-                self._step(activity)
-            case Then(children):
-                for child in children:
-                    self.write(child, parties)
-            case Fork(branches):
-                self.builder.fork([deferred(branch) for branch in branches])
-            case Choice(options):
-                probabilities = self._probabilities(activity)
-                bodies = [deferred(body) for _, body in options]
-                self.builder.choose(
-                    list(zip(probabilities, bodies, strict=True)),
-                    f"choice-{self._number(activity)}",
-                )
-            case Repeat(count, body, spread) if spread == GEOMETRIC:
-                mean = self._counted(count, "the count of repeat")
-                stream = f"repeat-{self._number(activity)}"
-                self.builder.repeat_geometrically(mean, deferred(body), stream)
-            case Repeat(count, body):
-                rounds = self._count(count, "the count of repeat")
-                self.builder.repeat(rounds, deferred(body), f"repeat-{self._number(activity)}")
-            case Hold(name, body, mode):
-                lock = self.model.resources[name]
-                if len(chain := self.model.taken_together(activity)) > 1:
-                    self.builder.hold_together(
-                        [hold_step.resource for hold_step in chain], deferred(chain[-1].body)
-                    )
-                    return
-                rank = lock.rank(mode) if isinstance(lock, ReaderWriterLock) else 0
-                after = None if activity.after is None else deferred(activity.after)
-                self.builder.hold(name, deferred(body), rank, mode == "write", after)
-            case Attempt(visit, otherwise=otherwise):
-                self._attempt(activity, deferred(visit), deferred(otherwise))
-            case WaitUnit(counter):
-                self.builder.wait(counter, self.model.monitor_of(counter))
-            case SignalUnit(counter):
-                self.builder.give(counter, self.model.monitor_of(counter))
-            case Ask(name):
-                self._ask(name, parties.get(name, self.members))
-            case BarrierWait(name, parties_given):
-                self._barrier(
-                    name, parties.get(name, 0) if parties_given is None else parties_given
-                )
-            case Pipeline(stages, items, name):
-                many = self._count(items, f"the items of {name}")
-                line = [
-                    (stage.kind == "serial", [deferred(body) for body in stage.bodies])
-                    for stage in stages
-                ]
-                self.builder.pipeline(many, line, name)
-            case _ if (rule := INSTRUCTIONS.get(activity.kind)) is not None:
-                rule(activity, self, parties)
-            case _:
-                raise no_rule("simulation", activity)
+    def _then(self, node: Then, parties: Parties) -> None:
+        for child in node.parts:
+            self.write(child, parties)
 
-    def _attempt(
-        self, node: Attempt, visit: Callable[[], None], otherwise: Callable[[], None]
-    ) -> None:
+    def _fork(self, node: Fork, parties: Parties) -> None:
+        self.builder.fork([self.later(branch, parties) for branch in node.branches])
+
+    def _choose(self, node: Choice, parties: Parties) -> None:
+        probabilities = self._probabilities(node)
+        bodies = [self.later(body, parties) for body in node.children]
+        options = list(zip(probabilities, bodies, strict=True))
+        self.builder.choose(options, f"choice-{self._number(node)}")
+
+    def _repeat(self, node: Repeat, parties: Parties) -> None:
+        stream = f"repeat-{self._number(node)}"
+        if node.spread == GEOMETRIC:
+            mean = self._counted(node.count, "the count of repeat")
+            self.builder.repeat_geometrically(mean, self.later(node.body, parties), stream)
+        else:
+            rounds = self._count(node.count, "the count of repeat")
+            self.builder.repeat(rounds, self.later(node.body, parties), stream)
+
+    def _hold(self, node: Hold, parties: Parties) -> None:
+        lock = self.model.resources[node.resource]
+        if len(chain := self.model.taken_together(node)) > 1:
+            body = self.later(chain[-1].body, parties)
+            self.builder.hold_together([hold_step.resource for hold_step in chain], body)
+            return
+        rank = lock.rank(node.mode) if isinstance(lock, ReaderWriterLock) else 0
+        after = None if node.after is None else self.later(node.after, parties)
+        body = self.later(node.body, parties)
+        self.builder.hold(node.resource, body, rank, node.mode == "write", after)
+
+    def _wait(self, node: WaitUnit, parties: Parties) -> None:
+        self.builder.wait(node.counter, self.model.monitor_of(node.counter))
+
+    def _signal(self, node: SignalUnit, parties: Parties) -> None:
+        self.builder.give(node.counter, self.model.monitor_of(node.counter))
+
+    def _pipeline(self, node: Pipeline, parties: Parties) -> None:
+        many = self._count(node.items, f"the items of {node.name}")
+        line = [
+            (stage.kind == "serial", [self.later(body, parties) for body in stage.bodies])
+            for stage in node.stages
+        ]
+        self.builder.pipeline(many, line, node.name)
+
+    def _attempt(self, node: Attempt, parties: Parties) -> None:
         limit, scv = node.limit
         pause = None
         if node.back_off is not None and self.numbers[node.back_off] > 0:
             pause = service_time(self.numbers[node.back_off], 1.0)
         self.builder.attempt(
             service_time(self.numbers[limit], scv),
-            visit,
-            otherwise,
+            self.later(node.visit, parties),
+            self.later(node.otherwise, parties),
             node.resource,
             number=self._number(node),
             retries=node.retries,
@@ -482,7 +471,7 @@ class Writer:
             doubling=node.doubling,
         )
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: Step, parties: Parties) -> None:
         mean = self.numbers[step.time]
         if not in_range(mean):
             raise NoAnswerError(
@@ -532,8 +521,10 @@ class Writer:
         ]
         return min(max([1, *branches, *items]), MOST_OTHERS)
 
-    def _barrier(self, name: str, parties: int) -> None:
-        if not parties:
+    def _barrier(self, node: BarrierWait, parties: Parties) -> None:
+        name = node.name
+        meeting = parties.get(name, 0) if node.parties is None else node.parties
+        if not meeting:
             raise ModelError(
                 f"barrier {name}: customers that arrive are never all there; say how many parties"
                 " meet"
@@ -541,7 +532,7 @@ class Writer:
         barrier = self.model.resources[name]
         assert isinstance(barrier, Barrier)
         self.builder.barrier(
-            name, parties, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
+            name, meeting, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
         )
 
     def _probabilities(self, choice: Choice) -> list[float]:
@@ -577,6 +568,36 @@ class Writer:
     def _number(self, activity: Activity) -> str:
         """Number choices and repeats, so that the names of their streams are stable."""
         return self._choices.setdefault(id(activity), str(len(self._choices) + 1))
+
+
+Rule = Callable[[Any, Writer, Parties], None]
+"""Writes the instructions of a step."""
+
+
+def _own_rules() -> dict[str, Rule]:
+    rules: dict[type[Activity], Callable[[Writer, Any, Parties], None]] = {
+        Step: Writer._step,
+        Then: Writer._then,
+        Fork: Writer._fork,
+        Choice: Writer._choose,
+        Repeat: Writer._repeat,
+        Hold: Writer._hold,
+        Attempt: Writer._attempt,
+        WaitUnit: Writer._wait,
+        SignalUnit: Writer._signal,
+        Ask: Writer._ask,
+        BarrierWait: Writer._barrier,
+        Pipeline: Writer._pipeline,
+    }
+    return {kind.word: _of_writer(rule) for kind, rule in rules.items()}
+
+
+def _of_writer(rule: Callable[[Writer, Any, Parties], None]) -> Rule:
+    return lambda activity, writer, parties: rule(writer, activity, parties)
+
+
+INSTRUCTIONS: Registry[Rule] = Registry("slipstick.instructions", _own_rules)
+"""The rules by kind of step, slipstick's own and those of other packages."""
 
 
 def _whole(value: float, number_in_words: str, least: int = 1) -> int:
