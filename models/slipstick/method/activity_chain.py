@@ -25,7 +25,16 @@ from slipstick.method.activity_form import ActivityForm
 from slipstick.method.activity_table import ActivityTable, out_of_range, uncountable
 from slipstick.method.answers import Remarks
 from slipstick.model import activity as act
-from slipstick.model.steps import Activity, each_once, no_rule
+from slipstick.model.steps import (
+    ASKED,
+    MET,
+    SERVED,
+    TAKEN,
+    Activity,
+    each_once,
+    is_parallel,
+    no_rule,
+)
 from slipstick.model.system import (
     BARRIER,
     IDLE_PROCESSORS,
@@ -174,10 +183,10 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
         yield "processors that repeat a cycle, and phases, not arrivals or supersteps: ask for"
     for node in each_once(model.bodies):
         lock = model.resources.get(node.uses[0]) if node.uses else None
-        if isinstance(node, act.Fork | act.Pipeline | act.Ask):
+        if is_parallel(node) or node.use == ASKED:
             yield (
                 f"one thing at a time of a processor, so no {node.kind}: ask"
-                f" for{' mean-value or' * (not isinstance(node, act.Ask))}"
+                f" for{' mean-value or' * (node.use != ASKED)}"
             )
         elif isinstance(node, act.Attempt) and not (
             node.patience is not None and numbers.get(node.patience, np.ones(1)).all()
@@ -384,9 +393,7 @@ class _States:
         self._counters = list(model.counters)
         self.happens: list[int | str] = [*range(len(cycles)), *model.resources, *self._counters]
         steps = (
-            (at, node)
-            for at, node in enumerate(self._nodes)
-            if isinstance(node, act.Step) and node.scv
+            (at, node) for at, node in enumerate(self._nodes) if node.use == SERVED and node.scv
         )
         self._times = {
             at: (node.law and node.law.phases) or phase_type(1.0, node.scv) for at, node in steps
@@ -411,28 +418,22 @@ class _States:
 
     def _second_phases(self) -> int:
         """Count the second phases that can be under way at once."""
-        held = {
-            node.resource
-            for node in self._nodes
-            if isinstance(node, act.Hold) and node.after is not None
-        }
+        held = {name for node in self._nodes if node.beside for name in node.held}
         return sum(self._resources[name].capacity for name in held)
 
     def least(self) -> int:
         """Bound the states from below: the ways to spread the processors of each kind over the
         phases of delays.
         """
-        if any(isinstance(node, act.BarrierWait | act.WaitUnit) for node in self._nodes):
+        if any(node.use in (MET, TAKEN) for node in self._nodes):
             return 1
 
         def phases(node: Activity) -> int:
-            inside = 0 if isinstance(node, act.Hold) else sum(map(phases, node.children))
-            alone = (
-                isinstance(node, act.Step)
-                and node.resource is None
-                and self._numbers[node.time].any()
-            )
-            return inside + (self._times[self._number[id(node)]].phases if alone else 0)
+            inside = 0 if node.held else sum(map(phases, node.children))
+            number = self._number[id(node)]
+            if node.use != SERVED or node.uses or not self._numbers[self._nodes[number].time].any():
+                return inside
+            return inside + self._times[number].phases
 
         ways = (
             (self.kinds.count(kind), phases(self._nodes[body]))
@@ -889,11 +890,7 @@ class _States:
             labels = [(IDLE_PROCESSORS, None)]
         elif word in ("line", "wait", "serve"):
             name = node.counter if word == "wait" else node.resource
-            wait = (
-                self.model.held_resource(name).label(name)
-                if isinstance(node, act.Hold)
-                else f"wait:{name}"
-            )
+            wait = self.model.held_resource(name).label(name) if node.held else f"wait:{name}"
             labels = [(wait, None)]
             yield "present", name, None
             if word == "serve":

@@ -25,7 +25,7 @@ from slipstick.late import np
 from slipstick.method.answers import Solution, joined
 from slipstick.model.activity import Ask, BarrierWait, Fork, Pipeline, Repeat
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.steps import each_once
+from slipstick.model.steps import ASKED, each_once, is_parallel
 from slipstick.model.system import Model
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
@@ -338,7 +338,7 @@ def _of_activity(
 
 def _branches(model: Model) -> bool:
     """Return whether the account of a cycle follows one of several branches."""
-    return any(isinstance(node, Fork | Pipeline | Ask) for node in each_once(model.bodies))
+    return any(is_parallel(node) or node.use == ASKED for node in each_once(model.bodies))
 
 
 def _of_network(

@@ -322,6 +322,13 @@ class Activity(ModelPart):
         return ""
 
     @property
+    def parties(self) -> int | None:
+        """How many processors meet at it; None where it is the whole population, or it is no
+        meeting.
+        """
+        return None
+
+    @property
     def held(self) -> tuple[str, ...]:
         """The resources that it holds while its children are executed."""
         return self.uses if self.use == HELD else ()

@@ -54,7 +54,6 @@ from slipstick.late import NDArray, np
 from slipstick.model.activity import (
     MODES,
     Attempt,
-    BarrierWait,
     Hold,
     Pipeline,
     Repeat,
@@ -1301,7 +1300,7 @@ class Model:
             dict.fromkeys(node for node in each_once(self.bodies) if isinstance(node, Step))
         )
 
-    def _check_parties(self, node: BarrierWait) -> None:
+    def _check_parties(self, node: Activity) -> None:
         size = self.population.size if len(self.population.groups) == 1 else None
         if (
             isinstance(size, Number | Parameter)
@@ -1309,7 +1308,7 @@ class Model:
             and (node.parties or 0) > size.value
         ):
             raise ModelError(
-                f"barrier {node.name} waits for {node.parties} processors, but there are"
+                f"barrier {node.uses[0]} waits for {node.parties} processors, but there are"
                 f" {size.value:g}, which is a deadlock"
             )
 
@@ -1320,13 +1319,13 @@ class Model:
                 self._check_use(node.name if isinstance(node, Step) else node.use, name, node.use)
         for name in node.held:
             self._check_hold(node, name)
-        if isinstance(node, Hold):
-            self._check_after(node)
+        for after in node.beside:
+            self._check_after(after, node.held[0])
         if isinstance(node, Attempt):
             self._check_attempt(node)
         if isinstance(node, Step) and node.rank:
             self._check_rank(node)
-        if isinstance(node, BarrierWait):
+        if node.parties is not None:
             self._check_parties(node)
         if node.counter:
             check_counter(node, self.resources)
@@ -1351,23 +1350,21 @@ class Model:
                 f" of permits; {node.resource} is {kind}"
             )
 
-    def _check_after(self, node: Hold) -> None:
+    def _check_after(self, after: Activity, name: str) -> None:
         """Refuse a second phase where no other can take it over, or wait for all processors."""
-        if node.after is None:
-            return
-        if not _plainly_held(self.resources[node.resource]):
+        if not _plainly_held(self.resources[name]):
             raise ModelError(
-                f"a second phase is held by a fifo lock or by permits, not by {node.resource},"
-                f" {self.resources[node.resource].noun}"
+                f"a second phase is held by a fifo lock or by permits, not by {name},"
+                f" {self.resources[name].noun}"
             )
-        if any(inner.use in (MET, ASKED) for inner in steps(node.after)):
+        if any(inner.use in (MET, ASKED) for inner in steps(after)):
             raise ModelError(
-                f"the second phase at {node.resource} meets other processors, but its own has gone"
+                f"the second phase at {name} meets other processors, but its own has gone"
                 " on; leave barriers and pools out of it"
             )
         if self.population.finite:
             raise ModelError(
-                f"the second phase at {node.resource} may outlast a program that ends; give it to"
+                f"the second phase at {name} may outlast a program that ends; give it to"
                 " processors that repeat a cycle, or to arrivals"
             )
 

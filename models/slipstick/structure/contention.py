@@ -12,7 +12,7 @@ from slipstick.expression.columns import Flags, Values, at, only
 from slipstick.expression.nodes import Expr, Number, maximum, minimum, total
 from slipstick.expression.tape import Tape
 from slipstick.late import np
-from slipstick.model.activity import WRITE, BarrierWait, Pipeline, Step
+from slipstick.model.activity import WRITE, Pipeline
 from slipstick.model.steps import (
     ASKED,
     GIVEN,
@@ -137,23 +137,21 @@ def _waits(model: Model, node: Activity, present: Expr) -> dict[str, Excess]:
         return {node.counter: (Number(1.0), 0)}
     if node.use == ASKED:
         return {f"tasks of {name}": (present, 1) for name in node.uses}
-    if isinstance(node, BarrierWait):
-        return {node.name: _met_by_others(model, node, present)}
+    if node.use == MET:
+        return {name: _met_by_others(model, name, node.parties, present) for name in node.uses}
     raise no_rule("waiting", node)
 
 
-def _met_by_others(model: Model, wait: BarrierWait, present: Expr) -> Excess:
+def _met_by_others(model: Model, barrier: str, parties: int | None, present: Expr) -> Excess:
     """Count those that a barrier makes wait though their times are constant: groups that differ,
     or all but its parties.
     """
-    if wait.parties is not None:
-        return present, wait.parties
+    if parties is not None:
+        return present, parties
     meeting = [
         minimum(group.processors, 1)
         for group in model.population.groups
-        if any(
-            isinstance(node, BarrierWait) and node.name == wait.name for node in steps(group.cycle)
-        )
+        if any(node.use == MET and barrier in node.uses for node in steps(group.cycle))
     ]
     return total(meeting), 1
 
@@ -212,8 +210,8 @@ def _shared_stages(model: Model) -> dict[str, Excess]:
 
 
 def _used(bodies: Iterable[Activity]) -> set[str]:
-    served = (node.resource for node in each_once(bodies) if isinstance(node, Step))
-    return {name for name in served if name not in (None, "each-other")}
+    served = (name for node in each_once(bodies) if node.use == SERVED for name in node.uses)
+    return {name for name in served if name != "each-other"}
 
 
 def _asked_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from slipstick.expression.columns import Values, count_of, only
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
-from slipstick.model.activity import BarrierWait
-from slipstick.model.steps import HELD, Activity, is_parallel, steps
+from slipstick.model.steps import HELD, MET, Activity, is_parallel, steps
 from slipstick.model.system import Model
 
 
@@ -162,7 +161,7 @@ def _nested_holds(model: Model, cycle: Activity, body: int) -> Iterator[_NestedH
 
     def visit(node: Activity, held: frozenset[str]) -> None:
         nonlocal sections
-        sections += isinstance(node, BarrierWait) and node.parties is None
+        sections += node.use == MET and node.parties is None
         for name in node.held:
             if model.resources[name].capacity == 1:
                 requests.extend(

@@ -32,6 +32,7 @@ from slipstick.model.activity import (
 from slipstick.model.steps import (
     ALWAYS,
     HELD,
+    MET,
     NEVER,
     ONCE,
     SERVED,
@@ -301,9 +302,8 @@ class _TreeBuilder:
 
 
 def _refuse_barriers(bodies: Sequence[Activity], inside: str) -> None:
-    barriers = (
-        node.name for body in bodies for node in steps(body) if isinstance(node, BarrierWait)
-    )
+    meetings = (node for body in bodies for node in steps(body) if node.use == MET)
+    barriers = (name for node in meetings for name in node.uses)
     for barrier in barriers:
         raise NoAnswerError(
             f"barrier {barrier} stands inside a {inside}, where not every processor comes to it in"

@@ -20,9 +20,8 @@ from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
 from slipstick.method.networks.open_form import OpenForm, open_form
-from slipstick.model.activity import Choice, Fork, Pipeline
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.steps import each_once
+from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import Labels, Model
 from slipstick.report.live import LiveModel, Slider
 from slipstick.results.study import Results
@@ -383,11 +382,8 @@ def _ranked(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
 def _chances(built: BuiltModel) -> set[str]:
     """Name the probabilities, which add up to 1, so that none of them moves alone."""
     if isinstance(built.model, Model):
-        nodes = (node for node in each_once(built.model.bodies) if isinstance(node, Choice))
-        return {
-            parameter.name
-            for parameter in parameters(*(expr for node in nodes for expr in node.expressions))
-        }
+        odds = [expr for node in each_once(built.model.bodies) for expr in node.odds]
+        return {parameter.name for parameter in parameters(*odds)}
     routes = built.model.routing if isinstance(built.model, QueueingNetwork) else ()
     return {parameter.name for parameter in parameters(*(route.probability for route in routes))}
 
@@ -421,4 +417,4 @@ def _costly(model: object, method: str) -> bool:
     """
     if method == MARKOV_CHAIN or not isinstance(model, Model):
         return method == MARKOV_CHAIN
-    return any(isinstance(node, Fork | Pipeline) for node in each_once(model.bodies))
+    return bool(side_by_side(model.bodies))

@@ -45,18 +45,18 @@ from slipstick.method.mean_value.shared_locks import reader_writer_waits
 from slipstick.method.mean_value.spin_locks import SpinLock
 from slipstick.method.mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
 from slipstick.model.activity import (
-    BarrierWait,
     Choice,
-    Repeat,
-    Then,
 )
 from slipstick.model.steps import (
     ALWAYS,
+    BY_STATE,
     HELD,
     MET,
+    NOTHING,
     SERVED,
     Activity,
     Combination,
+    is_parallel,
     requested,
     steps,
 )
@@ -529,7 +529,7 @@ class Recursion:
                 return False
             if any(under) and not alone & frozenset.intersection(*map(frozenset, under)):
                 return False
-        parties = [node.parties for node in nodes if isinstance(node, BarrierWait)]
+        parties = [node.parties for node in nodes if node.use == MET]
         return bool(parties) and not any(parties)
 
     def account(self, solved: SolvedPopulation) -> dict[str, Array]:
@@ -1318,12 +1318,13 @@ def has_product_form(model: Model, recursion: Recursion) -> bool:
 
 
 def _is_plain(node: Activity) -> bool:
-    """Return whether a node leaves the product form as it is. That of a kind not named here is
-    unknown, so it is taken to have none.
+    """Return whether a node leaves the product form as it is: its children are executed one after
+    the other, as often as it says.
     """
     if isinstance(node, VisitedHold):
         return isinstance(node.body, VisitedStep) and node.body.visit is None
-    return isinstance(node, VisitedStep | Then | Choice | Repeat)
+    in_turn = node.use in (NOTHING, SERVED) and not is_parallel(node)
+    return in_turn and BY_STATE not in node.executions
 
 
 def _exact_populations(

@@ -20,8 +20,7 @@ from slipstick.method.mean_value.closed import (
 )
 from slipstick.method.mean_value.in_a_row import in_a_row
 from slipstick.method.mean_value.traversal import Traversal
-from slipstick.model.activity import BarrierWait
-from slipstick.model.steps import steps
+from slipstick.model.steps import MET, steps
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time
 from slipstick.random_times import (
@@ -274,7 +273,7 @@ def _without_arrivals(model: Model, rate: Array) -> dict[int, str]:
 
 def _check(model: Model, recursion: Recursion) -> None:
     barrier = next(
-        (node.name for node in steps(recursion.activities[0]) if isinstance(node, BarrierWait)),
+        (name for node in steps(recursion.activities[0]) if node.use == MET for name in node.uses),
         None,
     )
     if barrier is not None:

@@ -515,7 +515,7 @@ class Writer:
         each branch or item.
         """
         nodes = [node for body in self.model.bodies for node in steps(body)]
-        branches = [len(node.branches) for node in nodes if isinstance(node, Fork)]
+        branches = [len(node.children) for node in nodes if node.combination is Combination.LONGEST]
         items = [
             math.ceil(self.numbers[node.items]) for node in nodes if isinstance(node, Pipeline)
         ]
