@@ -58,7 +58,7 @@ from slipstick.vocabulary import ABSENT, ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer
-    from slipstick.report.live import LiveModel
+    from slipstick.report.html import PageSection
     from slipstick.results.study import Results
     from slipstick.schema.kinds.study import LimitsSpec, StudySpec
     from slipstick.schema.text import Node
@@ -347,7 +347,7 @@ def _parameters(changes: Sequence[str]) -> dict[str, float]:
 
 WRONG_INPUT, INTERRUPTED = 2, 130
 HERE = "command line"
-_MODEL_OPTIONS = (
+MODEL_OPTIONS = (
     *(
         click.option(
             f"--{kind}",
@@ -495,7 +495,7 @@ def run(
 
 @cli.command()
 @click.argument("model", shell_complete=complete("model"))
-@with_options(_MODEL_OPTIONS)
+@with_options(MODEL_OPTIONS)
 @click.option(
     "--with",
     "methods",
@@ -590,7 +590,7 @@ def solve(
         for name, value in simulation.items()
         if value is not None
     }
-    settings = {**_references(model, specs), **nodes_of(changes), **options}
+    settings = {**references_of(model, specs), **nodes_of(changes), **options}
     if fitted is not None:
         settings["fitted"] = text_node(fitted, "--fitted")
     names = [name.strip() for name in methods.split(",")] if methods else [None]
@@ -635,7 +635,7 @@ def solve(
 
 @cli.command()
 @click.argument("model", shell_complete=complete("model"))
-@with_options(_MODEL_OPTIONS)
+@with_options(MODEL_OPTIONS)
 @click.option("--latex", is_flag=True, help="Print the equations as LaTeX.")
 @json_option
 def explain(
@@ -659,7 +659,7 @@ def explain(
         click.echo(
             f"with the numbers of {specs['machine']}; choose another with --machine", err=True
         )
-    explanation = explained({**_references(model, specs), **nodes_of(changes)})
+    explanation = explained({**references_of(model, specs), **nodes_of(changes)})
     plain = explain_text(explanation) if as_json or not latex else ""
     formulas = explain_latex(explanation) if as_json or latex else ""
     if as_json:
@@ -676,53 +676,6 @@ def explain(
         )
         return DONE
     return write_text(formulas or plain, None)
-
-
-@cli.command()
-@click.argument("model", shell_complete=complete("model"))
-@with_options(_MODEL_OPTIONS)
-@click.option(
-    "--with",
-    "method",
-    metavar="METHOD",
-    shell_complete=complete_methods,
-    help="Method. [the best that applies]",
-)
-@click.option(
-    "--slider",
-    "over",
-    metavar="PATH",
-    multiple=True,
-    help="Input to move, before those that matter most.",
-)
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write. [NAME.html]",
-)
-def page(
-    model: str,
-    changes: Sequence[str],
-    method: str | None,
-    over: Sequence[str],
-    out: Path | None,
-    **specs: str | None,
-) -> int:
-    """Write MODEL as a page for a browser, in which its closed form runs: one file, with sliders
-    for what matters.
-
-    \b
-    Examples:
-      slipstick page my-program
-      slipstick page lock-and-bus --slider population.processors --slider parameters.critical
-      slipstick page dvsm/diff-request --machine rs6000-43p-atm -o diffs.html
-    """
-    from slipstick.report.live import live_page
-    from slipstick.study.live import live_model
-
-    live = live_model({**_references(model, specs), **nodes_of(changes)}, method, over=over)
-    return write_text(live_page(live), out or Path(f"{Path(model).stem}.html"))
 
 
 @cli.command()
@@ -838,7 +791,7 @@ class _ProgressBar:
             self._bar.close()
 
 
-def _references(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:
+def references_of(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:
     from slipstick.schema.text import read_value
 
     named = {
@@ -853,14 +806,15 @@ def _references(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:
     return {"model": text_node(model, "MODEL"), **named}
 
 
-def _live(results: Results, prepared: PreparedStudy) -> LiveModel | None:
-    """Make the model that moves in a report; none where that cannot be, for the report is whole
-    without it.
+def _live(results: Results, prepared: PreparedStudy) -> PageSection | None:
+    """Make the section of a model that moves in a report; none where that cannot be, for the
+    report is whole without it.
     """
-    from slipstick.study.live import live_base
+    from slipstick.report.html import PAGE_SECTIONS
 
-    with suppress(SlipstickError):
-        return live_base(results, prepared.cases, prepared.context.library)
+    for section in PAGE_SECTIONS.values():
+        with suppress(SlipstickError):
+            return section(results, prepared.cases, prepared.context.library)
     return None
 
 

@@ -13,7 +13,7 @@ from slipstick.errors import InputError, MissingExtraError, look_up, need
 from slipstick.files import whole_file, write_whole
 from slipstick.report.folder import INPUTS, SETTINGS, digest, new_report
 from slipstick.report.formatting import counted
-from slipstick.report.live import LiveModel, report_page
+from slipstick.report.html import PageSection, report_page
 from slipstick.report.page import page
 from slipstick.report.shorten import DETAILS, first_page
 from slipstick.results.question import TidyColumn, as_data, tidy_cells
@@ -64,7 +64,7 @@ def write(
     folder: Path,
     command: str,
     as_page: bool = False,
-    live: LiveModel | None = None,
+    live: PageSection | None = None,
     force: bool = False,
 ) -> list[Path]:
     """Write report.md, results.csv, further tables of questions, the pictures and inputs.yaml, as
@@ -77,7 +77,7 @@ def write(
     folder : where to; it is made if it is not there
     command : what was typed, to be repeated
     as_page : write report.html as well, with the pictures inside
-    live : a model that runs there
+    live : the section of a model that runs there
     force : as for `slipstick.report.folder.check_folder`
 
     Notes

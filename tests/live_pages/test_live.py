@@ -41,13 +41,14 @@ from slipstick.expression.special import raised
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Model
-from slipstick.report import live
-from slipstick.report.live import LARGEST, RUNS, LiveModel, live_page, report_page
+from slipstick.report.html import LARGEST, report_page
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library, names
 from slipstick.schema.text import read_value
-from slipstick.study.live import live_model
 from slipstick.units import rungs, show
+from slipstick_pages import model as live
+from slipstick_pages.model import RUNS, LiveModel, live_page, page_section
+from slipstick_pages.solve import live_model
 
 SCRIPT = (Path(live.__file__).parent / "live.js").read_text()
 POINTS = 10_000
@@ -562,8 +563,10 @@ def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(
     assert 'The whole report is <a href="details.md">' in page
     assert "<details" not in page
     model = live_model({"model": read_value("lock-and-bus", "model")})
-    assert 'type="range"' in report_page("Long", text(20), tmp_path, model)
-    without = report_page("Long", text(20), tmp_path, replace(model, fixed="n" * (LARGEST - 4_000)))
+    assert 'type="range"' in report_page("Long", text(20), tmp_path, page_section(model))
+    without = report_page(
+        "Long", text(20), tmp_path, page_section(replace(model, fixed="n" * (LARGEST - 4_000)))
+    )
     assert "too large to run in this page" in without
     assert max(map(size, (whole, page, without))) <= LARGEST
 
@@ -602,8 +605,8 @@ def test_a_model_that_is_costly_is_computed_at_fewer_points(
     (tmp_path / "f.yaml").write_text(FORKED)
     settings = {"model": read_value(str(tmp_path / "f.yaml"), "model")}
     for costly, nodes in ((True, 13), (False, 25)):
-        monkeypatch.setattr("slipstick.study.live._costly", lambda *model, costly=costly: costly)
-        monkeypatch.setattr("slipstick.study.live_grid._CLOSE", 0.0)
+        monkeypatch.setattr("slipstick_pages.solve._costly", lambda *model, costly=costly: costly)
+        monkeypatch.setattr("slipstick_pages.grid._CLOSE", 0.0)
         grid = live_model(settings, "mean-value").grid
         assert grid is not None
         assert grid["error"] < 0.02

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from slipstick.report.formatting import quantity
-from slipstick.report.live import LiveModel, live_page, report_page
+from slipstick.report.html import report_page
 from slipstick.schema.text import read_value
-from slipstick.study.live import live_model
+from slipstick_pages.model import LiveModel, live_page, page_section
+from slipstick_pages.solve import live_model
 from tests.browser import CHROMIUM, Browser, Pixels
 from tests.house.code import ROOT
 
@@ -190,7 +191,7 @@ def test_a_page_loads_nothing_from_elsewhere_and_fits_a_screen(
     found = live_model({"model": read_value("my-program", "model")})
     words = "![far](http://127.0.0.1:9/a.png)\n\n[![far](http://127.0.0.1:9/b.png)](c.svg)"
     page = tmp_path / "report.html"
-    page.write_text(report_page("Far", words, tmp_path, found))
+    page.write_text(report_page("Far", words, tmp_path, page_section(found)))
     browser.open(page)
     browser.call(
         "Emulation.setDeviceMetricsOverride",
@@ -223,7 +224,9 @@ def test_a_report_opens_with_its_pictures_and_its_model(browser: Browser, tmp_pa
     folder = ROOT / "reports" / "my-program"
     found = live_model({"model": read_value("my-program", "model")})
     page = tmp_path / "report.html"
-    page.write_text(report_page("From a table", (folder / "report.md").read_text(), folder, found))
+    page.write_text(
+        report_page("From a table", (folder / "report.md").read_text(), folder, page_section(found))
+    )
     browser.open(page)
     widths = browser.value("[...document.images].map((each) => each.naturalWidth)")
     assert len(widths) == len(list(folder.glob("*.png")))

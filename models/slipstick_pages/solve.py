@@ -23,12 +23,10 @@ from slipstick.method.networks.open_form import OpenForm, open_form
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import Labels, Model
-from slipstick.report.live import LiveModel, Slider
 from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, build, resolve, solve_settings
 from slipstick.schema.library import Library
 from slipstick.schema.text import read_value
-from slipstick.study.live_grid import AnswerGrid, GridForm, structure_counts
 from slipstick.vocabulary import (
     BOUNDS,
     CLOSED_FORM,
@@ -39,6 +37,8 @@ from slipstick.vocabulary import (
     NETWORK,
     SIMULATION,
 )
+from slipstick_pages.grid import AnswerGrid, GridForm, structure_counts
+from slipstick_pages.model import LiveModel, Slider
 
 _FIRST = ("time", "response_time")  # what a page shows, where there is one
 _MOST_SLIDERS = 8

@@ -19,10 +19,10 @@ from slipstick.method.answers import CompiledModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, Permits, Station
 from slipstick.report.formatting import quantity
-from slipstick.report.live import Slider
 from slipstick.schema.inputs import BuiltModel
 from slipstick.study.points import gathered
 from slipstick.vocabulary import DISCIPLINES
+from slipstick_pages.model import Slider
 
 __all__ = ["AnswerGrid", "GridForm", "structure_counts"]
 

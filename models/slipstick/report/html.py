@@ -1,0 +1,223 @@
+"""The report of a study as a page in HTML. One file, nothing from outside, no code from texts: the
+policy of a page allows its own style and script by their hashes and pictures inside, and nothing
+else.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any, NamedTuple
+
+from slipstick.extensions import Registry
+from slipstick.report.shorten import ABOUT, INPUTS, PAGE_LINES, first_page, printed_lines
+
+
+class PageSection(NamedTuple):
+    """A model that runs in a page.
+
+    Parameters
+    ----------
+    title : of the model
+    body : what stands in the page, as HTML
+    script : that moves it
+    """
+
+    title: str
+    body: str
+    script: str
+
+
+PAGE_SECTIONS: Registry[Callable[..., PageSection | None]] = Registry("slipstick.page_sections")
+"""What other packages put below a report: made of its results, the settings of each case, and the
+library; None where there is none.
+"""
+
+LARGEST = 160 * 1024
+"""Bytes of a page without pictures; a model that makes it larger stands with fixed answers."""
+
+
+def report_page(title: str, markdown: str, folder: Path, section: PageSection | None = None) -> str:
+    """Write a report as one page of HTML, with the same words and tables, its pictures inside.
+
+    Parameters
+    ----------
+    title : of the study
+    markdown : the whole report; of one that is longer than a page the sections are folded
+    folder : where its pictures are
+    section : of a model of the study, which runs below the report
+    """
+    title_of_model, body, script = section or PageSection("", "", "")
+    model = (
+        f"<h2>A model of this study that runs here: {escape(title_of_model)}</h2>{body}"
+        if section
+        else ""
+    )
+    for text, below in (
+        (markdown, model),
+        (first_page(markdown), model),
+        (first_page(markdown), _TOO_LARGE if section else ""),
+    ):
+        page = html_page(title, _rendered(text, folder) + below, script if below == model else "")
+        if len(re.sub('"data:image/[^"]*"', "", page).encode()) <= LARGEST:
+            break
+    return page
+
+
+_TOO_LARGE = (
+    "<p>The model of this study is too large to run in this page; slipstick page writes a page of a"
+    " model alone.</p>"
+)
+
+
+def _rendered(markdown: str, folder: Path) -> str:
+    """Write a report in HTML, with its pictures inside."""
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    reader.add_render_rule("image", _picture)
+    tokens = reader.parse(markdown)
+    for token in _inner(tokens):
+        if token.attrs.pop("style", "") == "text-align:right":
+            token.attrs["class"] = "r"  # of thousands of cells
+        source = str(token.attrs.get("src", ""))
+        ours = token.type == "image" and source.endswith(".png") and Path(source).name == source
+        if ours and (folder / source).is_file():
+            token.attrs["src"] = (
+                "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
+            )
+    report = _END_TAG.sub("", reader.renderer.render(tokens, reader.options, {}))
+    if printed_lines(markdown) <= PAGE_LINES:
+        return report
+    return "".join(_folded(section) for section in re.split("(?=<h2>)", report))
+
+
+def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
+    """Write a picture that is in the page; of another, a link in its place, for a page loads
+    nothing from elsewhere.
+    """
+    image = tokens[index]
+    source = str(image.attrs.get("src", ""))
+    if source.startswith("data:"):
+        return str(renderer.image(tokens, index, options, env))
+    text = escape(image.content or source)
+    before = [token.type for token in tokens[:index]]
+    inside = before.count("link_open") > before.count("link_close")
+    return text if inside else f'<a href="{escape(source)}">{text}</a>'
+
+
+def _folded(section: str) -> str:
+    """Fold a section of a long report, but for what it is about and what it was made from."""
+    heading, end, rest = section.partition("</h2>")
+    if not end or heading[4:] in (ABOUT, INPUTS):
+        return section
+    return f"<details><summary>{heading}{end}</summary>{rest}</details>"
+
+
+def _inner(tokens: Iterable[Any]) -> Iterable[Any]:
+    for token in tokens:
+        yield token
+        yield from _inner(token.children or ())
+
+
+def html_page(title: str, body: str, script: str = "") -> str:
+    script_element = f"<script>{script}</script>" if script else ""
+    heading = "" if "<h1" in body else f"<h1>{escape(title)}</h1>"
+    return _PAGE.substitute(
+        title=escape(title),
+        body=heading + body,
+        script=script_element,
+        style=_STYLE,
+        policy=_policy(script),
+    )
+
+
+def _policy(script: str) -> str:
+    """Return what a page may do: show pictures that are in it, and use its own style and script."""
+    run = _hash(script) if script else "'none'"
+    return (
+        f"default-src 'none'; img-src data:; style-src {_hash(_STYLE)}; script-src {run};"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --ground: #ffffff; --line: #c9d1d9; --fill: #4477aa;
+ --limit: #b3261e; --faint: #57606a; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --ground: #0d1117; --line: #444c56; --fill: #7aa7d9;
+ --limit: #ff9d94; --faint: #9da7b3; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 68rem;
+ margin: 2rem auto; padding: 0 1rem; }
+h1, h2, h3 { line-height: 1.25; }
+summary > h2 { display: inline-block; margin: .5rem 0; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; font-weight: normal; }
+thead th, .numbers td { white-space: nowrap; }
+.r { text-align: right; }
+img { max-width: 100%; background: #ffffff; }
+@media (max-width: 40rem) { p:has(img) { overflow-x: auto; } img { max-width: none; width: 44rem; } }
+code { font-size: .9em; overflow-wrap: anywhere; }
+th code, td code { overflow-wrap: normal; white-space: nowrap; }
+label small, small { color: var(--faint); }
+main { overflow-wrap: break-word; }
+.bars th { overflow-wrap: anywhere; }
+a { color: var(--fill); }
+.live { display: grid; gap: 0 2rem; grid-template-columns: minmax(0, 1fr); }
+@media (min-width: 60rem) { .live { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); } }
+.input { display: flex; flex-wrap: wrap; gap: .2rem .8rem; align-items: baseline; margin: .8rem 0; }
+.input label { flex: 1 1 10rem; min-width: 0; overflow-wrap: anywhere; }
+input, select, button { font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--faint);
+ border-radius: 3px; padding: .15rem .4rem; max-width: 100%; }
+:focus-visible { outline: 3px solid var(--fill); outline-offset: 2px; }
+input[type=range] { display: block; flex: 1 1 100%; width: 100%; padding: 0; accent-color: var(--fill); }
+#value { font-size: 2rem; font-weight: 600; }
+#problem:empty, #saturated:empty { display: none; }
+#problem, #saturated { color: var(--limit); }
+figure { margin: 0; }
+#curve { display: block; width: 100%; height: 280px; }
+#curve text { font-size: 13px; fill: var(--ink); }
+#curve .axis { stroke: var(--faint); fill: none; }
+#curve .rule { stroke: var(--line); }
+#curve .line { stroke: var(--fill); stroke-width: 2.5; fill: none; }
+#curve .given { stroke: var(--faint); stroke-width: 1.5; stroke-dasharray: 5 4; fill: none; }
+#curve .limit { stroke: var(--limit); stroke-width: 1.5; stroke-dasharray: 8 4; }
+#curve .mark { fill: var(--limit); }
+#curve circle { fill: var(--fill); stroke: var(--ground); stroke-width: 2; }
+.bars { display: table; width: 100%; }
+.bars td:nth-child(2) { width: 50%; }
+@media (max-width: 40rem) { .bars tr { display: grid; grid-template-columns: 1fr 1fr; }
+ .bars th, .bars td { border: 0; } .bars td:nth-child(2) { width: auto; grid-column: 1 / 3; grid-row: 2; } }
+.bar { display: block; height: 1.1rem; min-width: 1px; background: var(--fill); }
+@media print { form, noscript { display: none; } body { margin: 0; max-width: none; font-size: 11px; }
+ img { max-height: 12rem; } .bar { print-color-adjust: exact; } }
+"""
+
+
+_PAGE = Template("""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="$policy">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<style>$style</style>
+</head>
+<body>
+<main>
+$body
+</main>
+$script
+</body>
+</html>
+""")
+
+_END_TAG = re.compile(r"</t[rdh]>\n?|(?<=<tr>)\n")  # of rows and cells: HTML needs none

@@ -1,0 +1,82 @@
+"""The command that writes a page in which a model runs, and the section below a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from slipstick.cli.console import (
+    complete,
+    complete_methods,
+    nodes_of,
+    with_options,
+    write_text,
+)
+from slipstick.cli.main import MODEL_OPTIONS, references_of
+
+if TYPE_CHECKING:
+    from slipstick.report.html import PageSection
+    from slipstick.results.study import Results
+    from slipstick.schema.inputs import Settings
+    from slipstick.schema.library import Library
+
+
+@click.command()
+@click.argument("model", shell_complete=complete("model"))
+@with_options(MODEL_OPTIONS)
+@click.option(
+    "--with",
+    "method",
+    metavar="METHOD",
+    shell_complete=complete_methods,
+    help="Method. [the best that applies]",
+)
+@click.option(
+    "--slider",
+    "over",
+    metavar="PATH",
+    multiple=True,
+    help="Input to move, before those that matter most.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write. [NAME.html]",
+)
+def page(
+    model: str,
+    changes: Sequence[str],
+    method: str | None,
+    over: Sequence[str],
+    out: Path | None,
+    **specs: str | None,
+) -> int:
+    """Write MODEL as a page for a browser, in which its closed form runs: one file, with sliders
+    for what matters.
+
+    \b
+    Examples:
+      slipstick page my-program
+      slipstick page lock-and-bus --slider population.processors --slider parameters.critical
+      slipstick page dvsm/diff-request --machine rs6000-43p-atm -o diffs.html
+    """
+    from slipstick_pages.model import live_page
+    from slipstick_pages.solve import live_model
+
+    live = live_model({**references_of(model, specs), **nodes_of(changes)}, method, over=over)
+    return write_text(live_page(live), out or Path(f"{Path(model).stem}.html"))
+
+
+def section(
+    results: Results, cases: Mapping[str, Settings], library: Library
+) -> PageSection | None:
+    """Write the section of the first case of a study, if it is one that moves."""
+    from slipstick_pages.model import page_section
+    from slipstick_pages.solve import live_base
+
+    live = live_base(results, cases, library)
+    return page_section(live) if live else None
