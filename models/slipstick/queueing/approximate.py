@@ -143,6 +143,9 @@ def _product_form_residence(
     present_others = seen.waiting(unit_weights, station)
     if servers > 1:
         busy = seen.served(unit_weights, station)
+        # Each of those who wait delays by a service over c; those in service delay by one such
+        # part, if all c are busy. At one server both are the arrival theorem. Errors: `MEASURED`,
+        # "several servers".
         present_others = (
             clamped(present_others - busy) + all_busy_by_load(busy, servers, other_customers)
         ) / servers
@@ -155,6 +158,9 @@ def _by_rates(network: NetworkArrays, seen: SeenOnArrival, station: int) -> Arra
     assert rates is not None
     present = 1 + seen.waiting(np.ones((1, len(network.classes))), station)
     last = rates.shape[1] - 1
+    # The speed at the mean number present, between those at the two whole numbers around it: an
+    # assumption, for the arrival theorem takes the mean over all numbers. Errors: `MEASURED`,
+    # "speeds by the number present".
     low = np.clip(np.floor(present.real).astype(int) - 1, 0, max(0, last - 1))
     fraction = np.where(present.real - 1 >= last, last - low, present - 1 - low)
     wide = np.broadcast_to(rates, (len(present), last + 1))
@@ -179,6 +185,8 @@ def _waiting_in_line(
     waiting = clamped(seen.waiting(service, station, ahead) - seen.served(service, station, ahead))
     residual_work = seen.served(residual, station, ahead if kind.preemptive else None)
     if servers > 1:
+        # At several servers the residual work delays only while all are busy, so it counts with
+        # that probability, given how many are in service (Sakasegawa).
         all_served = seen.served(unit_weights, station)
         some = np.where(all_served.real > 0, all_served, 1)
         residual_work = residual_work * np.where(
@@ -187,6 +195,8 @@ def _waiting_in_line(
     wait = (waiting + residual_work) / servers
     if not kind.ranked:
         return np.asarray(service + wait)
+    # Those of higher ranks who come during the wait go first: the wait, and with preemption the
+    # service too, is as long as if the server had the rest of its capacity only.
     before = (rank[None, :] < rank[:, None]).astype(float)
     utilization_ahead = seen.served(unit_weights, station, before) / servers
     free = 1 - clamped(utilization_ahead, high=MOST_BUSY)
@@ -269,6 +279,7 @@ def _newton_steps(
     """Take Newton's steps from a throughput; give the solution (P, R) and the number of steps.
     `newton_steps` is the same, compiled.
     """
+    # A class without customers has no cycle; a cycle of 1 s keeps its row of the system regular.
     idle, settled = count == 0, np.zeros(len(count), dtype=bool)
     away, keeps = delay + idle, len(count) > 1 or bool(idle.any())
     for step in range(1, MOST_NEWTON + 1):
@@ -282,6 +293,8 @@ def _newton_steps(
         steep = (load / spare) @ slope.transpose(0, 2, 1)
         steep.reshape(len(count), -1)[:, :: count.shape[1] + 1] += away + sum_over_stations(slope)
         present = flow * delay + sum_over_stations(load * congestion)
+        # Newton for the reciprocal of the population, which is nearly straight near saturation;
+        # beyond a factor of two it would overshoot.
         missing = (count - present) * np.minimum(np.maximum(present.real * own[:, :, 0], 0.5), 2)
         move = np.linalg.solve(steep, missing[:, :, None])[:, :, 0]
         if keeps:
@@ -320,6 +333,8 @@ def _within(flow: Array, move: Array, utilization_share: Array, spare: Array) ->
 
     A load is concave over the throughput, so that it grows by no more than its slope `utilization_share` says.
     """
+    # A step that used up the idle capacity would make `1 - a` negative, and the next step
+    # senseless.
     growth = np.add.reduce(move[:, :, None] * utilization_share, axis=1, keepdims=True) / spare
     lost = np.maximum.reduce(move / -flow, axis=1, keepdims=True, initial=MOST_AT_ONCE)
     return np.asarray(
@@ -357,6 +372,7 @@ def _by_substitution(
     """
     closed, demand = network.closed, network.demand
     own = np.where(closed & (count > 0), 1 / np.maximum(count, 1), 0.0)
+    # With an open class any number of others may be present.
     other_customers = (
         count.sum(axis=1, keepdims=True) - (count > 0)
         if closed.all()
@@ -373,6 +389,8 @@ def _by_substitution(
         cycle = network.think + time.sum(axis=2)
         flow = np.where(closed, count / np.where((count > 0) & closed, cycle, 1), network.arrivals)
         next_queue, served = flow[:, :, None] * time, flow[:, :, None] * demand
+        # Before the second step nothing is known to be in service, so a first difference says
+        # nothing.
         if step > 1:
             still = _settled(
                 next_queue - queue, 1e-11 * np.maximum(size, next_queue.real), next_queue, 1e-7
@@ -382,6 +400,8 @@ def _by_substitution(
             )
             if settled.all():
                 return flow, time, step
+        # A substitution that has not settled for long may swing between two states, and the middle
+        # of them is nearer to the solution.
         new, unchanged = (
             next_queue if step < DAMPED_AFTER else (queue + next_queue) / 2,
             settled[:, None, None],
@@ -604,6 +624,7 @@ def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSoluti
     _refuse_overtaking(network)
     load = np.broadcast_to(open_load(network), (network.points, len(network.stations)))
     cycle = network.think + network.demand.sum(axis=2)
+    # A closed class whose cycle takes no time would have an infinite throughput.
     check_some_time(network, cycle[:, network.closed], np.flatnonzero(network.closed))
 
     def fixed_point(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
@@ -726,7 +747,10 @@ def _linearize(fixed_point: FixedPoint, count: Array, demand: Array) -> tuple[Ar
     # [variant, r, j]: customers of j met by one of r; an open class has a queue but no count, and 1
     # leaves it as it is.
     population_left = np.where(
-        count[:, None, None] > 0, np.maximum(variants[:, :, None] - np.eye(classes), 0), 1
+        # Of N_j, one customer less for class j itself: the arriving customer does not meet itself.
+        count[:, None, None] > 0,
+        np.maximum(variants[:, :, None] - np.eye(classes), 0),
+        1,
     )
     per_head = np.where(variants > 0, variants, 1)[..., None]
     shift: Shift | None = None

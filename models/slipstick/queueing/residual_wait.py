@@ -93,6 +93,7 @@ def finite_source_residual(
     >>> round(light, 3), round(heavy, 3)
     (2.5, 1.0)
     """
+    # The same load from fewer customers: the error is that of `MOST_SOURCES`.
     if customers > MOST_SOURCES:
         elsewhere, customers = elsewhere * (MOST_SOURCES / customers), MOST_SOURCES
     rates = np.arange(1, customers) / elsewhere[..., None]
@@ -101,7 +102,10 @@ def finite_source_residual(
     for part, mean, scv in services:
         service = service + part * mean
         transform = transform + np.asarray(part)[..., None] * _transform(mean, scv, rates)
+    # The transform of a long service underflows at high rates, and its logarithm is taken below.
     transform = np.where(transform.real > _LEAST_TRANSFORM, transform, _LEAST_TRANSFORM)
+    # The products of b_n are sums of logarithms: their factors differ by hundreds of orders of
+    # magnitude near saturation.
     steps = np.cumsum(np.log((1.0 - transform) / transform), axis=-1)
     busy, before = (
         _binomial_sum(count, steps[..., :count]) for count in (customers - 1, customers - 2)
@@ -119,9 +123,13 @@ _LEAST_TRANSFORM = 1e-200
 def _transform(mean: Array, scv: Array, rates: Array) -> Array:
     """Return the Laplace transform of a service time at some rates [..., rates]."""
     over, varied = rates * mean[..., None], scv[..., None]
+    # Two moments do not fix a distribution. These are the ones that the simulation draws of the
+    # same mean and scv, so that both answer for one model.
     short = balanced_means(np.where(varied.real > 1, varied, 1.0))
     several = added(chance / (1.0 + over / (2.0 * chance)) for chance in (short, 1.0 - short))
     narrow = np.where((varied.real > _CONSTANT) & (varied.real < 1), varied, 1.0)
+    # Towards an scv of 0 the transform of the gamma time is that of a constant, exp(-s S), without
+    # a division by the scv.
     gamma = np.exp(-np.where(varied.real > _CONSTANT, np.log(1.0 + narrow * over) / narrow, over))
     found: Array = np.where(varied.real >= 1, several, gamma)
     return found
@@ -135,6 +143,8 @@ def _binomial_sum(count: int, logs: Array) -> Array:
     """Sum C(count, k) exp(logs[k]) over k = 1..count."""
     k = np.arange(1, count + 1)
     terms = logs + np.cumsum(np.log((count - k + 1) / k))
+    # A sum beyond `MOST_LOG` makes 1 / (1 + b) zero in double precision; the limit only avoids an
+    # overflow.
     total: Array = np.exp(np.where(terms.real < MOST_LOG, terms, MOST_LOG)).sum(axis=-1)
     return total
 
@@ -158,6 +168,8 @@ def erlang_b(busy: Array, servers: int) -> Array:
     >>> erlang_b(np.array([1.0]), 2).tolist()
     [0.2]
     """
+    # B(c) = a B(c - 1) / (c + a B(c - 1)) is stable for any load; the factorials of the closed form overflow
+    # from about 170 servers on.
     lost = np.ones(1)
     if busy.size == 1:  # in numbers of Python, which are ten times as fast
         load, loss, count = busy.item(), 1.0, 0
@@ -228,6 +240,8 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     # Points that differ in derivatives alone, which the complex step carries, have the same
     # weights.
     r = np.unique(ratio.real) if (ratio.real == ratio.real.flat[0]).all() else ratio.real
+    # The largest weight is where as many come as leave: with all servers busy n - j = c / r, else j
+    # = r (n - j).
     largest = np.maximum(
         customers + 1 - servers / r, np.minimum(r / (1 + r) * (customers + 1), servers)
     )
@@ -242,6 +256,7 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
         (customers - j[..., 1:] + 1) / np.minimum(j[..., 1:], servers)
     )
     logs = np.concatenate([np.zeros((*r.shape, 1)), np.cumsum(steps, axis=-1)], axis=-1)
+    # Relative to the largest weight nothing overflows, and what underflows is below rounding.
     weights = np.exp(logs - np.max(logs, axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
     busy = np.where(j >= servers, weights, 0)

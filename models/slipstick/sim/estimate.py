@@ -139,11 +139,13 @@ def warm_up(series: Array) -> int:
     n = len(series)
     if n < 4:
         return 0
+    # Centring keeps the difference of squares exact where values are nearly equal.
     centred = series - series[n // 2 :].mean()
     rest = np.arange(n, 0, -1)
     sums = np.cumsum(centred[::-1])[::-1]
     squares = np.cumsum((centred**2)[::-1])[::-1]
     error = np.maximum(squares - sums**2 / rest, 0.0) / rest.astype(np.float64) ** 2
+    # At most half: a minimum further on only says that few values are left (White, 1997).
     return int(np.argmin(error[: n // 2 + 1]))
 
 
@@ -192,6 +194,7 @@ def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = Fal
     squares = float((residual**2).sum())
     lag = float((residual[1:] * residual[:-1]).sum()) / squares if successive and squares else 0.0
     inflation = (1 + lag) / (1 - lag) if lag > 0 else 1.0
+    # The residuals add up to 0 by the choice of R, hence k - 1 degrees of freedom.
     half = t_quantile(level, k - 1) * math.sqrt(inflation * squares * k / (k - 1)) / abs(below)
     return Estimate(mean, mean - half, mean + half)
 
@@ -215,6 +218,7 @@ def correlated(batches: Array, negligible: float = 1e-12) -> bool:
     mean = batches.mean()
     centred = batches - mean
     square = float((centred**2).sum())
+    # A constant series would be judged by its rounding.
     if float(np.abs(centred).max()) <= negligible * abs(float(mean)):
         return False
     return float((centred[..., 1:] * centred[..., :-1]).sum()) / square > 1.645 / math.sqrt(
@@ -258,6 +262,8 @@ class Quantiles:
             if self._part_size == self.section:
                 self._done.append(_histogram(np.concatenate(self._part)))
                 self._part, self._part_size = [], 0
+                # Sections are joined in pairs, so that memory does not grow with the run and each
+                # stays nearly independent of its neighbours.
                 if len(self._done) == self.SECTIONS:
                     pairs = (
                         _aligned(self._done[section : section + 2])
@@ -293,6 +299,9 @@ class Quantiles:
         k = len(sections) - bool(self._part_size)
         if k < 8:  # too few sections for the error of a fraction
             return Estimate(middle)
+        # The error of the fraction below is turned into one of the quantile by the quantiles
+        # themselves, so that no density has to be estimated. The last, unfinished section is left
+        # out of the error.
         fractions = np.array([[_fraction_below(count, p, below)] for count in counts[:k]]).ravel()
         error = t_quantile(level, k - 1) * float(fractions.std(ddof=1)) / math.sqrt(k)
         return Estimate(
@@ -303,6 +312,8 @@ class Quantiles:
 
 
 def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
+    # Bins of equal ratios: a quantile is known to 0.2 %, whatever its size, and the mean of its bin
+    # is closer.
     bins = np.log(np.maximum(values, _LEAST) / _LEAST) * _BINS_PER_FACTOR_E
     index = np.minimum(bins, _MOST_BINS - 1).astype(np.int64)
     sums: Array = np.bincount(index, weights=values).astype(np.float64)

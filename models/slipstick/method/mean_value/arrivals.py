@@ -175,6 +175,7 @@ class ArrivalState:
         means : mean service at each visit of a station [s]
         own : visits of the arriving processor's group
         """
+        # A processor alone finds nobody.
         if not self.others:
             return ArrivalWaits({}, {})
         plain = [
@@ -262,6 +263,8 @@ class ArrivalState:
                 found[other] = (part * self._present_at(visit, other, queue) - served, served)
                 busy = busy + served
         all_busy = self._all_busy(queue, found) if queue.servers > 1 else busy
+        # Those in service delay only while all servers are busy: their number is scaled so that its
+        # mean is that probability.
         share = all_busy / nonzero(busy)
         rate = added(
             each / nonzero(self.services[other.index].mean) for other, (_, each) in found.items()
@@ -323,6 +326,8 @@ class ArrivalState:
                 waiting + served, served, (waiting + served) * own / queue.servers, service
             )
         weight = self.whole_service[queue.name]
+        # Between the two limits of a residual time: renewal theory where arrivals come at random, a
+        # whole service near saturation, where all come while one service lasts.
         left = (1 - weight) * residual_time(service.mean, service.scv) + weight * typical
         return _Delay(
             waiting + served,

@@ -220,6 +220,8 @@ class Traversal:
 
     def _service(self, step: Step | LockAccess) -> RandomTime:
         mean = mean_service(step, self.numbers) * self.factor(step.name)
+        # The kind lets maxima of constant and of exponential times be taken exactly; all others go
+        # by two moments.
         kind = {0.0: "constant", 1.0: "exponential"}.get(step.scv, "general")
         return RandomTime(mean, step.scv * mean * mean, kind)
 
@@ -256,6 +258,8 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
             # All requests arrive together and wait for the same customers: one wait, not the
             # maximum of several.
             return _served_together(traversal, branches, visits[0].queue, servers, last=False)
+    # Independence is an assumption: branches that wait for the same customers end together more
+    # often, so the maximum is rather too long.
     longest = maximum_of(times)
     for name in _shared_queues(branches):
         users = [branch for branch in branches if _uses(branch, name)]
@@ -347,6 +351,8 @@ def _served_together(
     )
     typical = RandomTime(mean, varied, kinds.pop() if len(kinds) == 1 else "general")
     served = maximum_of_identical(typical, np.full(1, float(servers)))
+    # The last of k works at c servers starts when (k - c) / c of them are done at each server in
+    # the mean; for constant works that is exact where c divides k.
     delayed, variance = mean * (count - servers) / servers, count * varied / servers**2
     if traversal.fixed is not None:
         # The services of the other branches are waits of the last.
@@ -360,6 +366,8 @@ def _served_together(
     waits = [traversal.wait(visit) for visit in visits]
     constant = all(time.kind == "constant" for time in (*works, *waits))
     return RandomTime(
+        # The first branch to come begins the service, and the last to end may be the one with the
+        # shortest rest: both are bounds from below.
         smallest(before)
         + largest([wait.mean for wait in waits])
         + delayed
@@ -400,6 +408,7 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     """
     items = traversal.numbers[pipeline.items]
     stages = [_StageTimes(traversal, stage) for stage in pipeline.stages]
+    # One more than the whole number, so that a fraction can be interpolated.
     most = min(int(np.floor(np.max(items.real))) + 1, MOST_ITEMS)
     follow = _ItemTimes(stages, items)
     ends = [follow.item(number) for number in range(most)]
@@ -479,6 +488,8 @@ class _ItemTimes:
         for index, stage in enumerate(self._stages):
             arrived = begin = end
             if stage.places is not None and len(stage.occupied) == stage.places:
+                # The item that took its place first is assumed to leave first. That is so at a
+                # serial stage; at a parallel one items may overtake each other.
                 free = stage.occupied.pop(0)
                 begin = self._begin(
                     stage, arrived, free if arrived is None else times.later(free, arrived)
@@ -493,6 +504,7 @@ class _ItemTimes:
         self._last = (
             end if self._last is None or stage.places == 1 else times.later(self._last, end)
         )
+        # Covariances of what nothing depends on any more would grow with the square of the items.
         times.keep({self._last, *(key for stage in self._stages for key in stage.occupied)})
         return times.mean[self._last], times.covariance[self._last, self._last]
 
