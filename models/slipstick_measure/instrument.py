@@ -126,7 +126,7 @@ def _delay() -> float:
 
 
 def _book() -> _Book:
-    """Return the book of this thread."""
+    """Return the record of times of this thread; begin one where it has none."""
     try:
         book: _Book = _local.book
     except AttributeError:

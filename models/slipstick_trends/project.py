@@ -876,7 +876,7 @@ def _subject(found: Projection, track: ProjectedCase) -> str:
 
 
 def _still(found: Projection) -> Iterator[str]:
-    """Yield which classes of steps no rate of a trend moves, once for all cases of a trend."""
+    """Yield the classes of steps that have no rate in a trend, once for all cases of that trend."""
     classes: dict[str, dict[str, None]] = {}
     for track in found.tracks:
         classes.setdefault(track.trend, {}).update(dict.fromkeys(track.still))

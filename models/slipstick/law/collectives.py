@@ -91,7 +91,7 @@ class CollectiveAlgorithm:
 
     @property
     def combines(self) -> bool:
-        """Return whether the parts of the ranks are combined by arithmetic of the ranks."""
+        """Return whether the ranks compute on the data that they receive, as in a reduction."""
         return "reduce" in self.operation and not self.in_switch
 
     @cached_property

@@ -108,7 +108,9 @@ class _SolutionCheck:
             )
 
     def probabilities(self) -> None:
-        """Probabilities of a station without open classes add up to 1 and give its queue."""
+        """Check that the probabilities at each station lie between 0 and 1, and of one without open
+        classes that they add up to 1 and have its queue length as their mean.
+        """
         network = self.network
         for station, chance in enumerate(self.chance):
             if chance is None:

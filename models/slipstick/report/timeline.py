@@ -91,8 +91,8 @@ def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None =
 
 
 def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
-    """Draw what each processor did until all first went on together, added up by component;
-    branches count once.
+    """Draw how each processor spent the time until the first moment at which all of them went on
+    together, added up by component; branches count once.
 
     Parameters
     ----------

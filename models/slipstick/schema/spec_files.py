@@ -33,7 +33,7 @@ class SpecFiles(Protocol):
         """Follow the references inside a spec."""
 
     def once(self, key: Hashable, make: Callable[[], T], kept: object = None) -> T:
-        """Return what is made under a key, made the first time only."""
+        """Return the value under a key; `make` computes it the first time, and it is kept."""
 
 
 ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")

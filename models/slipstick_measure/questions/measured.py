@@ -106,7 +106,7 @@ def runs_of(
     data: str, place: Place, study: StudyContext, hints: Hints | None = None
 ) -> Measurements:
     """Read measured runs: a profile or a table of the catalogue, or a file beside the study; hints
-    say what it does not.
+    tell what the file itself leaves open, such as its columns.
 
     Raises
     ------

@@ -208,7 +208,7 @@ def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
 def check_views(
     trace: TraceOutline, width: float | None = None, network: SwitchedNetwork | None = None
 ) -> int:
-    """Return the number of windows of the views that `views_of` makes.
+    """Check that `views_of` can make the views of a trace, and return the number of their windows.
 
     Raises
     ------

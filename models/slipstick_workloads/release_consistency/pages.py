@@ -215,7 +215,7 @@ class SharedPages(ABC):
 
     @abstractmethod
     def _noticed(self, interval: IntervalId, pages: Sequence[int]) -> None:
-        """Mark pages as named in the writer's interval."""
+        """Record that the interval in which the writer changed pages names them."""
 
     @abstractmethod
     def _fetched(self, reader: int, owner: int, page: int) -> None:

@@ -94,7 +94,7 @@ class Octree:
         return Forces(bodies, acceleration, interactions, visited)
 
     def _below(self, walker: Numbers, node: Numbers) -> tuple[Numbers, Numbers]:
-        """Continue with all children of opened cells."""
+        """Return the children of opened cells, each with the walker that opened its parent."""
         begin, number = self.first[node], self.first[node + 1] - self.first[node]
         ends = np.cumsum(number)
         within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - number, number)

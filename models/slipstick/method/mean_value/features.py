@@ -38,7 +38,7 @@ UNLIKE_ONE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a model measures.
+    """Properties of a model on which the error of mean value depends.
 
     Parameters
     ----------

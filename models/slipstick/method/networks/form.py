@@ -195,7 +195,7 @@ def quantiles(
 
 
 def _path(compiled: NetworkLayout, network: NetworkArrays, c: int) -> NDArray[np.intp]:
-    """Return the stations that a chain passes, where it is known how often; else none."""
+    """Return the stations that a chain visits; none where its numbers of visits are not known."""
     label = list(compiled.chains)[c]
     path = np.flatnonzero(network.demand[0, c].real > 0)
     with_visits = all(label in compiled.model.stations[compiled.stations[k]].service for k in path)

@@ -1459,7 +1459,7 @@ class ActivityReader:
         return made
 
     def _check_resource(self, made: Activity, loc: Loc) -> None:
-        """Refuse, where it is named, a resource that is not there or is of another kind."""
+        """Refuse an item that names a resource that is missing or of the wrong kind, at its place."""
         made = (
             made.options[0][1] if isinstance(made, activities.Choice) else made
         )  # of a repeated resource
