@@ -117,8 +117,10 @@ def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
         series = _Series(scale * demand.T, scale * pace.T, closed.several, scale * delay, length)
         total = series.total
         constant, before = total[row_of, population], total[row_of, population - (population > 0)]
+        # X = G(N - 1) / G(N): the common scale of demands and delays cancels but for one factor.
         throughput = (population > 0) * scale[row_of] * before / constant
         queue, shown = series.stations(row_of, population, constant, marginals)
+    # A constant below 1e-270 has lost digits, or stands for one that went to 0 on the way.
     small = np.minimum(constant.real, before.real)
     in_range = np.isfinite(constant) & np.isfinite(before) & (small > 1e-270)
     return ClosedSolution(throughput[:, None], queue[:, None], shown, in_range)
@@ -150,6 +152,7 @@ class _Series:
             self.start = terms(away, np.arange(1.0, max(2, length))[None], length).astype(kind)
         else:
             self.start = np.zeros((len(away), length), dtype=kind)
+            # Without delays only the empty delay has a term.
             self.start[:, 0] = 1
         self.singles = [k for k in range(len(load)) if k not in several]
         base = self._add(self.start, self.singles)
@@ -158,6 +161,7 @@ class _Series:
             k: self._add(base, [station for station in several if station != k]) for k in several
         }
         self.total = base
+        # One of them is enough: each is a product with its own station, so that all are equal.
         for k in list(several)[:1]:
             self.total = self._add(self.without[k], [k])
 
@@ -251,6 +255,7 @@ def polynomial(coefficients: Array, at: Array) -> Array:
     square = np.zeros((points, high * low), dtype=coefficients.dtype)
     square[:, :length] = coefficients
     powers = np.ones((*at.shape, low + 1), dtype=coefficients.dtype)
+    # Two factors of each power, x^(low a) and x^b: sqrt(L) multiplications instead of L.
     powers[..., 1:] = at[..., None]
     np.multiply.accumulate(powers, axis=2, out=powers)
     steps = np.ones((*at.shape, high), dtype=coefficients.dtype)
@@ -337,6 +342,7 @@ def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
     length, last = series.shape[1], speed.shape[1] - 1
     own = terms(load, speed, length)
     head = min(last, length)
+    # A convolution of one row is a single call.
     if len(series) == 1:
         served = np.convolve(own[0, :head], series[0])[None, :length]
     else:
@@ -346,6 +352,8 @@ def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
     if last >= length:
         return served
     rest = np.zeros(series.shape, dtype=served.dtype)
+    # Beyond its last speed the terms of a station fall by one factor each, so the rest of the sum
+    # is a recurrence.
     rest[:, last:] = own[:, last, None] * series[:, : length - last]
     return served + geometric(rest, pace)
 

@@ -199,6 +199,8 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
     They begin anew, for a process keeps nothing of an earlier round: a length by the square of what
     is missing makes that seldom. Each has its own warm-up and its share of the budget of events.
     """
+    # The half width falls with the root of the length, so the next length follows from the square
+    # of what is missing.
     count, spread = settings.replications, SPREAD.get()
     least = settings.cycles or max(settings.least, 2 * BATCHES * chunk(plan) * count)
     while True:
@@ -220,6 +222,8 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
                 for estimate in map(result.mean_time, range(len(plan.groups)))
             )
             factor = min(max(_MARGIN * (widest / settings.precision) ** 2, factor), _GROWTH[1])
+        # A round whose intervals cannot be trusted says nothing of the length that is needed: it
+        # grows by the least factor.
         least = math.ceil(least * factor)
 
 
@@ -261,6 +265,7 @@ def _steady(replication: Replication) -> ReplicationResult:
 def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulation) -> None:
     """Raise an error for a deadlock, or where no cycle can end."""
     borne = _PATIENCE // 2 if any(group.kind == "open" for group in plan.groups) else _PATIENCE
+    # A large population needs some events of each member before the first cycle can end.
     if going and kernel.events <= min(settings.events, borne + 10 * plan.population):
         return
     waits = kernel.waits()

@@ -153,6 +153,8 @@ def second_look(
     most = max(events, FIRST_LOOK)
     while at <= most:
         before = look.verdict
+        # Each look is at twice as many events, so that all looks together cost at most twice the
+        # last one.
         going = run.until(at)
         look = replace(_judged(run, expected, events), events=run.events)
         if look.verdict == AGREES and waits:
@@ -173,6 +175,7 @@ class _Steady:
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.layout = plan, Layout(plan)
+        # Loading the compiled loop costs more than such a short run.
         compiled = AVAILABLE and LOOP in sys.modules
         make = CompiledKernel if compiled else Kernel
         self._kernel: AnyKernel = make(plan, SEED, 0)
