@@ -34,10 +34,9 @@ from slipstick.schema.text import Mark, Scalar, Table, at
 from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
+from slipstick.study.questions.conditions import Condition, condition_of
 from slipstick.study.questions.trends import (
-    Condition,
     TrendedCase,
-    condition_of,
     told_year,
     trend_called,
     trended_case,

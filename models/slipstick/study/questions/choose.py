@@ -52,7 +52,7 @@ from slipstick.study.cases import Place, StudyContext, axis_nodes
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.points import gathered
 from slipstick.study.questions import Question
-from slipstick.study.questions.trends import Condition, ConditionSides, condition_of
+from slipstick.study.questions.conditions import Condition, ConditionSides, condition_of
 from slipstick.study.sweep import axis_of
 
 if TYPE_CHECKING:

@@ -43,15 +43,8 @@ from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of, q
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.points import gathered
 from slipstick.study.questions import Question
-from slipstick.study.questions.trends import (
-    Condition,
-    beyond,
-    condition_of,
-    trend_called,
-    trended_case,
-    year,
-    year_of,
-)
+from slipstick.study.questions.conditions import Condition, condition_of
+from slipstick.study.questions.trends import beyond, trend_called, trended_case, year, year_of
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import HIGH_PART, LOW_PART, drawn
 
