@@ -115,10 +115,6 @@ REFUSED: list[tuple[Callable[[], object], tuple[str, str]]] = [
         ("the number under way at once", "passing"),
     ),
     (
-        lambda: Contention(model(Meeting("meet"))),
-        ("waiting", "meeting"),
-    ),
-    (
         lambda: visit_trees([Served("disk")], model(WORK)),
         ("the count of visits", "served"),
     ),
@@ -145,6 +141,11 @@ def test_facts_refuse_kinds_without_a_rule(
         compute()
     words = "{} has no rule for steps of the kind {}; ask for another method"
     assert str(caught.value) == words.format(*names)
+
+
+def test_who_waits_at_a_meeting_follows_from_its_use() -> None:
+    present = Contention(model(Meeting("meet"))).left_out({})
+    assert present.crowded["meet"].tolist() == [False]  # one group: all come to it alike
 
 
 def test_executions_that_depend_on_the_state_are_left_to_methods_with_states() -> None:

@@ -792,6 +792,7 @@ class _ProgressBar:
 
 
 def references_of(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:
+    """Read the name of a model, and those of the specs that it is solved with, as of a file."""
     from slipstick.schema.text import read_value
 
     named = {

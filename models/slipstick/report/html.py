@@ -126,6 +126,7 @@ def _inner(tokens: Iterable[Any]) -> Iterable[Any]:
 
 
 def html_page(title: str, body: str, script: str = "") -> str:
+    """Write a page: its style and script are the only ones that its policy allows."""
     script_element = f"<script>{script}</script>" if script else ""
     heading = "" if "<h1" in body else f"<h1>{escape(title)}</h1>"
     return _PAGE.substitute(

@@ -175,7 +175,7 @@ class ArrivalState:
         means : mean service at each visit of a station [s]
         own : visits of the arriving processor's group
         """
-        # A processor alone finds nobody.
+        # A processor alone finds no other.
         if not self.others:
             return ArrivalWaits({}, {})
         plain = [
