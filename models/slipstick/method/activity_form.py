@@ -5,8 +5,11 @@ times and uses at many points become a solution with derivatives.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
+from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values
 from slipstick.expression.nodes import Expr, parameters
@@ -201,17 +204,23 @@ class ActivityForm(CompiledModel):
         return self.approximate
 
     def _gradient(self, values: Values, index: int) -> Gradient:
-        """Differentiate the time by every parameter that does not count processors, in one
-        recursion.
-
-        Each is a point of its own, at which that parameter is moved by a small imaginary step:
-        relative to its value, or in base units where that is 0.
+        """Return the derivatives of the time by every parameter that does not count processors,
+        which are computed when they are read.
         """
         parameters = self.tape.parameters
         own_values = {
             name: value_at(values, name, index, parameter.value)
             for name, parameter in parameters.items()
         }
+        slopes = DeferredShares(partial(self._slopes, own_values), seconds=0.0)
+        return Gradient(slopes, own_values, parameters)
+
+    def _slopes(self, own_values: Mapping[str, float]) -> dict[str, dict[str, float]]:
+        """Differentiate the time in one recursion.
+
+        Each parameter is a point of its own, at which it is moved by a small imaginary step:
+        relative to its value, or in base units where that is 0.
+        """
         slopes: dict[str, float] = {}
         for start in range(0, len(self.smooth), _SLOPES_AT_ONCE):
             names = self.smooth[start : start + _SLOPES_AT_ONCE]
@@ -224,6 +233,6 @@ class ActivityForm(CompiledModel):
             except (
                 NoAnswerError
             ):  # the time of a large population settles, and its derivatives do not
-                return Gradient({}, own_values, parameters)
+                return {}
             slopes |= {name: float(slope) for name, slope in zip(names, time, strict=True)}
-        return Gradient({"time": slopes}, own_values, parameters)
+        return {"time": slopes}

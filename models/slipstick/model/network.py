@@ -170,7 +170,8 @@ class Chain:
     ----------
     classes : their names
     members : population and think time, or arrivals
-    reference : where a cycle begins and ends, or where a stream comes in
+    reference : where a cycle begins, or where a stream comes in; a cycle ends with each visit of any
+        class of a closed chain to that station
     """
 
     classes: tuple[str, ...]

@@ -159,7 +159,10 @@ class ChainSpec(MembersSpec):
 
     classes: list[Name] = Field(description="the classes", min_length=1)
     reference: Pair = Field(
-        description="class and station where a cycle begins, or where customers arrive"
+        description=(
+            "class and station where a cycle begins, or where customers arrive; a cycle ends with"
+            " each visit of any class of a closed chain to that station"
+        )
     )
 
     def check_rules(self) -> None:
