@@ -220,10 +220,13 @@ class _Programs:
         self._most, self._rows = events, list[Array]()
 
     def until(self, events: int) -> bool:
-        """Replicate until a number of events; False where one replication says all, or takes all of
-        them.
+        """Replicate until a number of events, at the last look also until there are enough
+        replications; False where one says all, or takes all events.
         """
-        while self.events < max(events // self.PART, FIRST_LOOK):
+        last = 2 * events > self._most
+        while self.events < max(events // self.PART, FIRST_LOOK) or (
+            last and len(self._rows) < _FEWEST_ROWS and self.events < self._most
+        ):
             kernel = Kernel(self.plan, SEED, len(self._rows))
             while kernel.run(min(1024, self._most)) and kernel.events < self._most:
                 pass
