@@ -1,4 +1,4 @@
-"""The steps of a regular expression, counted: a backtracking matcher that follows the parsed
+"""The lines of the package that some work executes, and the steps of a regular expression, counted: a backtracking matcher that follows the parsed
 pattern as the `re` module does, and texts that make it try again.
 
 Steps do not depend on the machine, so that n and 4 n characters tell how they grow.
@@ -7,10 +7,14 @@ Steps do not depend on the machine, so that n and 4 n characters tell how they g
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
+from types import FrameType
 from typing import Any
+
+from slipstick.errors import SlipstickError
 
 Rest = Callable[[int], bool]
 _SPACES, _WORD = " \t\n\r\f\v", re.compile(r"\w")
@@ -23,6 +27,29 @@ makes it less than 4, and what only a longer text makes necessary makes it more.
 
 _OTHERS = "0a. \n,-(["
 """Characters that most patterns take or refuse."""
+
+
+def lines_executed(work: Callable[[], object]) -> int:
+    """Count the lines of the package that some work executes, which may be refused."""
+    count = 0
+
+    def lines(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return lines
+
+    def calls(frame: FrameType, event: str, argument: Any) -> Any:
+        return lines if "slipstick" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(calls)
+    try:
+        work()
+    except SlipstickError:
+        pass
+    finally:
+        sys.settrace(before)
+    return count
 
 
 class Steps:

@@ -7,18 +7,17 @@ is counted in tests/house/test_growth.py.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 
-from slipstick.errors import SlipstickError, SpecError
+from slipstick.errors import SpecError
 from slipstick_measure.formats import read
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers.grid import MOST_COLUMNS
+from tests.growth import lines_executed
 
 FILES = Path(__file__).parent / "files"
 SAMPLES = [min(folder.iterdir()) for folder in sorted(FILES.iterdir())]
@@ -53,29 +52,6 @@ def with_cells(text: str, count: int) -> str:
     return "\n".join(line + f"{parting}1" * count for line in lines) + "\n"
 
 
-def steps(path: Path) -> int:
-    """Count the lines of the package that reading a file executes."""
-    count = 0
-
-    def lines(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal count
-        count += event == "line"
-        return lines
-
-    def calls(frame: FrameType, event: str, argument: Any) -> Any:
-        return lines if "slipstick" in frame.f_code.co_filename else None
-
-    before = sys.gettrace()
-    sys.settrace(calls)
-    try:
-        read(path, Hints(unit="s"))
-    except SlipstickError:
-        pass
-    finally:
-        sys.settrace(before)
-    return count
-
-
 @pytest.mark.parametrize("longer", [with_lines, with_digits, with_blanks, with_cells])
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.parent.name)
 def test_a_reader_grows_as_its_text(
@@ -86,7 +62,7 @@ def test_a_reader_grows_as_its_text(
     for count in (SHORT, LONG):
         path = tmp_path / f"{count}{sample.suffix}"
         path.write_text(longer(text, count))
-        counts.append(steps(path))
+        counts.append(lines_executed(partial(read, path, Hints(unit="s"))))
     assert counts[1] <= MOST_RATIO * counts[0]
 
 

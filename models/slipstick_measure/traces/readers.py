@@ -35,6 +35,8 @@ from slipstick_measure.traces.trace import ADVICE, BUSY, ProgramTrace, ReadTrace
 
 BYTES = "trace_bytes"
 _HEAD = 1 << 16
+LONGEST_LINE = 1 << 20
+"""Characters of a line of a trace at most: a longer one is joined anew with each piece."""
 
 
 def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) -> Iterator[str]:
@@ -166,6 +168,11 @@ def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
     rest = next(pieces, "").removeprefix("\ufeff")
     for piece in chain(pieces, ["\n"]):
         *lines, rest = (rest + piece).split("\n")
+        if len(rest) > LONGEST_LINE:
+            message = (
+                f"a line of more than {LONGEST_LINE:,} characters; a trace has a record a line"
+            )
+            raise Mark(shown_name(path), number + len(lines) + 1, 1).error(message)
         for line in lines:
             number += 1
             if number > most:
