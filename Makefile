@@ -31,7 +31,7 @@ thorough: $(VENV)/.test ## the tests with all examples of each property, of whic
 report: $(VENV)/.demo ## rebuild every committed report
 	for study in specs/studies/*.yaml; do $(BIN)/slipstick run $$(basename $$study .yaml) --no-html || exit 1; done
 	$(BIN)/slipstick gallery reports/*/ --out reports/README.md
-	$(BIN)/slipstick statements reports/*/ --before reports/papers-before.csv --out reports/papers.md
+	$(BIN)/slipstick statements reports/*/ --before reports/papers-before.csv --together reports/papers-together.csv --out reports/papers.md
 
 docs: $(VENV)/.test ## build the documentation as a site
 	$(BIN)/sphinx-build -q -W -b html -c docs models/slipstick/documentation build/docs

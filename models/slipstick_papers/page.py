@@ -73,8 +73,15 @@ class _Report(NamedTuple):
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Earlier verdicts to show beside those of today, a CSV file.",
 )
+@click.option(
+    "--together",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Sentences checked for whether they can hold together, a CSV file.",
+)
 @out_option
-def statements(folders: Sequence[Path], before: Path | None, out: Path | None) -> int:
+def statements(
+    folders: Sequence[Path], before: Path | None, together: Path | None, out: Path | None
+) -> int:
     """Lay out the statements of sources that the reports in FOLDERS checked as one page, with those
     counted that always, sometimes and never hold over what the sources do not print.
 
@@ -82,10 +89,12 @@ def statements(folders: Sequence[Path], before: Path | None, out: Path | None) -
     Examples:
       slipstick statements reports/*/ --before reports/papers-before.csv --out reports/papers.md
     """
-    return write_text(statements_page(folders, before), out)
+    return write_text(statements_page(folders, before, together), out)
 
 
-def statements_page(folders: Sequence[Path], before: Path | None = None) -> str:
+def statements_page(
+    folders: Sequence[Path], before: Path | None = None, together: Path | None = None
+) -> str:
     """Lay out the statements of several reports as one page, from the files that their runs wrote.
 
     Parameters
@@ -93,10 +102,12 @@ def statements_page(folders: Sequence[Path], before: Path | None = None) -> str:
     folders : of reports; one without statements is left out
     before : a table of earlier verdicts, with the columns study, statement, verdict and commit, to
         show beside those of today
+    together : a table of sentences that were checked for whether they can hold together, with the
+        columns program, sentences, wanted, least, greatest and together
 
     Raises
     ------
-    InputError : none of the reports has a file of statements, or the table has other columns
+    InputError : none of the reports has a file of statements, or a table has other columns
     """
     reports = [_report(folder, rows) for folder in folders if (rows := _rows(folder))]
     if not reports:
@@ -106,6 +117,8 @@ def statements_page(folders: Sequence[Path], before: Path | None = None) -> str:
         )
     paragraphs = ["# Statements of the papers, checked", prose(_READING), _counts(reports)]
     paragraphs += [_distinct(reports), _deciding(reports)]
+    if together is not None:
+        paragraphs.append(_held_together(together))
     if before is not None:
         paragraphs.append(_before_and_after(before, reports))
     paragraphs += map(_section, reports)
@@ -211,15 +224,42 @@ def _deciding(reports: Sequence[_Report]) -> str:
     return f"## Inputs that no paper prints and that decide\n\n{table}"
 
 
+_TOGETHER = ("program", "sentences", "wanted", "least", "greatest", "together")
+
+
+def _held_together(path: Path) -> str:
+    """Show which sentences of a paper exclude each other."""
+    rows = [
+        [
+            *map(escape, (row["program"], row["sentences"], row["wanted"])),
+            row["least"] if row["least"] == "-" else f"{row['least']} to {row['greatest']}",
+            row["together"],
+        ]
+        for row in _table(path, _TOGETHER)
+    ]
+    head = ["program", "sentences", "wanted", "possible", "together"]
+    return (
+        "## Sentences that cannot hold together\n\nThe costs of operations are printed, and how often a"
+        " program does each is free: what the last sentence speaks of lies in the range that any mix"
+        f" allows for which the others hold.\n\n{markdown_table(head, rows)}"
+    )
+
+
+def _table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Read a table with known columns."""
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if reader.fieldnames is None or list(reader.fieldnames) != list(columns):
+            raise InputError(f"the columns of {path} have to be {', '.join(columns)}")
+        return list(reader)
+
+
 _BEFORE = ("study", "statement", "verdict", "commit", "changed")
 
 
 def _before_and_after(path: Path, reports: Sequence[_Report]) -> str:
     """Show earlier verdicts beside those of today."""
-    with path.open(encoding="utf-8", newline="") as file:
-        earlier = list(csv.DictReader(file))
-    if not earlier or tuple(earlier[0]) != _BEFORE:
-        raise InputError(f"the columns of earlier verdicts in {path} are {', '.join(_BEFORE)}")
+    earlier = _table(path, _BEFORE)
     today = {
         (report.folder.name, row.statement): row for report in reports for row in report.statements
     }

@@ -126,6 +126,13 @@ def test_the_page_counts_statements_over_what_is_not_printed(
     )
     assert main(["statements", "out", "--before", "before.csv", "--out", "papers.md"]) == 0
     page = Path("papers.md").read_text()
+    Path("together.csv").write_text(
+        "program,sentences,wanted,least,greatest,together\nSphere,more than half,8 %,23 %,33 %,no\n"
+    )
+    assert main(["statements", "out", "--together", "together.csv"]) == 0
+    assert (
+        "| Sphere  | more than half | 8 %    | 23 % to 33 % | no       |" in capsys.readouterr().out
+    )
     counts = "always 2, depends 3, never 0, undecided 0, inputs 1, counted elsewhere 1, apart 1"
     assert counts in page
     assert "5 statements of the papers" in page
@@ -136,7 +143,7 @@ def test_the_page_counts_statements_over_what_is_not_printed(
     Path("before.csv").write_text("study\nout\n")
     capsys.readouterr()
     assert main(["statements", "out", "--before", "before.csv"]) == 2
-    assert "the columns of earlier verdicts in before.csv are study" in capsys.readouterr().err
+    assert "the columns of before.csv have to be study" in capsys.readouterr().err
 
 
 INPUT = "title: t, reason: r, path: parameters.memory"

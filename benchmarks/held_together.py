@@ -1,0 +1,321 @@
+"""Which sentences of a paper cannot hold together, whatever its programs do.
+
+The costs of operations are those that the paper prints; how often a program does each is not printed.
+So the counts are free: every mix of faults (one part, 200 to 6000 bytes of diffs), remote locks and
+idling is allowed, in any proportion. Without contention the time of each kind of operation, and what
+a change takes off it, is proportional to its count, so that a sentence about parts of the overhead
+is a linear inequality in the parts of today, and whether sentences can hold together is a linear
+program (HiGHS, by SciPy). Idling is free too; a change takes away at most the part of it that the
+change takes off the operation that gains most, and faster processors or the other network make it at
+most as much longer as the operation that suffers most.
+
+Assumed: eight equal processors, locks by way of a third, one part a fault, nobody waits for another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+
+from slipstick import Answer, solve
+
+SIZES = (200, 1000, 3000, 6000)
+LOCKS = "locks"
+KINDS = [LOCKS, *(f"faults of {size} B" for size in SIZES)]
+IDLE = len(KINDS)
+CHANGES: dict[str, dict[str, Any]] = {
+    "half of the faults": {"prefetched_faults": 0.5},
+    "half of the locks": {"prefetched_locks": 0.5},
+    "half the protocol": {"technology.protocol": 0.5},
+    "twice the bandwidth": {"technology.wire": 0.5},
+    "ten times the bandwidth": {"technology.wire": 0.1},
+}
+FASTER: dict[str, Any] = {"technology.processors": 8, "technology.benefit": 1}
+COUNT = 8000
+
+
+def counts(kind: int, folder: Path) -> str:
+    """Write the counts of a program that makes operations of one kind alone."""
+    rows = []
+    for _ in range(8):
+        if kind == 0:
+            rows.append(
+                f"  - {{work: 1000000, acquisitions: [[2, {COUNT}]], forwarded: {COUNT}, granted:"
+                f" {COUNT}, sent: {{lock reply: [{COUNT}, {20 * COUNT}]}}}}"
+            )
+        else:
+            size = SIZES[kind - 1]
+            rows.append(
+                f"  - {{work: 1000000, faults: [[1, {size}, {COUNT}]], served_diffs: {COUNT}, sent:"
+                f" {{diffs: [{COUNT}, {COUNT * size}]}}}}"
+            )
+    head = "counts: 1\ntitle: one kind\nprogram: one kind\nprocessors: 8\npage: 4096\nunit: cells\n"
+    path = folder / f"kind-{kind}.yaml"
+    path.write_text(head + "\n".join(["phases:", "- name: sweep", "  tallies:", *rows, ""]))
+    return str(path)
+
+
+def solved(kind: int, folder: Path, network: str = "fast-ethernet", **values: Any) -> Answer:
+    """Solve a program of one kind of operations."""
+    answer: Answer = solve(
+        "dvsm/application",
+        {"counts": counts(kind, folder), "sequential": "800 s", **values},
+        machine=f"rs6000-43p-{network}",
+        method="closed-form",
+    )
+    return answer
+
+
+def overhead(kind: int, folder: Path, network: str = "fast-ethernet", **values: Any) -> float:
+    """Return the overhead of a program of one kind of operations [s]."""
+    answer = solved(kind, folder, network, **values)
+    return float(answer["time"] or 0.0) - answer.account["busy"]
+
+
+def requested(kind: int, folder: Path) -> float:
+    """Return the part of the overhead of one kind that is at its requester; the rest is serving,
+    which the paper books apart.
+    """
+    answer = solved(kind, folder)
+    spent = answer.account["lock" if kind == 0 else "fault"]
+    return spent / (float(answer["time"] or 0.0) - answer.account["busy"])
+
+
+class Costs(NamedTuple):
+    """By kind of operation: the part of its overhead that each change takes off, today and with
+    faster processors, its overhead with faster processors and on ATM over that of today, and the
+    part of it at the requester.
+    """
+
+    today: dict[str, np.ndarray]
+    then: dict[str, np.ndarray]
+    faster: np.ndarray
+    atm: np.ndarray
+    own: np.ndarray
+
+    def locks_at_least(self, part: float) -> np.ndarray:
+        """Return that locks, as the paper books them, are a part of the overhead or more."""
+        return np.asarray(part * ALL - row(self.own * (np.arange(len(KINDS)) == 0)))
+
+    def faults_at_least(self, part: float) -> np.ndarray:
+        """Return that faults, as the paper books them, are a part of the overhead or more."""
+        return np.asarray(part * ALL - row(self.own * (np.arange(len(KINDS)) > 0)))
+
+
+def costs(folder: Path) -> Costs:
+    """Solve every kind of operation with every change."""
+    kinds = range(len(KINDS))
+    now = np.array([overhead(kind, folder) for kind in kinds])
+    then = np.array([overhead(kind, folder, **FASTER) for kind in kinds])
+    return Costs(
+        {
+            name: 1 - np.array([overhead(kind, folder, **change) for kind in kinds]) / now
+            for name, change in CHANGES.items()
+        },
+        {
+            name: 1
+            - np.array([overhead(kind, folder, **change, **FASTER) for kind in kinds]) / then
+            for name, change in CHANGES.items()
+        },
+        then / now,
+        np.array([overhead(kind, folder, "atm") for kind in kinds]) / now,
+        np.array([requested(kind, folder) for kind in kinds]),
+    )
+
+
+# Unknowns: the part of today's overhead by kind, that of idling, what the change takes off idling, and
+# idling with faster processors or on the other network; all are at least 0.
+TAKEN, LATER, UNKNOWNS = IDLE + 1, IDLE + 2, IDLE + 3
+
+
+def row(kinds: Any = 0.0, idle: float = 0.0, taken: float = 0.0, later: float = 0.0) -> np.ndarray:
+    """Return the coefficients of an inequality."""
+    return np.concatenate([np.broadcast_to(kinds, len(KINDS)), [idle, taken, later]])
+
+
+def range_of(
+    value: np.ndarray, at_most_zero: list[np.ndarray], whole: np.ndarray
+) -> tuple[float, float] | None:
+    """Return the least and the greatest value of a linear form over all mixes in which others are at
+    most zero, and a whole is one; nothing where there is no such mix.
+    """
+    ends = []
+    for sign in (1, -1):
+        found = linprog(
+            sign * value,
+            A_ub=np.array(at_most_zero) if at_most_zero else None,
+            b_ub=np.zeros(len(at_most_zero)) if at_most_zero else None,
+            A_eq=whole[None],
+            b_eq=[1.0],
+            bounds=[(0, None)] * UNKNOWNS,
+            method="highs",
+        )
+        if found.status != 0:
+            return None
+        ends.append(sign * float(found.fun))
+    return ends[0], ends[1]
+
+
+def reduction(
+    cost: Costs, change: str, given: list[np.ndarray], *, faster: bool = False
+) -> tuple[float, float] | None:
+    """Return between what a change takes off the overhead, over all mixes for which others hold."""
+    taken = (cost.then if faster else cost.today)[change]
+    scale = cost.faster if faster else np.ones(len(KINDS))
+    idle = row(later=1.0) if faster else row(idle=1.0)
+    most = float(taken.max())
+    limits = [*given, row(taken=1.0) - most * idle]
+    if faster:
+        limits.append(row(later=1.0) - float(scale.max()) * row(idle=1.0))
+    return range_of(row(taken * scale, taken=1.0), limits, row(scale) + idle)
+
+
+ALL = row(1.0, idle=1.0)
+NO_LOCKS = row(np.eye(len(KINDS))[0])
+NO_SMALL = row(np.eye(len(KINDS))[[1, 2]].sum(axis=0))
+NO_IDLING = row(idle=1.0)
+
+
+class Contradiction(NamedTuple):
+    """Sentences of one program, what the last of them wants, and between what it lies by the
+    others.
+    """
+
+    program: str
+    sentences: str
+    wanted: str
+    least: str
+    greatest: str
+    together: str
+
+
+def checked(cost: Costs) -> list[Contradiction]:
+    """Check the sets of sentences."""
+    found = []
+
+    def add(
+        program: str,
+        sentences: str,
+        wanted: str,
+        ends: tuple[float, float] | None,
+        low: float,
+        high: float,
+    ) -> None:
+        least, greatest = ends or (float("nan"), float("nan"))
+        fits = ends is not None and least <= high and greatest >= low
+        texts = ("-", "-") if ends is None else (f"{least:.1%}", f"{greatest:.1%}")
+        found.append(Contradiction(program, sentences, wanted, *texts, "yes" if fits else "no"))
+
+    add(
+        "Sphere",
+        "more than half of the overhead is in locks; half of the lock time takes 8 to 20 percent off",
+        "half of the locks prefetched: 8 to 20 %",
+        reduction(cost, "half of the locks", [cost.locks_at_least(0.5)]),
+        0.08,
+        0.20,
+    )
+    add(
+        "Sphere",
+        "locks are a fifth of the overhead or more; half of the lock time takes 8 to 20 percent off",
+        "half of the locks prefetched: 8 to 20 %",
+        reduction(cost, "half of the locks", [cost.locks_at_least(0.2)]),
+        0.08,
+        0.20,
+    )
+    large_faults = [NO_LOCKS, NO_SMALL]
+    for change, most in (("ten times the bandwidth", 0.05), ("twice the bandwidth", 0.05)):
+        add(
+            "Barnes",
+            "diffs have over 3 Kbyte; faults are the overhead, without idling; bandwidth is unimportant",
+            f"{change}: at most 5 %",
+            reduction(cost, change, [*large_faults, NO_IDLING]),
+            0.0,
+            most,
+        )
+    add(
+        "Barnes",
+        "diffs have over 3 Kbyte; faults are more than half; bandwidth is unimportant",
+        "ten times the bandwidth: at most 5 %",
+        reduction(cost, "ten times the bandwidth", [*large_faults, cost.faults_at_least(0.5)]),
+        0.0,
+        0.05,
+    )
+    add(
+        "any",
+        "half of the faults prefetched takes up to 56 percent off with processors eight times as fast",
+        "half of the faults prefetched: 56 %",
+        reduction(cost, "half of the faults", [], faster=True),
+        0.555,
+        0.565,
+    )
+    for given, words in (([NO_IDLING], "; without idling"), ([], "; with idling")):
+        add(
+            "Barnes and Water",
+            f"half the protocol cost takes 15 percent off{words}",
+            "half the protocol: 15 %",
+            reduction(cost, "half the protocol", given),
+            0.145,
+            0.155,
+        )
+    rises, falls = row(np.array([1.01, -1.0, 0, 0, 0])), row(np.array([-0.99, 1.0, 0, 0, 0]))
+    add(
+        "the billiard balls (Scale-Graph)",
+        "waiting at barriers rises with the processors; the idle time falls with the processors; both"
+        " of 16 and 32 processors at one size, where they are one value",
+        "the value of 16 processors: any",
+        range_of(
+            row(np.array([1.0, 0, 0, 0, 0])), [rises, falls], row(np.array([1.0, 1.0, 0, 0, 0]))
+        ),
+        0.0,
+        1.0,
+    )
+    slower = row(cost.atm, later=1.0)
+    idle_on_atm = float(cost.atm.min()) * row(idle=1.0) - row(later=1.0)
+    for program, given, words, wanted in (
+        ("Sphere", [cost.locks_at_least(0.5)], "more than half of the overhead is in locks", 0.87),
+        ("Water", [], "any mix", 0.98),
+    ):
+        add(
+            program,
+            f"{words}; Table 1: overhead on ATM over that on Fast Ethernet",
+            f"{wanted:.0%}",
+            range_of(
+                slower,
+                [*given, idle_on_atm, row(later=1.0) - float(cost.atm.max()) * row(idle=1.0)],
+                ALL,
+            ),
+            wanted - 0.005,
+            wanted + 0.005,
+        )
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--short", action="store_true", help="the same: it takes seconds")
+    parser.add_argument("--out", type=Path, help="write the table as a CSV file")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = checked(costs(Path(folder)))
+    for each in found:
+        print(
+            f"{each.program}: {each.sentences}. Wanted: {each.wanted}; possible: {each.least} to"
+            f" {each.greatest}; together: {each.together}"
+        )
+    if given.out is not None:
+        with given.out.open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(Contradiction._fields)
+            writer.writerows(found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
