@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -68,6 +68,24 @@ def unit_of(name: str) -> str:
     """
     kind, _, inside = name.partition("[")
     return unit_of(inside[:-1]) if kind in (LOW, HIGH) else _UNITS.get(kind, "1")
+
+
+OF_EACH_GROUP = ("time", "throughput")
+"""Values that each group of processors has for itself."""
+
+
+def without_group(name: str, groups: Sequence[str]) -> str:
+    """Describe which names to write in the place of one that each of several groups has; empty for
+    other names.
+
+    >>> without_group("time", ["readers", "writers"])
+    ' without a group; write time[readers] or time[writers]'
+    >>> without_group("time", ["readers"])
+    ''
+    """
+    if name not in OF_EACH_GROUP or len(groups) < 2:
+        return ""
+    return f" without a group; write {' or '.join(f'{name}[{group}]' for group in groups)}"
 
 
 def beyond_rounding(share: float) -> float:
@@ -279,6 +297,7 @@ class Answer(ShownAsTables):
         an answer is never exact
     described : what the specs say of each quantity, by path, where they are known
     asked : what became of each value that was asked for by name
+    groups : names of the groups, where there are several: time and throughput need one of them
     """
 
     model: str
@@ -308,6 +327,7 @@ class Answer(ShownAsTables):
     check: Verdict | None = None
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     asked: Mapping[str, AskedValue] = field(default_factory=dict)
+    groups: tuple[str, ...] = ()
 
     @checked(name=TEXT)
     def __getitem__(self, name: str) -> float | None:
@@ -316,14 +336,16 @@ class Answer(ShownAsTables):
 
         Raises
         ------
-        UnknownNameError : the answer has no number of that name; the message says which are near
+        UnknownNameError : the answer has no number of that name; the message says which are near,
+            or that each group has one
 
         >>> answer = Answer("m", "closed-form", values={"time": Value(3.0, "s")}, account={"lock": 2.0})
         >>> answer["time"], answer["account[lock]"]
         (3.0, 2.0)
         """
-        if name not in self.values and self.find(name) is None:
-            raise UnknownNameError(f"value in the answer for {self.model}", name, self.names)
+        hint = without_group(name, self.groups)
+        if hint or (name not in self.values and self.find(name) is None):
+            raise UnknownNameError(f"value in the answer for {self.model}", name, self.names, hint)
         return self.find(name)
 
     def __str__(self) -> str:
@@ -337,7 +359,9 @@ class Answer(ShownAsTables):
     def __repr__(self) -> str:
         if self.failed is not None:
             return f"<Answer for {self.model} by {self.method}: no answer: {self.failed}>"
-        first = ", ".join(f"{name} = {value}" for name, value in list(self.values.items())[:2])
+        first = ", ".join(
+            f"{name} = {value}" for name, value in list(self.named_values.items())[:2]
+        )
         more = len(self.names) - 2
         return (
             f"<Answer for {self.model} by {self.method}:"
@@ -345,10 +369,19 @@ class Answer(ShownAsTables):
         )
 
     @property
+    def named_values(self) -> dict[str, Value]:
+        """The values that need no group's name."""
+        return {
+            name: value
+            for name, value in self.values.items()
+            if not without_group(name, self.groups)
+        }
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of everything that `find` gives a number for."""
         return (
-            *self.values,
+            *self.named_values,
             *(f"{kind}[{key}]" for kind, book in self._books.items() for key in book),
         )
 

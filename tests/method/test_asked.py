@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from slipstick.answer import ANSWERED, OTHER_METHOD, AskedValue
+from slipstick.api import solve
 from slipstick.cli.main import main
-from slipstick.errors import SpecError
+from slipstick.errors import SpecError, UnknownNameError
 from slipstick.method.asked import names_in, needs_simulation, states
 from slipstick.method.methods import answered
 from slipstick.method.names import is_transient, names_of
@@ -215,6 +216,16 @@ def test_values_of_several_groups_are_asked_by_group(
     assert main(["solve", str(tmp_path / "groups.yaml"), "--all"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "those of the first group, gold" in said
+    assert "time[gold]" in said
+    assert main(["solve", str(tmp_path / "groups.yaml"), "--value", "time"]) == 2
+    refused = " ".join(capsys.readouterr().err.split())
+    assert "'time' without a group; write time[gold] or time[iron]" in refused
+    answer = solve(str(tmp_path / "groups.yaml"))
+    with pytest.raises(UnknownNameError, match=r"write throughput\[gold\] or throughput\[iron\]"):
+        answer["throughput"]
+    assert not {"time", "throughput"} & set(answer.names)
+    assert main(["check", str(tmp_path / "groups.yaml")]) == 0
+    assert "a valid activity; 2 of 4 times without an scv: constant" in capsys.readouterr().out
     study = tmp_path / "study.yaml"
     text = "study: 1\nbase: {model: groups.yaml}\nanswer: [throughput]\n"
     study.write_text(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -384,11 +384,6 @@ def answered(
     UnknownNameError : there is no such method for such a model
     """
     answers = _steady(model, parameters, method, simulation, smooth)
-    if group_note := _of_first_group(model):
-        answers = tuple(
-            answer if answer.failed else replace(answer, notes=(*answer.notes, group_note))
-            for answer in answers
-        )
     if not values:
         return answers
     from slipstick.method.asked import method_needed, states
@@ -411,16 +406,14 @@ def answered(
     )
 
 
-def _of_first_group(model: Subject) -> str:
-    """Return which values of several groups are of the first one; empty without such groups."""
-    names = group_names(model)
-    if len(names) < 2:
-        return ""
-    times = " and ".join(f"time[{name}]" for name in names)
-    return (
-        f"time, account and shares are those of the first group, {names[0]}, and throughput, speed-up"
-        f" and processors lost of its processors; {times} are of each"
+def _with_groups(answer: Answer, groups: Sequence[str]) -> Answer:
+    """Name the groups of an answer, and say what is of the first of them."""
+    note = (
+        f"account, quantiles and shares are those of the first group, {groups[0]}, and speed-up and processors"
+        " lost of its processors"
     )
+    notes = answer.notes if answer.failed else (*answer.notes, note)
+    return replace(answer, groups=tuple(groups), notes=notes)
 
 
 def _with_transient(
@@ -450,6 +443,21 @@ def _steady(
     smooth: bool,
 ) -> tuple[Answer, ...]:
     """Answer without transient values, which are computed on request only."""
+    groups = group_names(model)
+    if len(groups) > 1:
+        answers = _of_one_group(model, parameters, method, simulation, smooth)
+        return tuple(_with_groups(answer, groups) for answer in answers)
+    return _of_one_group(model, parameters, method, simulation, smooth)
+
+
+def _of_one_group(
+    model: Subject,
+    parameters: Parameters,
+    method: str | None,
+    simulation: Simulation | None,
+    smooth: bool,
+) -> tuple[Answer, ...]:
+    """Answer without the names of groups."""
     if method is None:
         return (default_answer(model, parameters, simulation, smooth),)
     if method == BOUNDS and isinstance(model, QueueingNetwork):

@@ -169,10 +169,6 @@ def names_of(
     return AnswerNames({name: unit_of(name) for name in names}, counted, intervals)
 
 
-OF_FIRST_GROUP = ("time", "throughput")
-"""Values of an activity that of several groups are those of the first."""
-
-
 def group_names(model: Model | QueueingNetwork | BatchServer | Law) -> list[str]:
     """List the names of the groups of an activity's population."""
     if not isinstance(model, Model) or model.population.open:
@@ -192,7 +188,8 @@ def first_quantity(
     if isinstance(model, Law):
         return model.gives.name
     if isinstance(model, Model):
-        return "time"
+        groups = group_names(model)
+        return f"time[{groups[0]}]" if len(groups) > 1 else "time"
     if isinstance(model, BatchServer):
         return "response_time"
     first = next(iter((*model.classes, *model.chains)))

@@ -177,7 +177,7 @@ def answer_tables(answer: Answer) -> Iterator[TableShown]:
     yield (
         title,
         ["value", "amount"],
-        [[name, _amount(value)] for name, value in answer.values.items()],
+        [[name, _amount(value)] for name, value in answer.named_values.items()],
     )
     booked = [
         [name, quantity(time, "s"), percent(time / total)]
@@ -283,7 +283,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     asked_names = [
         name for name, asked_value in answer.asked.items() if asked_value.state == ANSWERED
     ]
-    ranked = sorted(answer.values, key=_importance)
+    ranked = sorted(answer.named_values, key=_importance)
     first = [name for name in ranked if name.partition("[")[0] in _TOLD]
     shares_told = [
         words.measured(name, value_amount(name, value.value, value.unit, value.ends))
@@ -371,7 +371,8 @@ def _cut(head: list[str], rows: Sequence[list[str]], right: Iterable[int], most:
 
 def _values(answer: Answer, most: int | None) -> str:
     names = sorted(
-        (name for name in answer.values if not _placed(name, answer.values[name])), key=_importance
+        (name for name, value in answer.named_values.items() if not _placed(name, value)),
+        key=_importance,
     )
     rows = _folded(
         [name, _amount(answer.values[name])]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _VALUES = {
-    "time": "time",
+    "time": "time of {}",
     "speedup": "speed-up",
     "time_until": "time until {}",
     "utilization": "utilization of {}",

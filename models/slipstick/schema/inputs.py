@@ -1080,12 +1080,17 @@ def solve_settings(
     SpecError : something is wrong with the settings
     UnknownNameError : there is no such method, or no such value
     """
+    from slipstick.answer import without_group
     from slipstick.method.methods import answered
+    from slipstick.method.names import group_names
 
     inputs, built = built_with(settings, library)
     model, options, names = built.model, built.options, built.shape.names(None) if values else ()
-    if odd := next((name for name in values if name not in names), None):
-        raise UnknownNameError("value of an answer", odd, list(names))
+    groups = group_names(model)
+    for name in values:
+        hint = without_group(name, groups)
+        if hint or name not in names:
+            raise UnknownNameError("value of an answer", name, list(names), hint)
     own = model.notes if isinstance(model, Model) else ()
     values_given, notes = (
         given_values(settings, inputs, built),

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from slipstick.answer import OF_EACH_GROUP, without_group
 from slipstick.errors import Problem
 from slipstick.method.asked import names_in, needs_simulation
-from slipstick.method.names import OF_FIRST_GROUP, group_names
+from slipstick.method.names import group_names
 from slipstick.results.sweep import split_name
 from slipstick.schema.text import Mark, Scalar, Table, leaves
 from slipstick.study.cases import BASE, StudyContext
@@ -113,9 +114,8 @@ def values_of_first_group(study: StudyContext, cases: Mapping[str, Evaluator]) -
     for path, node in _texts(study.tree):
         if path.split(".")[0] not in ("answer", *_CONDITIONS):
             continue
-        for name in OF_FIRST_GROUP:
+        for name in OF_EACH_GROUP:
             if re.search(rf"(?<![\w.\[]){name}(?![\w\[])", node.text):
-                ways = " or ".join(f"{name}[{group}]" for group in groups[0])
-                why = f"{name} is that of the first group alone; write {ways}"
+                why = f"there is no {name}{without_group(name, groups[0])}"
                 problems.append(node.mark.problem(why, path))
     return problems

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from slipstick.errors import Problem, SpecError
 from slipstick.extensions import Registry
 from slipstick.limits import limited
-from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.kinds.activity import StepSpec
+from slipstick.schema.kinds.quantity import Spec, validate
+from slipstick.schema.kinds.queueing import QueueSpec
 from slipstick.schema.library import (
     ON_MACHINES,
     Library,
@@ -40,7 +43,8 @@ def check_reference(reference: str) -> list[str]:
 
     Returns
     -------
-    its kind; the catalogue may have specs of several kinds by one name, and all of them are checked
+    its kind, and how times vary that say nothing of it; the catalogue may have specs of several
+    kinds by one name, and all of them are checked
 
     Raises
     ------
@@ -50,9 +54,9 @@ def check_reference(reference: str) -> list[str]:
     (['machine'], ['law'])
     """
     if is_file_name(reference):
-        return [check_file(Path(reference))]
+        return ["; ".join(_checked(Path(reference)))]
     if kinds := kinds_called(reference):
-        return [check_file(find(kind, reference)) for kind in kinds]
+        return ["; ".join(_checked(find(kind, reference))) for kind in kinds]
     from slipstick.schema.inputs import model_names
 
     if reference in model_names():
@@ -79,6 +83,11 @@ def check_file(path: Path) -> str:
     ------
     SpecError : everything that is wrong, each at its line
     """
+    return next(_checked(path))
+
+
+def _checked(path: Path) -> Iterator[str]:
+    """Check a spec file; yield its kind, then what it takes by default and should be seen."""
     library = Library()
     kind, tree = library.open(path)
     spec = validate(spec_model(kind, tree), tree)
@@ -110,4 +119,21 @@ def check_file(path: Path) -> str:
             check_requirements(inputs, build(inputs))
         else:
             build_workload(reference, library)
-    return kind
+    yield kind
+    times = list(_times(spec))
+    without = Counter(default for default in times if default)
+    for default, number in without.items():
+        yield f"{number} of {len(times)} times without an scv: {default}"
+
+
+def _times(value: object) -> Iterator[str]:
+    """Yield of each time of a spec how it varies by default; nothing where it says so itself."""
+    if isinstance(value, StepSpec | QueueSpec):
+        yield from value.spreads
+    if isinstance(value, Spec):
+        yield from (
+            each for name in type(value).model_fields for each in _times(getattr(value, name))
+        )
+    elif isinstance(value, list | tuple | dict):
+        parts = value.values() if isinstance(value, dict) else value
+        yield from (each for part in parts for each in _times(part))

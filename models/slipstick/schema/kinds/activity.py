@@ -197,6 +197,12 @@ class StepSpec(ItemSpec):
     node = activities.Step
 
     @property
+    def spreads(self) -> list[str]:
+        """How its time varies by default; nothing where it says so itself."""
+        said = self.scv is not None or law_of(self.said_time) is not None
+        return ["" if said else "constant"]
+
+    @property
     def said_time(self) -> object:
         """The time as it is written."""
         return getattr(self, "delay", None) or getattr(self, "time", None)

@@ -148,6 +148,12 @@ class QueueSpec(Spec):
         times = {**self.demand, **self.service}
         return {name: law for name, each in times.items() if (law := law_of(each)) is not None}
 
+    @property
+    def spreads(self) -> list[str]:
+        """How the time of each class varies by default; nothing where it says so itself."""
+        said = {*self.scv, *self.laws}
+        return ["" if name in said else "exponential" for name in {**self.demand, **self.service}]
+
     def check_rules(self) -> None:
         for name in self.laws:
             if name in self.scv:
