@@ -70,6 +70,16 @@ def unit_of(name: str) -> str:
     return unit_of(inside[:-1]) if kind in (LOW, HIGH) else _UNITS.get(kind, "1")
 
 
+def named_of(kind: str, *labels: str) -> str:
+    """Return the name of a value of a group, or of the only one, which has no name.
+
+    >>> named_of("response_time", ""), named_of("response_time_quantile", "users", "0.9")
+    ('response_time', 'response_time_quantile[users,0.9]')
+    """
+    inside = ",".join(filter(None, labels))
+    return f"{kind}[{inside}]" if inside else kind
+
+
 OF_EACH_GROUP = ("time", "throughput")
 """Values that each group of processors has for itself."""
 

@@ -25,6 +25,7 @@ from slipstick.method.answers import (
     activity_solution,
     complex_step,
     perturbed,
+    think_times,
     value_at,
 )
 from slipstick.method.constructs import KNOWN, refuse_unknown
@@ -168,6 +169,7 @@ class ActivityForm(CompiledModel):
                 name: (table.groups.get(name, missing), numbers[size])
                 for name, size in groups.items()
             },
+            think_times=think_times(self.model, values),
             single=self._single.values(values, table.time, table.size) if self._single else {},
             uses={
                 name: (busy, present, wait) for name, (busy, present, _, wait) in table.uses.items()

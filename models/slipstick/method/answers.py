@@ -24,11 +24,12 @@ from slipstick.answer import (
     Value,
     Verdict,
     beyond_rounding,
+    named_of,
     unit_of,
 )
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Columns, Flags, Values, at, only
-from slipstick.expression.nodes import Expr, Parameter
+from slipstick.expression.nodes import TIME, Expr, Parameter, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, NDArray, np
 from slipstick.law.account import (
@@ -40,6 +41,7 @@ from slipstick.law.account import (
     SPEEDUP,
     WORDS_ACCESSED_RANDOMLY,
 )
+from slipstick.model.activity import thinking
 from slipstick.model.system import Labels, Model, Requirement, SingleProcessor
 from slipstick.vocabulary import MOST_HOLDERS, SIMULATION
 
@@ -763,6 +765,7 @@ def activity_solution(
     booked: Columns,
     *,
     groups: Mapping[str, tuple[Array, Array]],
+    think_times: Columns,
     single: Columns,
     uses: Mapping[str, tuple[Array, Array, Array]],
     beside: Callable[[Columns], Columns],
@@ -778,6 +781,7 @@ def activity_solution(
     size : processors, or arrivals a second [points]
     booked : seconds of one processor by label
     groups : time of a cycle and number of processors of each group that has a name
+    think_times : see `think_times`
     single : values that compare with one processor alone
     uses : utilization, mean number waiting or in service, and wait of a visit, of each resource [1,
         1, s]
@@ -798,6 +802,9 @@ def activity_solution(
             values[f"time[{name}]"] = np.broadcast_to(group_time, np.shape(time))
             rate = np.where(members > 0, CYCLE_RATE.equation(members, group_time), 0.0)
             values[f"throughput[{name}]"] = np.broadcast_to(rate, np.shape(time))
+        for name, think_time in think_times.items():
+            cycle = values[named_of("time", name)]
+            values[named_of("response_time", name)] = cycle - think_time
         values |= beside(account)
     values |= {**single, **{name: np.array([count]) for name, count in model.counted.items()}}
     for name, (busy, present, wait) in uses.items():
@@ -817,6 +824,16 @@ def activity_solution(
         useful=model.useful,
         **further_columns,
     )
+
+
+def think_times(model: Model, values: Values) -> dict[str, Array]:
+    """Return the time that a cycle of each group thinks that thinks or arrives [s, points]."""
+    groups = [group for group in model.population.groups if group.responds]
+    steps = [thinking(group.cycle) for group in groups]
+    times = [zero(TIME) if step is None else step.time for step in steps]
+    tape = Tape(times)
+    columns = tape.run(only(values, tape.parameters)) if times else []
+    return {group.name: column for group, column in zip(groups, columns, strict=True)}
 
 
 def _work(model: Model, account: Columns, n: Array, time: Array) -> dict[str, Array]:

@@ -37,7 +37,7 @@ from slipstick.vocabulary import (
 
 RESPONSE_QUANTILE, TIME_QUANTILE = "response_time_quantile", "time_quantile"
 
-_ESTIMATED = (TIME_QUANTILE, "fairness", "accesses")
+_ESTIMATED = (TIME_QUANTILE, RESPONSE_QUANTILE, "service_level", "fairness", "accesses")
 """Kinds of values of an activity that a simulation alone has."""
 
 _STUDIES = {
@@ -214,9 +214,7 @@ def needs_simulation(
     return not has_quantiles(model, label)
 
 
-def names_in(
-    texts: Iterable[str], kinds: Collection[str] = (*_ESTIMATED, RESPONSE_QUANTILE)
-) -> set[str]:
+def names_in(texts: Iterable[str], kinds: Collection[str] = _ESTIMATED) -> set[str]:
     """Find the names of values in texts, such as conditions.
 
     >>> names_in(["response_time_quantile[jobs,0.95] <= 1 s and time < 2 s", "fairness"])

@@ -76,6 +76,7 @@ from slipstick.method.answers import (
     SingleProcessorValues,
     Solution,
     activity_solution,
+    think_times,
 )
 from slipstick.method.constructs import KNOWN, refuse_unknown
 from slipstick.model.activity import Pipeline
@@ -227,6 +228,7 @@ class ClosedForm(CompiledModel):
             groups={
                 name: (group_time, members) for name, (group_time, members, _) in groups.items()
             },
+            think_times=think_times(self.model, values),
             single={name: np.where(nothing, column, np.nan) for name, column in single.items()},
             uses={
                 name: _use(busy_time, self.model.resources[name].capacity, nothing)

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, unit_of
+from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, named_of, unit_of
 from slipstick.law import Law
-from slipstick.model.activity import Attempt, Pipeline, Step
+from slipstick.model.activity import Attempt, Pipeline, Step, thinking
 from slipstick.model.batch_server import BatchServer
 from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import (
@@ -264,6 +264,8 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
         yield from (f"processors_lost[{name}]" for name in components if name not in model.useful)
     for group in model.population.groups:
         yield from (f"{kind}[{group.name}]" for kind in ("time", "throughput") if group.name)
+        if group.responds:
+            yield named_of("response_time", group.name)
     if model.single:
         yield from ("time_alone", "grain_efficiency", "grain_interference")
         yield from ("warps",) if model.single.words is not None else ()
@@ -288,7 +290,14 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
             f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline)
         )
     if method in (None, SIMULATION):
-        yield from (f"time_quantile[{level:g}]" for level in TIME_QUANTILES)
+        if thinking(model.bodies[0]) is None:
+            yield from (f"time_quantile[{level:g}]" for level in TIME_QUANTILES)
+        for group in model.population.groups:
+            levels = QUANTILES if group.responds else ()
+            yield from (
+                named_of("response_time_quantile", group.name, f"{level:g}") for level in levels
+            )
+        yield from (named_of("service_level", name) for name in model.population.targets)
         homes = [
             name
             for name, resource in model.resources.items()

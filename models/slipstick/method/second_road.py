@@ -332,7 +332,8 @@ def _of_activity(
         if name:
             mean = float(at(found.values[name], row))
             cycles = needed if group.kind == "open" else 0.0
-            expected[index] = Expected(mean, TOLERANCES[kind], certain, cycles, steps, once)
+            known = {} if name.startswith("response_time") else steps  # thinking is none of it
+            expected[index] = Expected(mean, TOLERANCES[kind], certain, cycles, known, once)
     return plan, {index: each for index, each in expected.items() if np.isfinite(each.mean)}
 
 
@@ -366,7 +367,8 @@ def _of_network(
 def _time_of(plan: Plan, group: int, found: Solution) -> str:
     """Name the mean time of a group among the values of a solution."""
     name = plan.groups[group].name
-    for key in (f"time[{name}]", f"response_time[{name}]", *(["time"] if not group else [])):
+    first = [] if group else ["response_time", "time"]
+    for key in (f"response_time[{name}]", f"time[{name}]", *first):
         if key in found.values:
             return key
     return ""

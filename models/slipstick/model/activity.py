@@ -101,6 +101,7 @@ class Step(Activity):
     law : the distribution of the time, whose scv is that of the step; None: the one of
         `slipstick.random_times` with this scv
     rank : at a station that serves by rank; the smaller goes first
+    think : of a delay that begins a cycle: no part of the response time
     """
 
     name: str
@@ -111,11 +112,13 @@ class Step(Activity):
     scv: float = 0.0
     law: TimeLaw | None = None
     rank: int = 0
+    think: bool = False
 
     special: ClassVar[Mapping[str, str]] = {"rank": RANKS}
     made_of, named, word = ("time",), "resource", "step"
-    # Every method knows a law by its mean and scv, and a chain and the simulator in full.
-    plain = ("name", "resource", "component", "technology", "scv", "law")
+    # Every method knows a law by its mean and scv, and a chain and the simulator in full; a delay
+    # is one for every method, whether it is thinking or not.
+    plain = ("name", "resource", "component", "technology", "scv", "law", "think")
     combination, use, executions = Combination.IN_TURN, SERVED, ()
 
     def __post_init__(self) -> None:
@@ -128,6 +131,10 @@ class Step(Activity):
             )
         if self.law is not None:
             object.__setattr__(self, "scv", self.law.scv)
+        if self.think and self.resource is not None:
+            raise ModelError(
+                f"step {self.name}: think time is spent at no resource; make it a delay"
+            )
         if not (self.scv >= 0 and math.isfinite(self.scv)):
             raise ModelError(f"step {self.name}: scv must be at least 0, got {self.scv!r}")
 
@@ -520,7 +527,7 @@ def service(
     return Step(label, timed(time, label), resource, component, technology, scv, law, rank)
 
 
-@checked(time=LIKE, name=TEXT, **_LABELS)
+@checked(time=LIKE, name=TEXT, think=FLAG, **_LABELS)
 def delay(
     time: Like,
     *,
@@ -529,13 +536,26 @@ def delay(
     technology: str = "application",
     scv: float = 0.0,
     law: TimeLaw | None = None,
+    think: bool = False,
 ) -> Step:
     """Spend time without waiting for a resource.
+
+    Parameters
+    ----------
+    time : mean [s]; a number becomes a parameter named after the step
+    name, component, technology, scv, law, think : see `Step`
 
     >>> delay(9e-3, name="work") >> service("bus", 1e-3)
     delay(0.009, name='work') >> service('bus', 0.001, name='bus')
     """
-    return Step(name, timed(time, name), None, component, technology, scv, law)
+    made = timed(time, name)
+    return Step(name, made, None, component, technology, scv, law, think=think)
+
+
+def thinking(cycle: Activity) -> Step | None:
+    """Return the delay of thinking that a cycle begins with; None without one."""
+    first = cycle.parts[0] if isinstance(cycle, Then) and cycle.parts else cycle
+    return first if isinstance(first, Step) and first.think else None
 
 
 @checked(parts=ACTIVITY)

@@ -64,6 +64,7 @@ from slipstick.model.activity import (
     check_name,
     counted,
     mapped,
+    thinking,
     timed,
 )
 from slipstick.model.steps import (
@@ -741,6 +742,11 @@ class PopulationKind(ModelPart):
         return ()
 
     @property
+    def targets(self) -> dict[str, Expr]:
+        """Response times of which the service level is told, by the name of the group [s]."""
+        return {group.name: group.target for group in self.groups if group.target is not None}
+
+    @property
     def streams(self) -> tuple[tuple[Expr, Activity], ...]:
         """Of each stream of arrivals its mean rate [1/s] and what its customers execute."""
         return ()
@@ -844,6 +850,7 @@ class Group(ModelPart):
     cycle : what each does
     arrivals : rate at which they arrive; None of processors [1/s]
     pattern : how the arrivals follow each other
+    target : response time of which the service level is told; none [s]
     """
 
     name: str
@@ -851,8 +858,10 @@ class Group(ModelPart):
     cycle: Activity
     arrivals: Expr | None = None
     pattern: ArrivalPattern = POISSON
+    target: Expr | None = None
 
-    made_of, plain = ("processors", "cycle", "arrivals", "pattern"), ("name", "pattern")
+    made_of: ClassVar[tuple[str, ...]] = ("processors", "cycle", "arrivals", "pattern", "target")
+    plain = ("name", "pattern", "target")
     special: ClassVar[Mapping[str, str]] = {"arrivals": STREAMS}
 
     def __post_init__(self) -> None:
@@ -862,6 +871,11 @@ class Group(ModelPart):
     @property
     def constructs(self) -> frozenset[str]:
         return constructs_of(self) | self.pattern.constructs
+
+    @property
+    def responds(self) -> bool:
+        """Whether its response time is told beside the time of a cycle."""
+        return self.arrivals is not None or thinking(self.cycle) is not None
 
     @property
     def rate(self) -> Expr | None:
@@ -924,13 +938,19 @@ class OpenPopulation(PopulationKind):
     rate: Expr
     cycle: Activity
     pattern: ArrivalPattern = POISSON
+    target: Expr | None = None
 
-    made_of, open, finite, variation = ("rate", "cycle", "pattern"), True, False, NEVER
-    plain, present = ("pattern",), Number(MANY)
+    made_of: ClassVar[tuple[str, ...]] = ("rate", "cycle", "pattern", "target")
+    open, finite, variation = True, False, NEVER
+    plain, present = ("pattern", "target"), Number(MANY)
 
     @property
     def constructs(self) -> frozenset[str]:
         return self.pattern.constructs
+
+    @property
+    def targets(self) -> dict[str, Expr]:
+        return {} if self.target is None else {"": self.target}
 
     @property
     def size(self) -> Expr:
@@ -1202,6 +1222,8 @@ class Model:
                     )
         if any(node.counter or node.use == ASKED for node in nodes):
             _check_waits(self)
+        if any(isinstance(node, Step) and node.think for node in nodes):
+            _check_thinking(self)
 
     @property
     def technologies(self) -> list[str]:
@@ -1403,6 +1425,22 @@ class Model:
         if self.resources[name].use != use:
             raise ModelError(
                 f"{user} needs {USED_BY[use]}, but {name!r} is {self.resources[name].noun}"
+            )
+
+
+def _check_thinking(model: Model) -> None:
+    """Refuse thinking elsewhere than at the beginning of a cycle that has more in it."""
+    cycles = [group.cycle for group in model.population.groups if group.arrivals is None]
+    rest: list[Activity] = []
+    for body in model.bodies:
+        begun = thinking(body) if any(body is cycle for cycle in cycles) else None
+        parts = body.parts[1:] if begun and isinstance(body, Then) else ()
+        rest += parts if parts else (body,)
+    for node in each_once(rest):
+        if isinstance(node, Step) and node.think:
+            raise ModelError(
+                f"step {node.name} is thinking, which begins the cycle of processors that do"
+                " something else after it; of arrivals and programs, and further on, it is a delay"
             )
 
 

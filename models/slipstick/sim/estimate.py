@@ -282,15 +282,44 @@ class Quantiles:
         """Return the first section behind a number of values."""
         return min(-(-drop // self.section), max(len(self._done) - 1, 0))
 
+    def _sections(self, drop: int) -> list[tuple[NDArray[np.int64], Array]]:
+        """List the sections without the first `drop` values, the last one as far as it is full."""
+        part = [_histogram(np.concatenate(self._part))] if self._part_size else []
+        return [*self._done[self._first(drop) :], *part]
+
+    def share_within(self, time: float, drop: int = 0, level: float = 0.95) -> Estimate:
+        """Estimate the share of the values that are at most a time, without the first `drop`
+        values [1]; of those in the bin of the time itself half, unless their mean is at most it.
+
+        >>> seen = Quantiles(section=2)
+        >>> seen.add(np.array([1.0, 2.0, 3.0, 4.0]))
+        >>> seen.share_within(3.0).mean
+        0.75
+        """
+        sections = self._sections(drop)
+        if not sections:
+            return Estimate(math.nan)
+        counts, sums = _aligned(sections)
+        index, inside = _bin_of(np.array([time]))[0], counts.sum(axis=0)
+        if index >= len(inside):
+            return Estimate(1.0, 1.0, 1.0)
+        mean = sums[index] / inside[index] if inside[index] else time
+        part = 1.0 if mean <= time * (1 + 1e-12) else 0.5
+        within = counts[:, :index].sum(axis=1) + part * counts[:, index]
+        share, k = float(within.sum() / inside.sum()), len(sections) - bool(self._part_size)
+        if k < 8:  # too few sections for the error of a share
+            return Estimate(share)
+        spread = float((within[:k] / counts[:k].sum(axis=1)).std(ddof=1))
+        half = t_quantile(level, k - 1) * spread / math.sqrt(k)
+        return Estimate(share, max(share - half, 0.0), min(share + half, 1.0))
+
     def estimate(self, p: float, drop: int = 0, level: float = 0.95) -> Estimate:
         """Estimate the p-quantile, without the first `drop` values.
 
         The interval holds the quantiles at p plus and minus the error of the fraction of values
         below.
         """
-        sections = self._done[self._first(drop) :]
-        if self._part_size:
-            sections = [*sections, _histogram(np.concatenate(self._part))]
+        sections = self._sections(drop)
         if not sections:
             return Estimate(math.nan)
         counts, sums = _aligned(sections)
@@ -311,11 +340,16 @@ class Quantiles:
         )
 
 
-def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
+def _bin_of(values: Array) -> NDArray[np.int64]:
+    """Return the number of the bin of each value."""
     # Bins of equal ratios: a quantile is known to 0.2 %, whatever its size, and the mean of its bin
     # is closer.
     bins = np.log(np.maximum(values, _LEAST) / _LEAST) * _BINS_PER_FACTOR_E
-    index = np.minimum(bins, _MOST_BINS - 1).astype(np.int64)
+    return np.minimum(bins, _MOST_BINS - 1).astype(np.int64)
+
+
+def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
+    index = _bin_of(values)
     sums: Array = np.bincount(index, weights=values).astype(np.float64)
     return np.bincount(index).astype(np.int64), sums
 
@@ -442,6 +476,19 @@ class Result(ReplicationResult):
             self, trusted=trusted, converged=trusted and precise and self.stopped != "interrupted"
         )
 
+    def cycle_time(self, group: int = 0) -> Estimate:
+        """Estimate the mean time of a cycle of a closed group, thinking included [s]."""
+        cycles = self.layout.column(self.layout.cycles[group])
+        return self.ratio(cycle_spent(self.plan, self.batches, group), cycles)
+
+    def share_within(self, time: float, group: int = 0) -> Estimate:
+        """Estimate the share of the cycles that take at most a time, in seconds [1]."""
+        drop = 0 if self.pooled else dropped_of(self, self.layout, group)
+        estimate = self.quantiles[group].share_within(time, drop, self.settings.level)
+        if self.stopped == "complete":
+            return Estimate(estimate.mean, estimate.mean, estimate.mean)
+        return estimate if self.trusted else Estimate(estimate.mean)
+
     def time_quantile(self, p: float, group: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
         drop = 0 if self.pooled else dropped_of(self, self.layout, group)
@@ -478,6 +525,17 @@ def time_spent(plan: Plan, sums: Array, group: int) -> Array:
         return ended
     integrals: Array = ended + unbooked(plan, group)
     return integrals
+
+
+def cycle_spent(plan: Plan, sums: Array, group: int) -> Array:
+    """Return the weights of the columns that add the whole cycles of a closed group up, thinking
+    included [s]: N times the elapsed time, or of a plan without anything random what is booked to
+    the cycles that ended.
+    """
+    if plan.groups[group].kind != "closed":
+        return time_spent(plan, sums, group)
+    booked = _booked(plan, group)
+    return booked if not plan.random else booked + unbooked(plan, group)
 
 
 def unbooked(plan: Plan, group: int) -> Array:

@@ -28,6 +28,7 @@ from slipstick.model.activity import (
     Step,
     Then,
     WaitUnit,
+    thinking,
 )
 from slipstick.model.steps import ASKED, MET, Activity, Combination, each_once, no_rule, steps
 from slipstick.model.system import (
@@ -109,12 +110,14 @@ class Flat:
     population : processors, or arrivals a second
     once : mean time of one execution of each step [s]
     fraction_notes : notes on counts that are not whole: the fraction is the probability of one more
+    targets : response times of which the service level is told, by the name of the group [s]
     """
 
     plan: Plan
     population: float
     once: Mapping[str, float]
     fraction_notes: tuple[str, ...]
+    targets: Mapping[str, float]
 
 
 def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
@@ -176,7 +179,7 @@ def _groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
     for group, size in zip(groups, sizes, strict=True):
         at = writer.builder.next_instruction
         if size:
-            writer.write(group.cycle, _parties(groups, sizes))
+            writer.cycle(group.cycle, _parties(groups, sizes))
             writer.builder.closed(group.name or ALL, size, at)
         elif group.arrivals is not None:
             writer.refuse_own(group.cycle)
@@ -271,7 +274,10 @@ class Writer:
 
     def flat(self, population: float) -> Flat:
         """Return the plan as written."""
-        return Flat(self.builder.plan(), population, self.once, tuple(self._fraction_notes))
+        targets = self.model.population.targets
+        aimed = {name: self.numbers[target] for name, target in targets.items()}
+        notes = tuple(self._fraction_notes)
+        return Flat(self.builder.plan(), population, self.once, notes, aimed)
 
     def begin(self, members: int) -> None:
         """Add the resources that are used; the processors of a population are stations of their
@@ -396,6 +402,17 @@ class Writer:
 
         count = self._count(each.repeat, f"the repeat of superstep {index + 1}")
         self.builder.repeat(count, body, f"superstep-{index + 1}:repeat")
+
+    def cycle(self, cycle: Activity, parties: Parties) -> None:
+        """Write a cycle; the time of a response begins where its thinking ends."""
+        begun = thinking(cycle)
+        if begun is None:
+            self.write(cycle, parties)
+            return
+        self._step(begun)
+        self.builder.start_response()
+        for part in cycle.children[1:]:
+            self.write(part, parties)
 
     def write(self, activity: Activity, parties: Parties) -> None:
         """Write an activity; a barrier is for its `parties` if it does not say."""

@@ -8,10 +8,10 @@ activities and queueing networks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slipstick.answer import Value, unit_of
+from slipstick.answer import Value, named_of, unit_of
 from slipstick.errors import SlipstickError
 from slipstick.expression.columns import Values, only
 from slipstick.expression.nodes import Parameter, total
@@ -28,10 +28,11 @@ from slipstick.method.answers import (
     joined,
 )
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.names import TIME_QUANTILES
-from slipstick.method.simulation.flatten import Flat, flatten
+from slipstick.method.names import QUANTILES, TIME_QUANTILES
+from slipstick.method.simulation.flatten import ALL, Flat, flatten
+from slipstick.model.activity import thinking
 from slipstick.model.system import IDLE, IDLE_PROCESSORS, Labels, Model, SingleProcessor
-from slipstick.sim.estimate import Estimate, Result, t_quantile, time_spent
+from slipstick.sim.estimate import Estimate, Result, cycle_spent, t_quantile, time_spent
 from slipstick.sim.plan.builder import ACCESSES, GIVEN_UP, TRIES
 from slipstick.sim.plan.plan import COUNTER
 from slipstick.sim.run import simulate
@@ -280,7 +281,7 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
             values, model.single, float(processors[0]), values_given, settings
         )
     values |= {name: Value(count, unit_of(name)) for name, count in model.counted.items()}
-    time = result.mean_time()
+    time = result.mean_time()  # of which the precision is told
     remarks = Remarks(
         notes=(*notes_of(result), *flat.fraction_notes),
         seed=result.settings.seed,
@@ -368,7 +369,7 @@ class _SimulatedAccount:
 
     def __init__(self, model: Model, result: Result) -> None:
         self.result, self.layout, self.labels = result, result.layout, Labels.of(model)
-        self.time = time_spent(result.plan, result.batches, 0)
+        self.time = _cycles_of_first(model, result)
         first, count = self.layout.booked[0], len(result.plan.labels)
         sums = result.batches.sum(axis=0)
         booked = np.zeros(self.layout.width)
@@ -432,8 +433,33 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     return {label: seconds / total for label, seconds in beyond.items()}
 
 
+def _cycles_of_first(model: Model, result: Result) -> Array:
+    """Return the weights that add the cycles of the first group up, thinking included [s]."""
+    spent = cycle_spent if thinking(model.bodies[0]) else time_spent
+    return spent(result.plan, result.batches, 0)
+
+
+def _responses(model: Model, flat: Flat, result: Result) -> Iterator[tuple[str, Estimate]]:
+    """Yield the response times of the groups that think or arrive, and which share of all is
+    within its target.
+    """
+    by_name = {group.name or ALL: group for group in model.population.groups}
+    for index, customers in enumerate(result.plan.groups):
+        group = by_name.get(customers.name)
+        if group is not None and group.responds:
+            yield named_of("response_time", group.name), result.mean_time(index)
+            for p in QUANTILES:
+                quantile = result.time_quantile(p, index)
+                yield named_of("response_time_quantile", group.name, f"{p:g}"), quantile
+    indices = {customers.name: index for index, customers in enumerate(result.plan.groups)}
+    for name, target in flat.targets.items():
+        if (at := indices.get(name or ALL)) is not None:
+            yield named_of("service_level", name), result.share_within(target, at)
+
+
 def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
-    layout, time = result.layout, result.mean_time()
+    layout, thinks = result.layout, thinking(model.bodies[0]) is not None
+    time = result.cycle_time() if thinks else result.mean_time()
     estimates = {"time": time}
     if model.population.open:
         elapsed = layout.column(layout.time)
@@ -445,13 +471,18 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
         low, high = (None if end is None or end <= 0 else n / end for end in (time.high, time.low))
         estimates["throughput"] = Estimate(n / time.mean, low, high)
     if model.population.groups and model.population.groups[0].name:
+        by_name = {group.name: group for group in model.population.groups}
         for index, members in enumerate(result.plan.groups):
-            estimates[f"time[{members.name}]"] = result.mean_time(index)
+            of_thinkers = thinking(by_name[members.name].cycle) is not None
+            mean = result.cycle_time(index) if of_thinkers else result.mean_time(index)
+            estimates[f"time[{members.name}]"] = mean
             estimates[f"throughput[{members.name}]"] = result.ratio(
                 layout.column(layout.cycles[index]), layout.column(layout.time)
             )
-    estimates.update({f"time_quantile[{p:g}]": result.time_quantile(p) for p in TIME_QUANTILES})
-    return estimates
+    if not thinks:
+        of_time = {f"time_quantile[{p:g}]": result.time_quantile(p) for p in TIME_QUANTILES}
+        estimates.update(of_time)
+    return {**estimates, **dict(_responses(model, flat, result))}
 
 
 def _efficiency(model: Model, flat: Flat, booked: _SimulatedAccount) -> dict[str, Estimate]:
@@ -622,7 +653,7 @@ def _shares(
 
     def rerun(changed: Mapping[str, float], longer: Simulation) -> Array:
         result = simulate(flatten(model, {**values_given, **changed}).plan, longer)
-        spent = result.batches @ time_spent(result.plan, result.batches, 0)
+        spent = result.batches @ _cycles_of_first(model, result)
         means: Array = spent / result.batches[:, result.layout.cycles[0]]
         return means
 

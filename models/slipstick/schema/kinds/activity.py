@@ -227,11 +227,12 @@ class StepSpec(ItemSpec):
         resource: str | None,
         loc: Loc,
         rank: int = 0,
+        think: bool = False,
     ) -> activities.Step:
         """Build the step, with a name of its own."""
         scv, law = 0.0 if self.scv is None else self.scv.value, law_of(self.said_time)
         made = activities.Step(
-            name, time, resource, self.component, self.technology, scv, law, rank
+            name, time, resource, self.component, self.technology, scv, law, rank, think
         )
         reader.add_step(made, loc)
         return made
@@ -249,6 +250,7 @@ class StepSpec(ItemSpec):
             "component": (activity.component, "busy"),
             "technology": (activity.technology, "application"),
             "rank": (activity.rank, 0),
+            "think": (activity.think, False),
         }
         data |= {key: value for key, (value, default) in labels.items() if value != default}
         return data | ({"scv": activity.scv} if activity.scv and activity.law is None else {})
@@ -258,12 +260,17 @@ class DelaySpec(StepSpec):
     """Time without waiting."""
 
     delay: TimeOrDistribution = Field(description="mean time, or a distribution")
+    think: bool = Field(
+        False,
+        description="it begins a cycle and is no part of the response time",
+    )
 
     key, use, example = "delay", "for time on its own", "{name: work, delay: 9 ms}"
 
     def build(self, reader: ActivityReader, loc: Loc) -> activities.Step:
         time = self.mean_time(reader, (*loc, "delay"))
-        return self.step(reader, self.name or reader.numbered("delay"), time, None, loc)
+        name = self.name or reader.numbered("think" if self.think else "delay")
+        return self.step(reader, name, time, None, loc, think=self.think)
 
 
 class ServiceSpec(StepSpec):
@@ -1119,6 +1126,9 @@ class ArrivingSpec(StreamSpec):
             " by default"
         ),
     )
+    target: TimeOrFormula | None = Field(
+        None, description="response time: service_level is the share of the responses within it"
+    )
 
     def check_rules(self) -> None:
         super().check_rules()
@@ -1126,6 +1136,10 @@ class ArrivingSpec(StreamSpec):
             raise broken_rule(
                 "arrivals_scv says how arrivals vary; give their rate", "arrivals_scv"
             )
+
+    def aimed(self, values: QuantityReader, loc: Loc) -> Expr | None:
+        """Read the target of the response time [s]."""
+        return None if self.target is None else values.expr(self.target, (*loc, "target"), TIME)
 
     def pattern(self, values: QuantityReader, loc: Loc) -> system.ArrivalPattern:
         """Read how arrivals follow each other."""
@@ -1516,22 +1530,27 @@ class ActivityReader:
         assert spec.cycle is not None
         cycle, given = self.body(spec.cycle, ("cycle",)), spec.population
         if self.processors is not None:
-            return system.ClosedPopulation((system.Group("", self.processors, cycle),))
+            target = given.aimed(self.values, ("population",))
+            return system.ClosedPopulation(
+                (system.Group("", self.processors, cycle, target=target),)
+            )
         return system.OpenPopulation(
             self.values.expr(given.arrivals, ("population", "arrivals"), RATE),
             cycle,
             given.pattern(self.values, ("population",)),
+            given.aimed(self.values, ("population",)),
         )
 
     def _group(self, name: str, spec: GroupSpec) -> system.Group:
         """Read the processors, or the arrivals, of a group."""
         loc, number = ("groups", name), spec.processors
-        cycle = self.body(spec.cycle, (*loc, "cycle"))
+        cycle, target = self.body(spec.cycle, (*loc, "cycle")), spec.aimed(self.values, loc)
         if number is not None:
             size = self.values.expr(number, (*loc, "processors"), COUNT)
-            return system.Group(name, size, cycle)
+            return system.Group(name, size, cycle, target=target)
         rate = self.values.expr(spec.arrivals, (*loc, "arrivals"), RATE)
-        return system.Group(name, Number(0.0), cycle, rate, spec.pattern(self.values, loc))
+        pattern = spec.pattern(self.values, loc)
+        return system.Group(name, Number(0.0), cycle, rate, pattern, target)
 
     def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
         read = (
@@ -1622,21 +1641,25 @@ class ActivityWriter:
         customers = {"processors": self.values.written(group.processors)}
         if group.arrivals is not None:
             customers = {"arrivals": self.values.written(group.arrivals)}
-        arriving = _pattern_data(group.pattern, self.values)
+        arriving = _pattern_data(group.pattern, self.values) | self._target(group.target)
         return {**customers, **arriving, "cycle": self.body(group.cycle)}
+
+    def _target(self, target: Expr | None) -> dict[str, Any]:
+        return {} if target is None else {"target": self.values.written(target)}
 
     def population(self, model: system.Model) -> dict[str, Any]:
         """Write the population, and what it does."""
         match model.population:
-            case system.ClosedPopulation((system.Group("", processors, cycle),)):
+            case system.ClosedPopulation((system.Group("", processors, cycle, target=target),)):
+                number = {"processors": self.values.written(processors)}
                 return {
-                    "population": {"processors": self.values.written(processors)},
+                    "population": number | self._target(target),
                     "cycle": self.body(cycle),
                 }
             case system.ClosedPopulation(groups):
                 return {"groups": {group.name: self._group(group) for group in groups}}
-            case system.OpenPopulation(rate, cycle, pattern):
-                arriving = _pattern_data(pattern, self.values)
+            case system.OpenPopulation(rate, cycle, pattern, target):
+                arriving = _pattern_data(pattern, self.values) | self._target(target)
                 return {
                     "population": {"arrivals": self.values.written(rate), **arriving},
                     "cycle": self.body(cycle),
