@@ -36,8 +36,9 @@ from slipstick.vocabulary import (
 )
 
 RESPONSE_QUANTILE, TIME_QUANTILE = "response_time_quantile", "time_quantile"
+WITHIN_TARGET = "within_target"
 
-_ESTIMATED = (TIME_QUANTILE, RESPONSE_QUANTILE, "service_level", "fairness", "accesses")
+_ESTIMATED = (TIME_QUANTILE, RESPONSE_QUANTILE, WITHIN_TARGET, "fairness", "accesses")
 """Kinds of values of an activity that a simulation alone has."""
 
 _STUDIES = {
@@ -150,6 +151,8 @@ def _of_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue
             return AskedValue(NOT_DEFINED, why=why)
         if answer.method != SIMULATION:
             return AskedValue(OTHER_METHOD, SIMULATION, "no formula has it for this network")
+    if kind == WITHIN_TARGET and answer.method != SIMULATION:
+        return AskedValue(OTHER_METHOD, SIMULATION, "no formula has it for this network")
     if kind == "loss_probability" and station is not None and station.capacity is None:
         return AskedValue(NOT_DEFINED, why=f"{place} has no capacity, so that no customer is lost")
     if kind == "loss_probability" and station is not None and station.blocking != "loss":
@@ -207,11 +210,14 @@ def needs_simulation(
     if isinstance(model, Model):
         return kind in _ESTIMATED
     label = inside.removesuffix("]").partition(",")[0]
-    if kind != RESPONSE_QUANTILE or label not in {*model.classes, *model.chains}:
+    if kind not in (RESPONSE_QUANTILE, WITHIN_TARGET) or label not in {
+        *model.classes,
+        *model.chains,
+    }:
         return False
     from slipstick.method.networks.form import has_quantiles
 
-    return not has_quantiles(model, label)
+    return not has_quantiles(model, label, exact=kind == WITHIN_TARGET)
 
 
 def names_in(texts: Iterable[str], kinds: Collection[str] = _ESTIMATED) -> set[str]:

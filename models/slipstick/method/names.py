@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, named_of, unit_of
+from slipstick.expression.nodes import TIME, zero
 from slipstick.law import Law
 from slipstick.model.activity import Attempt, Pipeline, Step, thinking
 from slipstick.model.batch_server import BatchServer
@@ -237,6 +238,9 @@ def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:
     for name in dict.fromkeys([*chains, *model.class_names]):
         yield from (f"throughput[{name}]", f"response_time[{name}]")
         yield from (f"response_time_quantile[{name},{level:g}]" for level in QUANTILES)
+    for name, member in members.items():
+        if member.target_time != zero(TIME):
+            yield f"within_target[{name}]"
     for name, station in model.stations.items():
         for label in station.visitors():
             yield from (f"{kind}[{label},{name}]" for kind in _OF_PLACES)
@@ -297,7 +301,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
             yield from (
                 named_of("response_time_quantile", group.name, f"{level:g}") for level in levels
             )
-        yield from (named_of("service_level", name) for name in model.population.targets)
+        yield from (named_of("within_target", name) for name in model.population.targets)
         homes = [
             name
             for name, resource in model.resources.items()

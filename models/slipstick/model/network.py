@@ -54,10 +54,12 @@ class ClosedClass:
     ----------
     population : how many there are [1]
     think_time : time away from all stations in a cycle [s]
+    target_time : response time of which the share of responses within it is told; 0: of none [s]
     """
 
     population: Expr
     think_time: Expr = field(default_factory=lambda: zero(TIME))
+    target_time: Expr = field(default_factory=lambda: zero(TIME))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class OpenClass:
     quiet_time : mean time from the end of a burst to the next, exponential [s]
     batch : customers of one arrival [1]
     trace : times between arrivals, in proportion: they are scaled to the rate of arrivals [1]
+    target_time : response time of which the share of responses within it is told; 0: of none [s]
     """
 
     arrivals: Expr
@@ -83,6 +86,7 @@ class OpenClass:
     quiet_time: Expr = field(default_factory=lambda: zero(TIME))
     batch: int = 1
     trace: tuple[float, ...] = ()
+    target_time: Expr = field(default_factory=lambda: zero(TIME))
 
     def __post_init__(self) -> None:
         if self.trace and (self.bursty or self.batch > 1):
@@ -318,14 +322,14 @@ def network(
     )
 
 
-@checked(population=LIKE, think_time=LIKE)
-def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
+@checked(population=LIKE, think_time=LIKE, target_time=LIKE)
+def closed_class(population: Like, think_time: Like = 0.0, target_time: Like = 0.0) -> ClosedClass:
     """Make a closed class: a fixed number of customers that cycle through the network.
 
     Parameters
     ----------
     population : how many, a whole number from 0 [1]
-    think_time : time away from all stations in a cycle [s]
+    think_time, target_time : see `ClosedClass`
     """
     size = _amount(population, COUNT, "a population")
     if (
@@ -334,7 +338,8 @@ def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
         and size.value != math.floor(size.value)
     ):
         raise ModelError(f"a population must be a whole number, got {size.value:g}")
-    return ClosedClass(size, _amount(think_time, TIME, "a think time"))
+    times = _amount(think_time, TIME, "a think time"), _amount(target_time, TIME, "a target")
+    return ClosedClass(size, *times)
 
 
 @checked(
@@ -344,6 +349,7 @@ def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
     quiet_time=LIKE,
     batch=whole(1, 2**53),
     trace=listed(real(0)),
+    target_time=LIKE,
 )
 def open_class(
     rate: Like,
@@ -353,13 +359,14 @@ def open_class(
     quiet_time: Like = 0.0,
     batch: int = 1,
     trace: Sequence[float] = (),
+    target_time: Like = 0.0,
 ) -> OpenClass:
     """Make customers arrive at a rate [1/s], a Poisson stream, one with bursts, or a trace, go
     through once and leave.
 
     Parameters
     ----------
-    rate, burst_arrivals, burst_time, quiet_time, batch, trace : see `OpenClass`
+    rate, burst_arrivals, burst_time, quiet_time, batch, trace, target_time : see `OpenClass`
 
     >>> open_class(20.0, burst_arrivals=150.0, burst_time=1.0, quiet_time=9.0).bursty
     True
@@ -371,6 +378,7 @@ def open_class(
         _amount(quiet_time, TIME, "the time between bursts"),
         batch,
         tuple(map(float, trace)),
+        _amount(target_time, TIME, "a target"),
     )
 
 

@@ -743,8 +743,10 @@ class PopulationKind(ModelPart):
 
     @property
     def targets(self) -> dict[str, Expr]:
-        """Response times of which the service level is told, by the name of the group [s]."""
-        return {group.name: group.target for group in self.groups if group.target is not None}
+        """Response times of which the share of responses within it is told, by the name of the group [s]."""
+        return {
+            group.name: group.target_time for group in self.groups if group.target_time is not None
+        }
 
     @property
     def streams(self) -> tuple[tuple[Expr, Activity], ...]:
@@ -850,7 +852,7 @@ class Group(ModelPart):
     cycle : what each does
     arrivals : rate at which they arrive; None of processors [1/s]
     pattern : how the arrivals follow each other
-    target : response time of which the service level is told; none [s]
+    target_time : response time of which the share of responses within it is told; none [s]
     """
 
     name: str
@@ -858,10 +860,16 @@ class Group(ModelPart):
     cycle: Activity
     arrivals: Expr | None = None
     pattern: ArrivalPattern = POISSON
-    target: Expr | None = None
+    target_time: Expr | None = None
 
-    made_of: ClassVar[tuple[str, ...]] = ("processors", "cycle", "arrivals", "pattern", "target")
-    plain = ("name", "pattern", "target")
+    made_of: ClassVar[tuple[str, ...]] = (
+        "processors",
+        "cycle",
+        "arrivals",
+        "pattern",
+        "target_time",
+    )
+    plain = ("name", "pattern", "target_time")
     special: ClassVar[Mapping[str, str]] = {"arrivals": STREAMS}
 
     def __post_init__(self) -> None:
@@ -938,11 +946,11 @@ class OpenPopulation(PopulationKind):
     rate: Expr
     cycle: Activity
     pattern: ArrivalPattern = POISSON
-    target: Expr | None = None
+    target_time: Expr | None = None
 
-    made_of: ClassVar[tuple[str, ...]] = ("rate", "cycle", "pattern", "target")
+    made_of: ClassVar[tuple[str, ...]] = ("rate", "cycle", "pattern", "target_time")
     open, finite, variation = True, False, NEVER
-    plain, present = ("pattern", "target"), Number(MANY)
+    plain, present = ("pattern", "target_time"), Number(MANY)
 
     @property
     def constructs(self) -> frozenset[str]:
@@ -950,7 +958,7 @@ class OpenPopulation(PopulationKind):
 
     @property
     def targets(self) -> dict[str, Expr]:
-        return {} if self.target is None else {"": self.target}
+        return {} if self.target_time is None else {"": self.target_time}
 
     @property
     def size(self) -> Expr:

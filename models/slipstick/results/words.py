@@ -19,6 +19,7 @@ _VALUES = {
     "queue_length": "number at {}",
     "residence_time": "residence time at {}",
     "waiting_time": "waiting time at {}",
+    "within_target": "responses within the target time of {}",
     "account": "time of {}",
     "step": "time of {}",
     "technology": "time of {}",
@@ -60,7 +61,10 @@ _CONTAINERS = ("parameters", "resources", "stations", "classes", "machine", "pop
 _INSIDE = ("total", "body", "do")
 """Keys inside a path that say nothing to a reader."""
 
-SHARES = ("efficiency", "utilization", "loss_probability", "abandonment", "grain_efficiency")
+SHARES = (
+    *("efficiency", "utilization", "loss_probability", "abandonment", "grain_efficiency"),
+    "within_target",
+)
 """Kinds of values that a reader expects in percent."""
 
 KNOWN_KEYS = tuple(_KEYS)

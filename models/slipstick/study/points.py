@@ -52,7 +52,7 @@ def silent(points: int) -> None:
     """Report no progress."""
 
 
-_QUANTILE = "response_time_quantile["
+_QUANTILE = ("response_time_quantile[", "within_target[")
 _LIBRARIES = ("numpy", "scipy", "numba")
 
 

@@ -14,8 +14,9 @@ from functools import partial
 
 from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Columns, Values
-from slipstick.expression.nodes import parameters
+from slipstick.expression.columns import Columns, Values, only
+from slipstick.expression.nodes import TIME, parameters, zero
+from slipstick.expression.tape import Tape
 from slipstick.late import NDArray, np
 from slipstick.limits import ANNOUNCE, ANNOUNCED, limit, way_out
 from slipstick.method.answers import (
@@ -45,6 +46,7 @@ from slipstick.queueing.sojourn_times import (
     approximate_path,
     closed_path,
     open_path,
+    probability_beyond,
     quantile,
     two_moments,
     visit_shared,
@@ -194,6 +196,38 @@ def quantiles(
     }
 
 
+def shares_within_target(
+    compiled: NetworkLayout, network: NetworkArrays, values_at_point: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the share of the responses within the target of each class that has one, where the
+    distribution of the response time is known exactly [1]; see `quantiles`.
+
+    Parameters
+    ----------
+    compiled, network : at one point
+    values_at_point : of all parameters
+
+    >>> from slipstick.model.network import network, open_class, station
+    >>> queue = {"desk": station(service={"calls": 1.0})}  # M/M/1: 1 - exp(-(1 - 0.5) 2 s)
+    >>> compiled = NetworkLayout(network({"calls": open_class(0.5, target_time=2.0)}, queue))
+    >>> found = shares_within_target(compiled, compiled.arrays(compiled.columns({})).network, {})
+    >>> round(found["within_target[calls]"], 6)
+    0.632121
+    """
+    levels: dict[str, float] = {}
+    for c, (label, chain) in enumerate(compiled.chains.items()):
+        if chain.members.target_time == zero(TIME) or compiled.model.chains or network.not_poisson:
+            continue
+        tape = Tape([chain.members.target_time])
+        (target,) = tape.run(only(values_at_point, tape.parameters))
+        path = _path(compiled, network, c)
+        transform = _exact_transform(network, c, path) if len(path) else None
+        if transform is not None and target[0] > 0:
+            level = 1 - probability_beyond(transform, float(target[0].real))
+            levels[f"within_target[{label}]"] = min(max(level, 0.0), 1.0)
+    return levels
+
+
 def _path(compiled: NetworkLayout, network: NetworkArrays, c: int) -> NDArray[np.intp]:
     """Return the stations that a chain visits; none where its numbers of visits are not known."""
     label = list(compiled.chains)[c]
@@ -202,9 +236,14 @@ def _path(compiled: NetworkLayout, network: NetworkArrays, c: int) -> NDArray[np
     return path if with_visits or (len(path) == 1 and not network.closed[c]) else path[:0]
 
 
-def has_quantiles(model: QueueingNetwork, label: str) -> bool:
+def has_quantiles(model: QueueingNetwork, label: str, exact: bool = False) -> bool:
     """Return whether quantiles of the response time of a class or chain have a formula, at the
     model's own values; nothing is solved.
+
+    Parameters
+    ----------
+    model, label : the network, and the class or chain
+    exact : a formula without an error
     """
     compiled = NetworkLayout(model)
     network = compiled.arrays(compiled.columns({})).network
@@ -215,7 +254,9 @@ def has_quantiles(model: QueueingNetwork, label: str) -> bool:
     if not len(path):
         return False
     few = not network.closed[c] or 0 < int(network.population[0, c]) <= MOST_TRACED
-    return (few and _without_overtaking(network, c, path)) or _product_form_visits(network, c)
+    if few and _without_overtaking(network, c, path):
+        return True
+    return not exact and _product_form_visits(network, c)
 
 
 def _exact_transform(network: NetworkArrays, c: int, path: NDArray[np.intp]) -> Transform | None:
@@ -628,12 +669,13 @@ class CompiledNetwork(CompiledModel):
             name: measure for name, measure in measures.items() if not _too_many(name, network)
         }
         shown, errors = quantiles(compiled, network, columns)
-        columns |= _constants(network) | shown
         more = (*((APPROXIMATE_QUANTILES,) if errors else ()), *self._without_shares(network))
         own_values = {
             name: value_at(values, name, index, parameter.value)
             for name, parameter in compiled.tape.parameters.items()
         }
+        shown |= shares_within_target(compiled, network, own_values)
+        columns |= _constants(network) | shown
         return Solution(
             model=self.model.name,
             method=piece.solver,

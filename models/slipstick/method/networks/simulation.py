@@ -147,6 +147,16 @@ class FlatNetwork:
         once = {_served(place): self.service[place] for place in places}
         return {_served(place): self.visits[place] * self.service[place] for place in places}, once
 
+    @cached_property
+    def targets(self) -> dict[str, float]:
+        """Response times of which the share of responses within it is told, by class or chain [s]."""
+        chained = self.model.chains
+        paths = {
+            name: f"{'chains' if name in chained else 'classes'}.{name}.target_time"
+            for name in self.compiled.chains
+        }
+        return {name: self._number(path) for name, path in paths.items()}
+
     def _number(self, path: str) -> float:
         return float(self.columns[path][0].real)
 
@@ -496,6 +506,11 @@ class _NetworkEstimates:
                     else self.result.time_quantile(p, self.flat.groups[name])
                 )
                 yield f"response_time_quantile[{name},{p:g}]", quantile
+            if target := self.flat.targets.get(name):
+                share = None
+                if self.result is not None:
+                    share = self.result.share_within(target, self.flat.groups[name])
+                yield f"within_target[{name}]", share
 
     def _of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         chain, places = self.compiled.chains[name], self.places(name)

@@ -454,7 +454,7 @@ def _responses(model: Model, flat: Flat, result: Result) -> Iterator[tuple[str, 
     indices = {customers.name: index for index, customers in enumerate(result.plan.groups)}
     for name, target in flat.targets.items():
         if (at := indices.get(name or ALL)) is not None:
-            yield named_of("service_level", name), result.share_within(target, at)
+            yield named_of("within_target", name), result.share_within(target, at)
 
 
 def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:

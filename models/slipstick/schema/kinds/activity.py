@@ -1126,9 +1126,6 @@ class ArrivingSpec(StreamSpec):
             " by default"
         ),
     )
-    target: TimeOrFormula | None = Field(
-        None, description="response time: service_level is the share of the responses within it"
-    )
 
     def check_rules(self) -> None:
         super().check_rules()
@@ -1139,7 +1136,8 @@ class ArrivingSpec(StreamSpec):
 
     def aimed(self, values: QuantityReader, loc: Loc) -> Expr | None:
         """Read the target of the response time [s]."""
-        return None if self.target is None else values.expr(self.target, (*loc, "target"), TIME)
+        said, place = self.target_time, (*loc, "target_time")
+        return None if said is None else values.expr(said, place, TIME)
 
     def pattern(self, values: QuantityReader, loc: Loc) -> system.ArrivalPattern:
         """Read how arrivals follow each other."""
@@ -1532,7 +1530,7 @@ class ActivityReader:
         if self.processors is not None:
             target = given.aimed(self.values, ("population",))
             return system.ClosedPopulation(
-                (system.Group("", self.processors, cycle, target=target),)
+                (system.Group("", self.processors, cycle, target_time=target),)
             )
         return system.OpenPopulation(
             self.values.expr(given.arrivals, ("population", "arrivals"), RATE),
@@ -1547,7 +1545,7 @@ class ActivityReader:
         cycle, target = self.body(spec.cycle, (*loc, "cycle")), spec.aimed(self.values, loc)
         if number is not None:
             size = self.values.expr(number, (*loc, "processors"), COUNT)
-            return system.Group(name, size, cycle, target=target)
+            return system.Group(name, size, cycle, target_time=target)
         rate = self.values.expr(spec.arrivals, (*loc, "arrivals"), RATE)
         pattern = spec.pattern(self.values, loc)
         return system.Group(name, Number(0.0), cycle, rate, pattern, target)
@@ -1641,16 +1639,18 @@ class ActivityWriter:
         customers = {"processors": self.values.written(group.processors)}
         if group.arrivals is not None:
             customers = {"arrivals": self.values.written(group.arrivals)}
-        arriving = _pattern_data(group.pattern, self.values) | self._target(group.target)
+        arriving = _pattern_data(group.pattern, self.values) | self._target(group.target_time)
         return {**customers, **arriving, "cycle": self.body(group.cycle)}
 
     def _target(self, target: Expr | None) -> dict[str, Any]:
-        return {} if target is None else {"target": self.values.written(target)}
+        return {} if target is None else {"target_time": self.values.written(target)}
 
     def population(self, model: system.Model) -> dict[str, Any]:
         """Write the population, and what it does."""
         match model.population:
-            case system.ClosedPopulation((system.Group("", processors, cycle, target=target),)):
+            case system.ClosedPopulation(
+                (system.Group("", processors, cycle, target_time=target),)
+            ):
                 number = {"processors": self.values.written(processors)}
                 return {
                     "population": number | self._target(target),

@@ -88,6 +88,10 @@ class StreamSpec(Spec):
         ),
     )
 
+    target_time: TimeOrFormula | None = Field(
+        None, description="response time: within_target is the share of the responses within it"
+    )
+
     stream: ClassVar[str] = "a stream"
 
     def check_rules(self) -> None:

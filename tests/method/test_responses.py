@@ -1,0 +1,124 @@
+"""Response times without thinking, their quantiles and the share within a target, of activities
+beside networks of the same meaning.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from slipstick.api import dump, load, solve
+from slipstick.errors import ModelError, UnknownNameError
+from slipstick.method.methods import answered
+from slipstick.model.activity import Step, delay, service
+from slipstick.model.network import closed_class, network, open_class, station
+from slipstick.model.system import Model, closed_model, grouped_model, open_model
+from slipstick.sim.settings import Simulation
+
+THINK = delay(1.0, name="think", scv=1.0, think=True)
+ASK = service("server", 0.08, name="ask", scv=1.0)
+WEB = closed_model(THINK >> ASK, 20)
+SHORT = Simulation(cycles=20_000, shares=0)
+
+FILE = """\
+activity: 1
+groups:
+  users:
+    processors: 6
+    target_time: 300 ms
+    cycle: [{delay: 1 s, scv: 1, think: true}, {service: server, time: 80 ms, scv: 1}]
+  calls: {arrivals: 3 /s, target_time: 100 ms, cycle: [{service: server, name: call, time: 40 ms, scv: 1}]}
+resources: {server: {servers: 2}}
+"""
+
+
+def test_an_activity_has_the_response_time_of_its_network() -> None:
+    (network_answer,) = answered(
+        network(
+            {"users": closed_class(20, think_time=1.0)},
+            {"server": station(service={"users": 0.08})},
+        ),
+        {},
+        "exact",
+    )
+    expected = network_answer["response_time[users]"]
+    assert expected is not None
+    for method in ("mean-value", "markov-chain", "simulation"):
+        (answer,) = answered(WEB, {}, method, SHORT)
+        precision = 0.05 if method == "simulation" else 1e-9
+        assert answer["response_time"] == pytest.approx(expected, rel=precision)
+        assert answer["time"] == pytest.approx(1 + expected, rel=precision)
+    assert solve(WEB, method="closed-form")["response_time"] == pytest.approx(0.08)
+
+
+def test_quantiles_of_responses_are_without_thinking() -> None:
+    alone = closed_model(THINK >> ASK, 1)
+    (answer,) = answered(alone, {}, "simulation", SHORT)
+    for part in (0.5, 0.9):
+        exact = -0.08 * math.log(1 - part)
+        assert answer[f"response_time_quantile[{part}]"] == pytest.approx(exact, rel=0.05)
+    with pytest.raises(UnknownNameError, match=r"response_time_quantile\[0.95\]"):
+        answer["time_quantile[0.95]"]
+
+
+def test_without_thinking_the_time_is_that_of_the_response() -> None:
+    short = delay(1e-9, name="think", scv=1.0, think=True)
+    with_think, without = closed_model(short >> ASK, 3), closed_model(ASK, 3)
+    (expected,) = answered(without, {}, "markov-chain")
+    (answer,) = answered(with_think, {}, "markov-chain")
+    assert answer["response_time"] == pytest.approx(expected["time"], rel=1e-6)
+
+
+def test_groups_respond_each_for_itself(tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text(FILE)
+    model = load(str(tmp_path / "two.yaml"))
+    assert isinstance(model, Model)
+    (tmp_path / "again.yaml").write_text(dump(model))
+    assert dump(load(str(tmp_path / "again.yaml"))) == dump(model)
+    answer = solve(model, simulation=Simulation(cycles=20_000, shares=0))
+    assert answer["time[users]"] == pytest.approx(1 + answer["response_time[users]"], rel=0.03)
+    assert answer["response_time[calls]"] == answer["time[calls]"]
+    for name, limit in (("users", 0.3), ("calls", 0.1)):
+        level = answer[f"within_target[{name}]"]
+        below, above = (answer[f"response_time_quantile[{name},{p}]"] for p in (0.5, 0.99))
+        assert below < limit < above
+        assert 0.5 < level < 0.99
+
+
+def test_the_share_within_a_target_is_that_of_the_formula_and_of_a_run() -> None:
+    rate, speed, limit = 12.0, 12.5, 0.2
+    load_ = rate / speed
+    waits = load_**2 / 2 / (1 - load_ / 2)
+    waits /= 1 + load_ + waits
+    slack = 2 * speed - rate
+    slow, fast = math.exp(-slack * limit), math.exp(-speed * limit)
+    late = fast * (1 - waits) + waits * (slack * fast - speed * slow) / (slack - speed)
+    desk = network(
+        {"calls": open_class(rate, target_time=limit)},
+        {"desk": station(servers=2, service={"calls": 1 / speed})},
+    )
+    (exact,) = answered(desk, {}, "exact", values=["within_target[calls]"])
+    assert exact["within_target[calls]"] == pytest.approx(1 - late, rel=1e-8)
+    (seen,) = answered(desk, {}, "simulation", SHORT)
+    assert seen["within_target[calls]"] == pytest.approx(1 - late, abs=0.02)
+    patient = network(
+        {"calls": open_class(rate, target_time=1e6)},
+        {"desk": station(servers=2, service={"calls": 1 / speed})},
+    )
+    (all_of_them,) = answered(patient, {}, "exact", values=["within_target[calls]"])
+    assert all_of_them["within_target[calls]"] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_thinking_elsewhere_is_refused() -> None:
+    with pytest.raises(ModelError, match="think time is spent at no resource; make it a delay"):
+        Step("ask", ASK.time, "server", think=True)
+    for make in (
+        lambda: open_model(THINK >> ASK, 1.0),
+        lambda: closed_model(ASK >> THINK, 2),
+        lambda: closed_model(THINK, 2),
+        lambda: grouped_model({"users": (2, THINK >> ASK), "others": (1, ASK >> THINK)}),
+    ):
+        with pytest.raises(ModelError, match="is thinking, which begins the cycle of processors"):
+            make()
