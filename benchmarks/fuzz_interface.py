@@ -251,6 +251,7 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
         "put": lambda: (["store", act(1)], {}),
         "hold": lambda: (["gate", act(1)], {"mode": ""}),
         "parallel": lambda: ([act(1)], {"name": name()}),
+        "pick": lambda: ([slipstick.service(each, 1.0) for each in "ab"], {"by": "shortest"}),
         "serial": lambda: ([act(1)], {"name": name()}),
         "pipeline": lambda: ([[act(1), slipstick.serial(act(1))], 4], {"name": "line"}),
         "repeat": lambda: ([pick((2, 2.5)), act(1)], {}),

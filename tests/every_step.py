@@ -23,6 +23,7 @@ from slipstick.model.activity import (
     fork,
     get,
     hold,
+    pick,
     pipeline,
     put,
     repeat,
@@ -72,6 +73,9 @@ STEPS: dict[type[Activity], Callable[[str, float], Activity]] = {
     activities.Hold: lambda name, scv: hold("door", _work(name, scv)),
     activities.Attempt: lambda name, scv: attempt(
         _served(name, scv), patience=Parameter("limit", TIME, 1.5), retries=1
+    ),
+    activities.Pick: lambda name, scv: pick(
+        _served(name, scv), service("beside", 1.0, name=f"{name}-beside", scv=scv)
     ),
     activities.Pipeline: lambda name, scv: pipeline(
         [serial(_work(name, scv)), serial(delay(1.0, name=f"{name}-next", scv=scv))],

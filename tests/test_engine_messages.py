@@ -56,6 +56,7 @@ from slipstick.model.activity import (
     delay,
     fork,
     hold,
+    pick,
     pipeline,
     repeat,
     serial,
@@ -631,7 +632,27 @@ PATTERNS = [
         lambda: attempt(delay(1.0), timeout=2.0),
         "an attempt is one step at a station, or one hold; got delay(1.0, name='delay')",
     ),
-    bad(lambda: attempt(service("desk", 1.0)), "an attempt at desk has a timeout or a patience"),
+    bad(
+        lambda: attempt(service("desk", 1.0)),
+        "an attempt at desk has a timeout or a patience, or a queue that may be full",
+    ),
+    bad(
+        lambda: pick(service("desk", 1.0), A, by="chance"),
+        "a pick is by no 'chance'; known: shortest, shorter-of-two, in-turn",
+    ),
+    bad(lambda: pick(A), "a pick is one of several; give it at least two"),
+    bad(
+        lambda: closed_model(pick(service("desk", 1.0), A)),
+        "each part of a pick begins with a step at a station, or a hold of a fifo lock or of permits; one begins at nothing",
+    ),
+    bad(
+        lambda: closed_model(A >> delay(1.0, name="rest", think=True), 2),
+        "step rest is thinking, which begins the cycle of processors that do something else after it; of arrivals and programs, and further on, it is a delay",
+    ),
+    bad(
+        lambda: service("desk", 1.0).__class__("ask", A.time, "desk", think=True),
+        "step ask: think time is spent at no resource; make it a delay",
+    ),
     bad(
         lambda: attempt(service("desk", 1.0), timeout=1.0, retries=2000),
         "an attempt at desk has from 0 to 1000 retries, got 2000",

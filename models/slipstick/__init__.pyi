@@ -19,6 +19,7 @@ from slipstick.model.activity import fork as fork
 from slipstick.model.activity import get as get
 from slipstick.model.activity import hold as hold
 from slipstick.model.activity import parallel as parallel
+from slipstick.model.activity import pick as pick
 from slipstick.model.activity import pipeline as pipeline
 from slipstick.model.activity import put as put
 from slipstick.model.activity import repeat as repeat

@@ -238,6 +238,14 @@ TASK_ORDERS = ("lifo", "fifo")
 MOST_HOLDERS = 1_000_000
 """Holders of one resource, or units of a counter, at most: the simulator keeps them in a table."""
 
+SHORTEST, SHORTER_OF_TWO, IN_TURN = "shortest", "shorter-of-two", "in-turn"
+ROUTES = {
+    SHORTEST: "the one with the fewest present, in service included; of several at random",
+    SHORTER_OF_TWO: "of two at random the one with the fewer present",
+    IN_TURN: "one after the other, in the order written, for all processors together",
+}
+"""Which of several a step takes, by what its first resource shows."""
+
 BARRIERS = ("central", "tree", "tournament", "dissemination", "manager")
 
 ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"
@@ -275,6 +283,7 @@ GEOMETRIC_COUNT = "geometric counts"
 STREAMS, RENEWALS = "streams beside processors", "arrivals of another spread"
 BATCHES, BURSTS, TRACES = "batches", "bursts", "traces of arrivals"
 SECOND_PHASES, RANKS, ATTEMPTS = "second phases", "ranks", "attempts with a limit"
+FULL_QUEUES, ROUTES_BY_STATE = "queues that may be full", "routes by state"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
@@ -286,6 +295,8 @@ CONSTRUCTS = {
     SECOND_PHASES: "what is done under a hold while its processor goes on",
     RANKS: "stations that serve the smaller rank first",
     ATTEMPTS: "visits that are abandoned after a time in the queue, and tried again",
+    FULL_QUEUES: "visits that are turned away where as many wait as may",
+    ROUTES_BY_STATE: "one of several, chosen by how many are at the resources of each",
 }
 """What a part of a model may say beside what every method with a rule for its kind knows: a field
 that has not its default. A method that does not declare that it knows a construct refuses the models

@@ -21,7 +21,16 @@ from slipstick.expression.nodes import RATE, TIME, Expr, Parameter
 from slipstick.method.constructs import KNOWN, refuse_unknown
 from slipstick.method.ladder import Method
 from slipstick.method.methods import ladder
-from slipstick.model.activity import attempt, barrier, delay, hold, repeat, service
+from slipstick.model.activity import (
+    attempt,
+    barrier,
+    choose,
+    delay,
+    hold,
+    pick,
+    repeat,
+    service,
+)
 from slipstick.model.steps import NEVER, NOTHING, Activity, Combination, once
 from slipstick.model.system import (
     POISSON,
@@ -41,10 +50,13 @@ from slipstick.vocabulary import (
     BOUNDS,
     BURSTS,
     CONSTRUCTS,
+    FULL_QUEUES,
     GEOMETRIC_COUNT,
     MARKOV_CHAIN,
     RANKS,
     RENEWALS,
+    ROUTES,
+    ROUTES_BY_STATE,
     SECOND_PHASES,
     SIMULATION,
     STREAMS,
@@ -123,6 +135,19 @@ def _ranked(rank: int | None) -> Model:
     )
 
 
+def _turned_away(queue: int | None) -> Model:
+    held: Activity = hold("pool", delay(1.0, name="inside", scv=1.0) >> served(0.3))
+    if queue is not None:
+        held = attempt(held, queue=queue, otherwise=delay(0.2, name="full", scv=1.0))
+    return closed_model(thinks(1.0) >> held, 5, resources={"pool": Permits(2)})
+
+
+def _picked(by: str | None, second: float = 0.7) -> Model:
+    parts = [service(name, time, scv=1.0) for name, time in (("left", 0.5), ("right", second))]
+    chosen = choose((0.5, parts[0]), (0.5, parts[1])) if by is None else pick(*parts, by=by)
+    return closed_model(thinks(1.0) >> chosen, 4 if second else 1)
+
+
 def _attempted(patience: float | None, **keys: Any) -> Model:
     held: Activity = hold("pool", delay(1.0, name="inside", scv=1.0) >> served(0.3))
     if patience is not None:
@@ -151,6 +176,11 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
         _attempted(0.7, retries=2, back_off=0.5, doubling=True),
         _attempted(1e9),
         _attempted(None),
+    ),
+    FULL_QUEUES: lambda: Example(_turned_away(1), _turned_away(9), _turned_away(None)),
+    # A single processor finds nobody, and takes each with the same probability.
+    ROUTES_BY_STATE: lambda: Example(
+        _picked("shortest"), _picked("shorter-of-two", 0.0), _picked(None, 0.0)
     ),
     TRACES: lambda: Example(
         open_model(served(), rate(0.5), pattern=ArrivalPattern(trace=(1.0, 3.0))),
@@ -425,6 +455,66 @@ def test_customers_that_abandon_a_queue_are_those_of_erlang() -> None:
     assert found["queue_length[disk]"] == pytest.approx(present, rel=0.02)
 
 
+def test_a_full_queue_loses_what_the_formula_says() -> None:
+    """M/M/1/5 with a load of 2: P(5) = (1 - r) r^5 / (1 - r^6)."""
+    model = open_model(attempt(served(), queue=4), rate(2.0))
+    found = solve(model, method=SIMULATION, simulation=Simulation(seed=1, cycles=40_000))
+    assert found["abandonment[disk]"] == pytest.approx(32 / 63, abs=0.01)
+
+
+def test_a_queue_holds_a_whole_number() -> None:
+    model = open_model(attempt(served(), queue=1.5), rate(1.0))
+    words = "the queue of an attempt at disk comes out as 1.5; give it a whole number"
+    with pytest.raises(NoAnswerError, match=words):
+        solve(model, method=SIMULATION)
+
+
+def test_what_a_full_queue_turns_away_may_overflow_to_another_station() -> None:
+    """Eight sources and two clerks with two chairs, by a birth and death chain by hand."""
+    weights = [1.0]
+    for present in range(4):
+        weights.append(weights[-1] * (8 - present) / (2.0 * min(present + 1, 2)))
+    present = sum(n * weight for n, weight in enumerate(weights)) / sum(weights)
+    desk = attempt(service("desk", 0.5, scv=1.0), queue=2)
+    found = answer(
+        closed_model(thinks(1.0) >> desk, 8, resources={"desk": Station(2)}), MARKOV_CHAIN
+    )
+    assert found["queue_length[desk]"] == pytest.approx(present, rel=1e-9)
+    second = service("second", 0.5, scv=1.0)
+    overflow = attempt(service("first", 0.5, scv=1.0), queue=0, otherwise=second)
+    model = closed_model(thinks(1.0) >> overflow, 3)
+    assert not contradictions(answer(model, MARKOV_CHAIN), answer(model, SIMULATION))
+
+
+def _uses(found: Answer) -> dict[str, float | None]:
+    return {name: found[f"utilization[{name}]"] for name in ("left", "right")}
+
+
+@pytest.mark.parametrize("by", ROUTES)
+def test_both_kernels_route_alike(by: str) -> None:
+    settings = (Simulation(seed=4, events=8_000, kernel=name) for name in ("plain", "compiled"))
+    plain, compiled = (
+        solve(_picked(by), method=SIMULATION, simulation=each).values for each in settings
+    )
+    assert plain == compiled
+
+
+def test_routes_by_state_are_those_of_the_chain_and_turns_are_even() -> None:
+    for by in ("shortest", "shorter-of-two"):
+        chain, simulated = (answer(_picked(by), each) for each in (MARKOV_CHAIN, SIMULATION))
+        assert not contradictions(chain, simulated)
+    turns = _uses(answer(_picked("in-turn"), SIMULATION))
+    assert turns["right"] == pytest.approx(1.4 * (turns["left"] or 0.0), rel=0.05)
+    with pytest.raises(NoAnswerError, match="markov-chain takes no turns, whose next depends on"):
+        answer(_picked("in-turn"), MARKOV_CHAIN)
+
+
+def test_two_stations_of_the_shortest_queue_have_the_means_by_hand() -> None:
+    """Two processors, two stations, nothing else: one at each, so that none ever waits."""
+    model = closed_model(pick(service("left", 1.0, scv=1.0), service("right", 1.0, scv=1.0)), 2)
+    assert answer(model, MARKOV_CHAIN)["time"] == pytest.approx(1.0, rel=1e-9)
+
+
 def test_tries_of_an_attempt_are_counted() -> None:
     """Beside a holder that never lets go, every try is abandoned: four tries, with three pauses."""
     stuck = hold("pool", delay(1e6, name="stuck"))
@@ -451,7 +541,20 @@ def test_tries_of_an_attempt_are_counted() -> None:
             lambda: attempt(thinks(), timeout=1.0),
             "an attempt is one step at a station, or one hold; got",
         ),
-        (lambda: attempt(served()), "an attempt at disk has a timeout or a patience"),
+        (
+            lambda: attempt(served()),
+            "an attempt at disk has a timeout or a patience, or a queue that may be full",
+        ),
+        (lambda: pick(served(), served(2.0), by="luck"), "a pick is by no 'luck'"),
+        (lambda: pick(served()), "a pick is one of several; give it at least two"),
+        (
+            lambda: closed_model(pick(served(), thinks())),
+            (
+                "each part of a pick begins with a step at a station, or a hold of a fifo lock or"
+                " of permits; one begins at nothing"
+            ),
+        ),
+        (lambda: attempt(served(), queue=-1), "the queue of an attempt at disk must be at least 0"),
         (
             lambda: attempt(served(), timeout=1.0, retries=-1),
             "an attempt at disk has from 0 to 1000 retries, got -1",

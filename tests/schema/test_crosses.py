@@ -157,7 +157,8 @@ PARTNERS: tuple[Document, ...] = (
 
 
 NEEDED: dict[str, Document] = {
-    "AttemptSpec": {"attempt": [{"service": "r", "time": "5 us"}], "timeout": "5 us"}
+    "AttemptSpec": {"attempt": [{"service": "r", "time": "5 us"}], "timeout": "5 us"},
+    "PickSpec": {"pick": [[{"service": "r", "time": "5 us"}], [{"service": "r", "time": "4 us"}]]},
 }
 """What a step needs beyond what its schema requires."""
 

@@ -14,6 +14,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 from slipstick.errors import NoAnswerError
@@ -63,12 +64,14 @@ from slipstick.random_times import (
 )
 from slipstick.vocabulary import (
     DISCIPLINES,
+    IN_TURN,
     LOCKS,
     MARKOV_CHAIN,
     RANDOM,
     RANK,
     REVERSE,
     SHARED,
+    SHORTEST,
 )
 
 Position = tuple[Any, ...]
@@ -99,6 +102,7 @@ _WAITING: dict[type, str] = {
     act.WaitUnit: "take",
     act.SignalUnit: "give",
     act.BarrierWait: "meet",
+    act.Pick: "pick",
 }
 """What a processor does first at a step that may depend on others."""
 
@@ -189,12 +193,14 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
                 f" for{' mean-value or' * (node.use != ASKED)}"
             )
         elif isinstance(node, act.Attempt) and not (
-            node.patience is not None and numbers.get(node.patience, np.ones(1)).all()
+            node.timeout is None and numbers.get(node.patience, np.ones(1)).all()
         ):
             yield (
                 f"exponential limits of a wait above 0 s, unlike that for {node.resource}: write"
                 " patience, or ask for"
             )
+        elif isinstance(node, act.Pick) and node.by == IN_TURN:
+            yield "no turns, whose next depends on all that was before: ask for"
         elif type(node) not in (act.Then, act.Repeat, act.Choice, act.Attempt, *_WAITING):
             yield f"no steps of the kind {node.kind}, for which it has no rule: ask for"
         elif node.uses and lock is None:
@@ -409,6 +415,7 @@ class _States:
             "take": self._takes,
             "give": self._gives,
             "meet": self._meets,
+            "pick": self._picks,
         }
         self.events, self.rates, self._rate = (
             dict[tuple[int | str, ...], int](),
@@ -520,7 +527,7 @@ class _States:
             for at, position in enumerate(every):
                 (word, number, *phase), remaining = position
                 if word == "pause" or (
-                    word == "line" and remaining and remaining[-1][0] == "attempt"
+                    word == "line" and (attempt := self._attempt(remaining)) and attempt.limit
                 ):
                     yield from self._settled(*self._attempted(every, at), units)
                 if word in ("delay", "serve") and position not in every[:at]:
@@ -555,16 +562,25 @@ class _States:
             node, begun = self._nodes[number], (*remaining, ("attempt", number, pauses[0] + 1))
             pause = self._numbers[node.back_off] * (2 ** pauses[0] if node.doubling else 1)
             return 1 / pause, _moved(every, at, self._advanced((*begun, self._do(node.visit))))
+        node = self._nodes[remaining[-1][1]]
+        return 1 / self._numbers[node.limit[0]], _moved(every, at, self._next_try(remaining))
+
+    def _attempt(self, remaining: Position) -> Any:
+        """Return the attempt whose visit a processor waits for; None without one."""
+        return (
+            self._nodes[remaining[-1][1]] if remaining and remaining[-1][0] == "attempt" else None
+        )
+
+    def _next_try(self, remaining: Position) -> Outcomes:
+        """Return what may follow where a visit of an attempt is abandoned."""
         _, number, tries = remaining[-1]
         node, remaining = self._nodes[number], remaining[:-1]
         again = (*remaining, ("attempt", number, tries + 1), self._do(node.visit))
         if tries >= node.retries:
-            after = self._advanced((*remaining, self._do(node.otherwise)))
-        elif node.back_off is None or not self._numbers[node.back_off].any():
-            after = self._advanced(again)
-        else:
-            after = [(1.0, (("pause", number, tries), remaining))]
-        return 1 / self._numbers[node.limit[0]], _moved(every, at, after)
+            return self._advanced((*remaining, self._do(node.otherwise)))
+        if node.back_off is None or not self._numbers[node.back_off].any():
+            return self._advanced(again)
+        return [(1.0, (("pause", number, tries), remaining))]
 
     def _settled(
         self, rate: Any, ways: Outcomes, units: Sequence[int], names: tuple[Any, ...] = ()
@@ -616,7 +632,45 @@ class _States:
         elif self._fits(every, node) and not self._before(every, node):
             body = (*remaining, ("held", number, 0), self._do(node.body))
             return (name,), units, _in_place(every, at, self._advanced(body))
+        attempt = self._attempt(remaining)
+        if attempt is not None and self._full(every, attempt):
+            return (), units, _moved(every, at, self._next_try(remaining))
         return (), units, _moved(every, at, [(1.0, (("line", number), remaining))])
+
+    def _picks(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+        """Go on with the parts of a pick that its rule may choose, each as likely as it is."""
+        (_, number, *_), remaining = every[at]
+        node = self._nodes[number]
+        present = [self._present(every, name) for name in node.places]
+        places, ways = range(len(present)), list[tuple[float, int]]()
+        if node.by == SHORTEST:
+            least = [place for place in places if present[place] == min(present)]
+            ways = [(1 / len(least), place) for place in least]
+        else:
+            pairs = list(permutations(places, 2))
+            shorter = (
+                second if present[second] < present[first] else first for first, second in pairs
+            )
+            ways = [(1 / len(pairs), place) for place in shorter]
+        outcomes = [
+            (p * q, after)
+            for p, place in ways
+            for q, after in self._advanced((*remaining, self._do(node.options[place])))
+        ]
+        return (), units, _in_place(every, at, outcomes)
+
+    def _present(self, every: Sequence[Position], name: str) -> int:
+        """Count the processors that use a resource, or wait for it."""
+        held = [lock for customer in every for lock in self._held(customer)]
+        using = sum(lock.resource == name for lock in held) + self._serving(every, name)
+        return using + len(self._waiting(every, name))
+
+    def _full(self, every: Sequence[Position], attempt: act.Attempt) -> bool:
+        """Return whether as many wait for what is attempted as may."""
+        if attempt.queue is None:
+            return False
+        waiting = len(self._waiting(every, attempt.resource))
+        return waiting >= float(self._numbers[attempt.queue].real[0])
 
     def _leaves(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
         """End a service: a processor that waits begins its own, and the one that leaves goes on."""

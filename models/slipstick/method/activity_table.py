@@ -16,6 +16,7 @@ from slipstick.model.activity import (
     Choice,
     Fork,
     Hold,
+    Pick,
     Pipeline,
     Repeat,
     SignalUnit,
@@ -69,7 +70,7 @@ def uncountable(
 KINDS: frozenset[type[Activity]] = frozenset(
     [
         *(Step, Then, Fork, Choice, Repeat, Hold, Pipeline, BarrierWait),
-        *(WaitUnit, SignalUnit, Ask, Attempt),
+        *(WaitUnit, SignalUnit, Ask, Attempt, Pick),
     ]
 )
 """The kinds of steps that mean value or the Markov chain has a rule for."""

@@ -17,19 +17,23 @@ from slipstick.vocabulary import (
     BOUNDS,
     CLOSED_FORM,
     CONSTRUCTS,
+    FULL_QUEUES,
     GEOMETRIC_COUNT,
     MARKOV_CHAIN,
     MEAN_VALUE,
     RANKS,
+    ROUTES_BY_STATE,
     SECOND_PHASES,
     SIMULATION,
 )
 
 KNOWN: Mapping[str, frozenset[str]] = {
     CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS}),
-    BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS},
+    BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE},
     MEAN_VALUE: frozenset({GEOMETRIC_COUNT}),
-    MARKOV_CHAIN: frozenset({GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS}),
+    MARKOV_CHAIN: frozenset(
+        {GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE}
+    ),
     SIMULATION: frozenset(CONSTRUCTS),
 }
 """The constructs that each method for activities knows."""

@@ -37,7 +37,6 @@ from slipstick.expression.nodes import (
     constant,
     total,
     walk,
-    zero,
 )
 from slipstick.model.steps import (
     ACTIVITY,
@@ -64,7 +63,16 @@ from slipstick.model.steps import (
     steps,
 )
 from slipstick.time_laws import TimeLaw
-from slipstick.vocabulary import ATTEMPTS, GEOMETRIC_COUNT, RANKS, SECOND_PHASES
+from slipstick.vocabulary import (
+    ATTEMPTS,
+    FULL_QUEUES,
+    GEOMETRIC_COUNT,
+    RANKS,
+    ROUTES,
+    ROUTES_BY_STATE,
+    SECOND_PHASES,
+    SHORTEST,
+)
 
 TECHNOLOGIES = (
     "application",
@@ -308,6 +316,7 @@ class Attempt(Activity):
     back_off : mean pause before the next try, exponential; none by default [s]
     doubling : each further pause is twice as long in the mean
     otherwise : what is done where the last try is abandoned, too
+    queue : how many wait at most: one more is turned away at once; any number by default [1]
     """
 
     visit: Activity
@@ -317,9 +326,14 @@ class Attempt(Activity):
     back_off: Expr | None = None
     doubling: bool = False
     otherwise: Activity = Then(())
+    queue: Expr | None = None
 
-    made_of, word = ("visit", "timeout", "patience", "back_off", "otherwise"), "attempt"
-    plain = ("timeout", "patience", "retries", "back_off", "doubling", "otherwise")
+    made_of: ClassVar[tuple[str, ...]] = (
+        *("visit", "timeout", "patience", "back_off", "otherwise"),
+        "queue",
+    )
+    word = "attempt"
+    plain = ("timeout", "patience", "retries", "back_off", "doubling", "otherwise", "queue")
     combination, use, variation = Combination.IN_TURN, NOTHING, ALWAYS
 
     def __post_init__(self) -> None:
@@ -327,8 +341,12 @@ class Attempt(Activity):
             raise ModelError(
                 f"an attempt is one step at a station, or one hold; got {self.visit!r:.60}"
             )
-        if (self.timeout is None) == (self.patience is None):
-            raise ModelError(f"an attempt at {self.resource} has a timeout or a patience")
+        limits = [each for each in (self.timeout, self.patience) if each is not None]
+        if len(limits) > 1 or not (limits or self.queue is not None):
+            raise ModelError(
+                f"an attempt at {self.resource} has a timeout or a patience, or a queue that may be"
+                " full"
+            )
         if not 0 <= self.retries <= MOST_RETRIES:
             raise ModelError(
                 f"an attempt at {self.resource} has from 0 to {MOST_RETRIES} retries, got"
@@ -348,16 +366,23 @@ class Attempt(Activity):
         return next(iter(self.visit.uses), "")
 
     @property
-    def limit(self) -> tuple[Expr, float]:
-        """How long the queue is waited in [s], and the scv of that."""
-        return (self.timeout, 0.0) if self.timeout is not None else (self.patience or ZERO, 1.0)
+    def limit(self) -> tuple[Expr, float] | None:
+        """How long the queue is waited in [s], and the scv of that; None: without end."""
+        if self.timeout is not None:
+            return self.timeout, 0.0
+        return None if self.patience is None else (self.patience, 1.0)
 
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
-        limit = NumberRange(f"the limit of the wait for {self.resource}", self.limit[0])
-        if self.back_off is None:
-            return (limit,)
-        return limit, NumberRange(f"the pause before another try at {self.resource}", self.back_off)
+        limit = None if self.limit is None else self.limit[0]
+        numbers = {
+            f"the limit of the wait for {self.resource}": limit,
+            f"the pause before another try at {self.resource}": self.back_off,
+            f"the queue of an attempt at {self.resource}": self.queue,
+        }
+        return tuple(
+            NumberRange(words, number) for words, number in numbers.items() if number is not None
+        )
 
     @property
     def executions(self) -> tuple[Expr | ByState, ...]:
@@ -365,11 +390,50 @@ class Attempt(Activity):
 
     @property
     def constructs(self) -> frozenset[str]:
-        return frozenset({ATTEMPTS})
+        limited = {ATTEMPTS} if self.limit is not None or self.queue is None else set[str]()
+        return frozenset(limited | ({FULL_QUEUES} if self.queue is not None else set()))
 
 
 MOST_RETRIES = 1000
-ZERO = zero(TIME)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pick(Activity):
+    """One of several, by how many are at the first resource of each at that moment.
+
+    Parameters
+    ----------
+    options : each begins with a step at a station, or a hold of a lock or of permits
+    by : one of `ROUTES`
+    """
+
+    options: tuple[Activity, ...]
+    by: str = SHORTEST
+
+    made_of, word, plain = ("options",), "pick", ("by",)
+    combination, use, variation = Combination.IN_TURN, NOTHING, ALWAYS
+
+    @property
+    def executions(self) -> tuple[Expr | ByState, ...]:
+        return (BY_STATE,) * len(self.options)
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        return frozenset({ROUTES_BY_STATE})
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The first resource of each option; empty for one that begins with none."""
+        return tuple(map(_first_resource, self.options))
+
+
+def _first_resource(activity: Activity) -> str:
+    """Name the resource that an activity begins at."""
+    if isinstance(activity, Then) and activity.parts:
+        return _first_resource(activity.parts[0])
+    if isinstance(activity, Attempt):
+        return activity.resource
+    return next(iter(activity.uses), "") if isinstance(activity, Step | Hold) else ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -640,6 +704,7 @@ def hold(resource: str, body: Activity, mode: str = "", after: Activity | None =
     back_off=optional(LIKE),
     doubling=FLAG,
     otherwise=optional(ACTIVITY),
+    queue=optional(LIKE),
 )
 def attempt(
     visit: Activity,
@@ -650,6 +715,7 @@ def attempt(
     back_off: Like | None = None,
     doubling: bool = False,
     otherwise: Activity | None = None,
+    queue: Like | None = None,
 ) -> Attempt:
     """Visit a station, or hold a lock or permits, if that begins in time; else try again.
 
@@ -658,7 +724,7 @@ def attempt(
     visit : a step at a station, or a hold
     timeout, patience : constant time in the queue, or the mean of an exponential one, after which
         it is abandoned [s]
-    retries, back_off, doubling : see `Attempt`
+    retries, back_off, doubling, queue : see `Attempt`
     otherwise : what is done where the last try is abandoned; nothing by default
 
     >>> attempt(service("db", 0.1), timeout=0.5, retries=2, back_off=0.2)
@@ -671,7 +737,29 @@ def attempt(
         for key, value in times.items()
     }
     last = then() if otherwise is None else otherwise
-    return Attempt(visit, retries=retries, doubling=doubling, otherwise=last, **said)
+    most = None if queue is None else counted(queue, f"the queue of an attempt at {name}")
+    if most is not None:
+        at_least(most, 0, f"the queue of an attempt at {name}")
+    return Attempt(visit, retries=retries, doubling=doubling, otherwise=last, queue=most, **said)
+
+
+@checked(options=ACTIVITY, by=TEXT)
+def pick(*options: Activity, by: str = SHORTEST) -> Pick:
+    """Do one of several, by the state of the first resource of each.
+
+    Parameters
+    ----------
+    options : each begins with a step at a station, or a hold of a lock or of permits
+    by : shortest, shorter-of-two or in-turn
+
+    >>> pick(service("left", 1.0), service("right", 1.0))
+    pick(service('left', 1.0, name='left'), service('right', 1.0, name='right'))
+    """
+    if by not in ROUTES:
+        raise ModelError(f"a pick is by no {by!r}{did_you_mean(by, tuple(ROUTES))}")
+    if len(options) < 2:
+        raise ModelError("a pick is one of several; give it at least two")
+    return Pick(options, by)
 
 
 @checked(counter=TEXT)

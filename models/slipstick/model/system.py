@@ -55,6 +55,7 @@ from slipstick.model.activity import (
     MODES,
     Attempt,
     Hold,
+    Pick,
     Pipeline,
     Repeat,
     Step,
@@ -1353,6 +1354,8 @@ class Model:
             self._check_after(after, node.held[0])
         if isinstance(node, Attempt):
             self._check_attempt(node)
+        if isinstance(node, Pick):
+            self._check_pick(node)
         if isinstance(node, Step) and node.rank:
             self._check_rank(node)
         if node.parties is not None:
@@ -1368,6 +1371,17 @@ class Model:
                 f"step {step.name} has a rank, but {step.resource or 'a delay'} does not serve by"
                 " rank; give a station the discipline priority"
             )
+
+    def _check_pick(self, node: Pick) -> None:
+        """Refuse options that begin at nothing that is waited for."""
+        for name in node.places:
+            resource = self.resources.get(name)
+            if not (isinstance(resource, Station) or _plainly_held(resource)):
+                what = f"{name or 'nothing'}{f', {resource.noun}' if resource else ''}"
+                raise ModelError(
+                    "each part of a pick begins with a step at a station, or a hold of a fifo lock or"
+                    f" of permits; one begins at {what}"
+                )
 
     def _check_attempt(self, node: Attempt) -> None:
         """Refuse an attempt at what cannot be abandoned."""

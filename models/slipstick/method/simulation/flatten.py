@@ -22,6 +22,7 @@ from slipstick.model.activity import (
     Choice,
     Fork,
     Hold,
+    Pick,
     Pipeline,
     Repeat,
     SignalUnit,
@@ -409,7 +410,7 @@ class Writer:
         if begun is None:
             self.write(cycle, parties)
             return
-        self._step(begun)
+        self._step(begun, parties)
         self.builder.start_response()
         for part in cycle.children[1:]:
             self.write(part, parties)
@@ -473,12 +474,13 @@ class Writer:
         self.builder.pipeline(many, line, node.name)
 
     def _attempt(self, node: Attempt, parties: Parties) -> None:
-        limit, scv = node.limit
-        pause = None
+        pause = limit = None
+        if node.limit is not None:
+            limit = service_time(self.numbers[node.limit[0]], node.limit[1])
         if node.back_off is not None and self.numbers[node.back_off] > 0:
             pause = service_time(self.numbers[node.back_off], 1.0)
         self.builder.attempt(
-            service_time(self.numbers[limit], scv),
+            limit,
             self.later(node.visit, parties),
             self.later(node.otherwise, parties),
             node.resource,
@@ -486,7 +488,22 @@ class Writer:
             retries=node.retries,
             back_off=pause,
             doubling=node.doubling,
+            queue=None if node.queue is None else self._places(node),
         )
+
+    def _places(self, node: Attempt) -> int:
+        """Return how many may wait for what is attempted."""
+        assert node.queue is not None
+        what = f"the queue of an attempt at {node.resource}"
+        value = self._counted(node.queue, what)
+        if value != round(value):
+            raise NoAnswerError(f"{what} comes out as {value:g}; give it a whole number")
+        return round(value)
+
+    def _pick(self, node: Pick, parties: Parties) -> None:
+        bodies = [self.later(option, parties) for option in node.options]
+        named = list(zip(node.places, bodies, strict=True))
+        self.builder.pick(named, node.by, self._number(node))
 
     def _step(self, step: Step, parties: Parties) -> None:
         mean = self.numbers[step.time]
@@ -600,6 +617,7 @@ def _own_rules() -> dict[str, Rule]:
         Repeat: Writer._repeat,
         Hold: Writer._hold,
         Attempt: Writer._attempt,
+        Pick: Writer._pick,
         WaitUnit: Writer._wait,
         SignalUnit: Writer._signal,
         Ask: Writer._ask,

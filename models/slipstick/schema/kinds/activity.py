@@ -82,6 +82,8 @@ from slipstick.vocabulary import (
     MOST_HOLDERS,
     PLACEMENTS,
     READER_WRITER_ORDERS,
+    ROUTES,
+    SHORTEST,
     TASK_ORDERS,
 )
 
@@ -355,11 +357,14 @@ class AttemptSpec(ItemSpec):
     otherwise: list[Item] = Field(
         [], description="what is done where the last try is abandoned; nothing by default"
     )
+    queue: CountFormula | None = Field(
+        None, description="how many wait at most; one more is turned away at once"
+    )
 
     key, node = "attempt", activities.Attempt
-    use = "for a visit with a limit of its wait"
+    use = "for a visit with a limit of its wait or its queue"
     example = "{attempt: [{service: bus, time: 1 ms}], timeout: 5 ms, retries: 2}"
-    alike = ("timeout", "patience", "retries")
+    alike = ("timeout", "patience", "retries", "queue")
 
     make = staticmethod(activities.Attempt)
 
@@ -446,6 +451,22 @@ class ForkSpec(ItemSpec):
     key, node = "fork", activities.Fork
     use, example = "for branches side by side", "{fork: [[{delay: 1 ms}], [{delay: 2 ms}]]}"
     make = staticmethod(lambda branches: activities.fork(*branches))
+
+
+class PickSpec(ItemSpec):
+    """One of several, by how many are there."""
+
+    pick: list[list[Item]] = Field(
+        description="the parts, each beginning with a step at a station or a hold", min_length=2
+    )
+    by: Annotated[str, one_of(ROUTES)] = Field(
+        SHORTEST, description="; ".join(f"{name}: {title}" for name, title in ROUTES.items())
+    )
+
+    key, node = "pick", activities.Pick
+    use = "for one of several by the state of their resources"
+    example = "{pick: [[{service: left, time: 1 ms}], [{service: right, time: 1 ms}]]}"
+    make = staticmethod(lambda options, by=SHORTEST: activities.pick(*options, by=by))
 
 
 class OptionSpec(Spec):
@@ -787,6 +808,7 @@ _OWN_ITEMS: dict[str, type[ItemSpec]] = {
             AttemptSpec,
             ForkSpec,
             ChooseSpec,
+            PickSpec,
             RepeatSpec,
             PipelineSpec,
             BarrierWaitSpec,

@@ -255,7 +255,8 @@ def _whole(numbers: Any) -> Ints:
 
 def _draw(op: int, *operands: int) -> int:
     """Return the draw that an instruction takes a value from, or -1."""
-    first = {Op.DELAY: 0, Op.DRAW_DESTINATION: 0, Op.CHOOSE: 0, Op.BACK_OFF: 0, Op.PATIENCE: 0}
+    at_first = (Op.DELAY, Op.DRAW_DESTINATION, Op.CHOOSE, Op.BACK_OFF, Op.PATIENCE, Op.PICK)
+    first = dict.fromkeys(at_first, 0)
     place = {**first, Op.SERVE: 1, Op.SET_COUNT: 2, Op.PIPELINE: 1, Op.AWAIT_TURN: 3}.get(Op(op))
     return -1 if place is None else operands[place]
 

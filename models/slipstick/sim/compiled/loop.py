@@ -21,7 +21,7 @@ from slipstick.sim.compiled.tables import READY, EventKind, GroupKind, Return, S
 from slipstick.sim.plain.kernel import PLACES
 from slipstick.sim.plain.stations import NEVER_WAITED
 from slipstick.sim.plan import plan
-from slipstick.sim.plan.plan import Op, Where
+from slipstick.sim.plan.plan import Op, PickRule, Where
 
 F = TypeVar("F", bound=Callable[..., Any])
 Row = Any
@@ -613,6 +613,39 @@ def branch(s: State, token: int, code: Row, op: int, value: float) -> bool:
 
 
 @inlined
+def pick(s: State, token: int, code: Row, value: float) -> bool:
+    """PICK."""
+    tally, first, count = s.run[0].tallies + 2 * code[2], code[4], code[5]
+    places, chosen = first + count, 0
+    if code[3] == PickRule.IN_TURN:
+        chosen = int(s.stats[tally]) % count
+    elif code[3] == PickRule.SHORTEST:
+        least, ties = s.resource[s.targets[places]].present, 0
+        for at in range(count):
+            present = s.resource[s.targets[places + at]].present
+            if present < least:
+                least, ties = present, 0
+            ties += present == least
+        left = int(value * ties)
+        for at in range(count):
+            if s.resource[s.targets[places + at]].present == least:
+                if left == 0:
+                    chosen = at
+                left -= 1
+    else:
+        pair = int(value * count * (count - 1))
+        chosen, other = pair // (count - 1), pair % (count - 1)
+        if other >= chosen:
+            other += 1
+        present = s.resource[s.targets[places + other]].present
+        if present < s.resource[s.targets[places + chosen]].present:
+            chosen = other
+    s.stats[tally] += 1.0
+    s.token[token].pc = s.targets[first + chosen]
+    return True
+
+
+@inlined
 def admit(s: State, token: int, code: Row) -> bool:
     """ADMIT."""
     tally = s.run[0].tallies + 2 * code[1]
@@ -1147,4 +1180,6 @@ def step(s: State, token: int, now: float) -> bool:
     if op == Op.VANISH:
         free_token(s, token)
         return False
+    if op == Op.PICK:
+        return pick(s, token, code, value)
     return counter(s, token, code, now) if op < Op.ENTER_POOL else pool(s, token, code, now)

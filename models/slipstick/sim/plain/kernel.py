@@ -32,7 +32,7 @@ from slipstick.sim.plain.stations import (
     make_station,
     put_in_order,
 )
-from slipstick.sim.plan.plan import CustomerGroup, Op, Plan, Where
+from slipstick.sim.plan.plan import CustomerGroup, Op, PickRule, Plan, Where
 
 Trace = list[tuple[float, int, int, int]]
 """(time [s], customer, branch or item, number of the instruction) of every instruction executed."""
@@ -89,6 +89,7 @@ class Kernel(EventLoop):
         self.draws = [self._values(draw, seed, replication) for draw in range(len(plan.draws))]
         self.stations = [make_station(self, station) for station in plan.stations]
         self.locks = [SimulatedLock(self, lock) for lock in plan.locks]
+        self.resources: list[QueueStatistics] = [*self.stations, *self.locks]
         self.task_pools = [SimulatedPool(pool, self.locks) for pool in plan.pools]
         self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
         self.tried, self.refused = [0] * len(plan.tallies), [0] * len(plan.tallies)
@@ -167,8 +168,7 @@ class Kernel(EventLoop):
         row = [now, float(self.order())]
         for count, time in zip(self.cycles, self.cycle_time, strict=True):
             row += [float(count), time]
-        resources: list[QueueStatistics] = [*self.stations, *self.locks]
-        for resource in resources:
+        for resource in self.resources:
             resource.accumulate(now)
             row += [resource.area, resource.use, float(resource.done)]
         for totals in self.totals:
@@ -263,6 +263,35 @@ class Kernel(EventLoop):
         token.pc = self.plan.targets[option]
         return True
 
+    def pick(
+        self,
+        draw: Draws,
+        tally: int,
+        rule: int,
+        first: int,
+        count: int,
+        token: Token,
+        now: float,
+    ) -> bool:
+        """Jump to one of several instructions by what is present at a resource of each."""
+        chance, targets = next(draw), self.plan.targets
+        present = [
+            self.resources[number].present for number in targets[first + count : first + 2 * count]
+        ]
+        if rule == PickRule.IN_TURN:
+            chosen = self.tried[tally] % count
+        elif rule == PickRule.SHORTEST:
+            least = min(present)
+            place = int(chance * present.count(least))
+            chosen = [at for at, number in enumerate(present) if number == least][place]
+        else:
+            chosen, other = divmod(int(chance * count * (count - 1)), count - 1)
+            other += other >= chosen
+            chosen = other if present[other] < present[chosen] else chosen
+        self.tried[tally] += 1
+        token.pc = targets[first + chosen]
+        return True
+
     def jump(self, target: int, token: Token, now: float) -> bool:
         """Continue at another instruction."""
         token.pc = target
@@ -293,7 +322,7 @@ class Kernel(EventLoop):
     ) -> bool:
         """Count an arrival, and turn it away where the station is full."""
         self.tried[tally] += 1
-        if most and self.stations[station].present >= most:
+        if most and self.resources[station].present >= most:
             self.refused[tally] += 1
             token.pc = elsewhere
         return True

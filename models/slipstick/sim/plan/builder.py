@@ -26,7 +26,7 @@ from slipstick.sim.plan.plan import (
     StationPlan,
     Where,
 )
-from slipstick.vocabulary import BACK_OFFS, DISCIPLINES, RANDOM
+from slipstick.vocabulary import BACK_OFFS, DISCIPLINES, RANDOM, ROUTES
 
 LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
 """FIFO hand-off at no cost; test-and-set; test-and-test-and-set; tickets, where all waiting
@@ -36,9 +36,9 @@ word of its own."""
 ACCESSES = "accesses"
 """Begins the name of the tally of the accesses of a lock; the name of the lock ends it."""
 
-TRIES, GIVEN_UP = "tries", "attempts"
-"""Begin the names of the tallies of tries to visit a resource, with those abandoned, and of attempts
-of several tries, with those that were given up."""
+TRIES, GIVEN_UP, PRESENT = "tries", "attempts", "present"
+"""Begin the names of the tallies of tries to visit a resource, with those abandoned, of attempts of
+several tries, with those that were given up, and of tries that looked at a full queue."""
 
 NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
@@ -294,6 +294,15 @@ class Builder:
         )
         self._alternatives(first, [body for _, body in options])
 
+    def pick(self, options: Sequence[tuple[str, Body]], by: str, number: str) -> None:
+        """Do one of several bodies, by what is present at the resource named with each."""
+        first, count = self._reserve(2 * len(options)), len(options)
+        self._targets[first + count :] = [self._place(name)[0] for name, _ in options]
+        draw = self.draw(f"pick-{number}", UNIFORM)
+        tally = self._counted_by(f"picks:{number}")
+        self.emit(Op.PICK, draw, tally, list(ROUTES).index(by), first, count)
+        self._alternatives(first, [body for _, body in options])
+
     def repeat(self, count: float, body: Body, stream: str) -> None:
         """Repeat a body; a fraction of the count is the probability of one more."""
         with self._register() as register:
@@ -355,7 +364,7 @@ class Builder:
 
     def attempt(
         self,
-        limit: ServiceTime,
+        limit: ServiceTime | None,
         visit: Body,
         otherwise: Body,
         name: str,
@@ -364,6 +373,7 @@ class Builder:
         retries: int = 0,
         back_off: ServiceTime | None = None,
         doubling: bool = False,
+        queue: int | None = None,
     ) -> None:
         """Visit a station or hold a lock if that begins within a limit, else try again.
 
@@ -371,13 +381,14 @@ class Builder:
 
         Parameters
         ----------
-        limit : of the time in the queue
+        limit : of the time in the queue; None: none
         visit, otherwise : a visit, and what is done where the last try is abandoned
         name : of what is waited for
         number : that tells attempts at one resource apart in the names of streams
         retries : tries after the first
         back_off : pause between two tries, at first
         doubling : each further pause is twice as long
+        queue : how many wait at most; None: any number
         """
         tries, attempts = f"{TRIES}:{name}", f"{GIVEN_UP}:{name}"
         label, late = f"back-off:{name}", f"attempt {number} is late"
@@ -385,7 +396,13 @@ class Builder:
             self.emit(Op.SET_COUNT, left, *self._count(retries, ""))
             self.emit(Op.SET_COUNT, pauses, *self._count(0, ""))
             start = self.next_instruction
-            self.patience(limit, late, f"attempt {number} at {name}")
+            if queue is not None:
+                resource, places = self._place(name)
+                full = self._counted_by(f"{PRESENT}:{name}")
+                pc = self.emit(Op.ADMIT, full, resource, places + queue, -1)
+                self._later.append((self._code[pc], 4, late))
+            if limit is not None:
+                self.patience(limit, late, f"attempt {number} at {name}")
             visit()
             self._tally(tries)
             self._tally(attempts)
@@ -404,11 +421,23 @@ class Builder:
             otherwise()
             self.patch(done, 0)
 
-    def _tally(self, name: str, refused: bool = False) -> None:
-        """Count one more at a tally; a refused one as turned away, too."""
+    def _place(self, name: str) -> tuple[int, int]:
+        """Return the number of a resource, stations first, and how many it serves or holds it."""
+        if name in self._locks:
+            number, plan, _ = self._locks[name]
+            return len(self._stations) + number, plan.permits
+        number = self._number(name)
+        return number, self._stations[number].servers
+
+    def _counted_by(self, name: str) -> int:
+        """Return the number of a tally."""
         if name not in self._tallies:
             self._tallies.append(name)
-        number = self._tallies.index(name)
+        return self._tallies.index(name)
+
+    def _tally(self, name: str, refused: bool = False) -> None:
+        """Count one more at a tally; a refused one as turned away, too."""
+        number = self._counted_by(name)
         if refused:
             self.emit(Op.COUNT_ACCESS, number, -1, -1)
         else:

@@ -101,6 +101,17 @@ class Op(IntEnum):
     # first instruction of a token that goes on beside this one, lock that it holds from now on
     SPAWN = 35
     VANISH = 36  # end of a token that went on beside another
+    # draw, tally, rule (see PickRule), first of the targets and behind them of the resources, stations
+    # first; their number
+    PICK = 37
+
+
+class PickRule(IntEnum):
+    """Which of several is taken, in the order of `slipstick.vocabulary.ROUTES`."""
+
+    SHORTEST = 0
+    SHORTER_OF_TWO = 1
+    IN_TURN = 2
 
 
 class Where(IntEnum):
