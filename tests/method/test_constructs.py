@@ -474,12 +474,12 @@ def test_what_a_full_queue_turns_away_may_overflow_to_another_station() -> None:
     weights = [1.0]
     for present in range(4):
         weights.append(weights[-1] * (8 - present) / (2.0 * min(present + 1, 2)))
-    present = sum(n * weight for n, weight in enumerate(weights)) / sum(weights)
+    mean = sum(n * weight for n, weight in enumerate(weights)) / sum(weights)
     desk = attempt(service("desk", 0.5, scv=1.0), queue=2)
     found = answer(
         closed_model(thinks(1.0) >> desk, 8, resources={"desk": Station(2)}), MARKOV_CHAIN
     )
-    assert found["queue_length[desk]"] == pytest.approx(present, rel=1e-9)
+    assert found["queue_length[desk]"] == pytest.approx(mean, rel=1e-9)
     second = service("second", 0.5, scv=1.0)
     overflow = attempt(service("first", 0.5, scv=1.0), queue=0, otherwise=second)
     model = closed_model(thinks(1.0) >> overflow, 3)

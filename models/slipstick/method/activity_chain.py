@@ -193,7 +193,8 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
                 f" for{' mean-value or' * (node.use != ASKED)}"
             )
         elif isinstance(node, act.Attempt) and not (
-            node.timeout is None and numbers.get(node.patience, np.ones(1)).all()
+            node.timeout is None
+            and (node.patience is None or numbers.get(node.patience, np.ones(1)).all())
         ):
             yield (
                 f"exponential limits of a wait above 0 s, unlike that for {node.resource}: write"
@@ -662,8 +663,8 @@ class _States:
     def _present(self, every: Sequence[Position], name: str) -> int:
         """Count the processors that use a resource, or wait for it."""
         held = [lock for customer in every for lock in self._held(customer)]
-        using = sum(lock.resource == name for lock in held) + self._serving(every, name)
-        return using + len(self._waiting(every, name))
+        holders = [lock for lock in held if lock.resource == name]
+        return len(holders) + self._serving(every, name) + len(self._waiting(every, name))
 
     def _full(self, every: Sequence[Position], attempt: act.Attempt) -> bool:
         """Return whether as many wait for what is attempted as may."""
