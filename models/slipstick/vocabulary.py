@@ -8,10 +8,11 @@ disciplines and methods to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from slipstick.errors import NoAnswerError
 from slipstick.extensions import Registry
 
 ARRIVAL, REVERSE, RANDOM, RANK, SHARED, NO_QUEUE = (
@@ -300,7 +301,7 @@ CONSTRUCTS = {
 }
 """What a part of a model may say beside what every method with a rule for its kind knows: a field
 that has not its default. A method that does not declare that it knows a construct refuses the models
-that have it (`slipstick.method.constructs`)."""
+that have it (`KNOWN`)."""
 
 AGREED, REPLACED, UNDECIDED, NOT_CHECKED = "agreed", "replaced", "undecided", "not checked"
 """What a second road says of an answer by the default method."""
@@ -336,3 +337,37 @@ def known_methods(kind: str) -> tuple[str, ...]:
 def all_methods() -> tuple[str, ...]:
     """Name the methods of all kinds of models, each once."""
     return tuple(dict.fromkeys(name for kind in METHODS for name in known_methods(kind)))
+
+
+KNOWN: Mapping[str, frozenset[str]] = {
+    CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS}),
+    BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE},
+    MEAN_VALUE: frozenset({GEOMETRIC_COUNT}),
+    MARKOV_CHAIN: frozenset(
+        {GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE}
+    ),
+    SIMULATION: frozenset(CONSTRUCTS),
+}
+"""The constructs that each method for activities knows.
+
+A part of a model says which constructs it has (`slipstick.model.steps.constructs_of`): fields that
+have not their defaults. A model with any other than these a method refuses by name, and the ladder
+goes on to the next method. A construct that is added to a model later is thereby refused by every
+method, also of other packages, until that method declares it.
+"""
+
+
+def refuse_unknown(constructs: Collection[str], method: str, known: Collection[str]) -> None:
+    """Raise a NoAnswerError where a model has a construct that a method does not know.
+
+    >>> refuse_unknown([GEOMETRIC_COUNT], "quick", ())
+    Traceback (most recent call last):
+        ...
+    slipstick.errors.NoAnswerError: quick has no rule for geometric counts (a repetition whose number of rounds is geometric); markov-chain, simulation have
+    """
+    for construct in sorted(set(constructs) - set(known)):
+        methods = [name for name in (MARKOV_CHAIN, SIMULATION) if construct in KNOWN[name]]
+        raise NoAnswerError(
+            f"{method} has no rule for {construct} ({CONSTRUCTS.get(construct, construct)});"
+            f" {', '.join(methods)} {'have' if len(methods) > 1 else 'has'}"
+        )

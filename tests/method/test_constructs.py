@@ -18,7 +18,6 @@ import slipstick
 from slipstick import Answer, Simulation, solve
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import RATE, TIME, Expr, Parameter
-from slipstick.method.constructs import KNOWN, refuse_unknown
 from slipstick.method.ladder import Method
 from slipstick.method.methods import ladder
 from slipstick.model.activity import (
@@ -52,6 +51,7 @@ from slipstick.vocabulary import (
     CONSTRUCTS,
     FULL_QUEUES,
     GEOMETRIC_COUNT,
+    KNOWN,
     MARKOV_CHAIN,
     RANKS,
     RENEWALS,
@@ -61,6 +61,7 @@ from slipstick.vocabulary import (
     SIMULATION,
     STREAMS,
     TRACES,
+    refuse_unknown,
 )
 
 DOCUMENTATION = Path(slipstick.__file__).parent / "documentation"
@@ -323,7 +324,7 @@ def test_a_method_that_declares_nothing_refuses_every_construct() -> None:
     for construct, example in EXAMPLES.items():
         with pytest.raises(NoAnswerError, match=f"quick has no rule for {construct}"):
             quick.compiled(example().model, {}, SETTINGS)
-    refuse_unknown(closed_model(thinks(), 1), "quick", quick.knows)
+    refuse_unknown(closed_model(thinks(), 1).constructs, "quick", quick.knows)
 
 
 def test_every_method_of_the_ladder_declares_what_it_knows() -> None:

@@ -17,7 +17,6 @@ from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import parameters
 from slipstick.method.bounds import CompiledBounds
-from slipstick.method.constructs import KNOWN
 from slipstick.method.ladder import LadderForm
 from slipstick.method.methods import default_method, form_of
 from slipstick.method.networks.arrays import NetworkLayout
@@ -27,6 +26,7 @@ from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library
+from slipstick.vocabulary import KNOWN
 from tests.specs import settings
 
 ROOT = Path(__file__).parents[2]

@@ -28,12 +28,12 @@ from slipstick.method.answers import (
     think_times,
     value_at,
 )
-from slipstick.method.constructs import KNOWN, refuse_unknown
 from slipstick.model.system import Model
 from slipstick.structure.contention import Contention
 from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.visits import Numbers
 from slipstick.structure.work import ParallelWork
+from slipstick.vocabulary import KNOWN, refuse_unknown
 
 _SLOPES_AT_ONCE = 512
 """Derivatives in one recursion; its memory grows with their number times that of visits."""
@@ -56,7 +56,7 @@ class ActivityForm(CompiledModel):
     method: ClassVar[str]
 
     def __init__(self, model: Model) -> None:
-        refuse_unknown(model, self.method, KNOWN[self.method])
+        refuse_unknown(model.constructs, self.method, KNOWN[self.method])
         self.model, self._exprs = model, model.expressions()
         self.tape = Tape(self._exprs)
         self.parameters = tuple(self.tape.parameters)

@@ -11,7 +11,6 @@ from slipstick.expression.nodes import TIME, Expr, maximum, select, total, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution
-from slipstick.method.constructs import KNOWN, refuse_unknown
 from slipstick.model.activity import Step
 from slipstick.model.steps import ASKED, NOTHING, SERVED, Activity, is_parallel, steps
 from slipstick.model.system import (
@@ -26,7 +25,7 @@ from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.saturation import Saturation, without
 from slipstick.structure.times import time
 from slipstick.structure.work import demands, held_times
-from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
+from slipstick.vocabulary import BOUNDS, DISCIPLINES, KNOWN, SAME_EXPONENTIAL, refuse_unknown
 
 PROCESSORS, SPAN = "processors", "span"
 """Bounds by the use of the processors themselves, and by one pass without contention."""
@@ -77,7 +76,7 @@ class CompiledBounds(CompiledModel):
     quantity = "low[time]"
 
     def __init__(self, model: Model) -> None:
-        refuse_unknown(model, BOUNDS, KNOWN[BOUNDS])
+        refuse_unknown(model.constructs, BOUNDS, KNOWN[BOUNDS])
         self.model = model
         self._lows, self._high = _lows(model), _high(model)
         high = [self._high] if self._high is not None else []

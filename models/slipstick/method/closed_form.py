@@ -78,7 +78,6 @@ from slipstick.method.answers import (
     activity_solution,
     think_times,
 )
-from slipstick.method.constructs import KNOWN, refuse_unknown
 from slipstick.model.activity import Pipeline
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import (
@@ -92,7 +91,7 @@ from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.saturation import Saturation, without
 from slipstick.structure.times import time
 from slipstick.structure.work import ParallelWork, demands
-from slipstick.vocabulary import CLOSED_FORM
+from slipstick.vocabulary import CLOSED_FORM, KNOWN, refuse_unknown
 
 
 class ClosedForm(CompiledModel):
@@ -119,7 +118,7 @@ class ClosedForm(CompiledModel):
     """
 
     def __init__(self, model: Model) -> None:
-        refuse_unknown(model, CLOSED_FORM, KNOWN[CLOSED_FORM])
+        refuse_unknown(model.constructs, CLOSED_FORM, KNOWN[CLOSED_FORM])
         self.model = model
         self.time = whole_time(model)
         self.stages = _stage_times(model)

@@ -23,12 +23,11 @@ from slipstick.expression.nodes import Parameter
 from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
 from slipstick.method.answers import BLOCK, CompiledModel, Solution, joined
-from slipstick.method.constructs import refuse_unknown
 from slipstick.model.batch_server import BatchServer
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import CHECK_OFF
+from slipstick.vocabulary import CHECK_OFF, refuse_unknown
 
 Subject = Model | QueueingNetwork | BatchServer | Law
 """What a method answers for."""
@@ -86,7 +85,7 @@ class Method:
     def check(self, model: Subject) -> None:
         """Raise a NoAnswerError for a model with a construct that the method does not know."""
         if isinstance(model, Model):
-            refuse_unknown(model, self.name, self.knows)
+            refuse_unknown(model.constructs, self.name, self.knows)
 
     def compiled(
         self, model: Subject, parameters: Parameters, simulation: Simulation

@@ -13,7 +13,6 @@ from slipstick.law import Law
 from slipstick.method.answers import CompiledModel
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
-from slipstick.method.constructs import KNOWN
 from slipstick.method.identities import Identities
 from slipstick.method.ladder import (
     APPROXIMATE_RANK,
@@ -38,6 +37,7 @@ from slipstick.vocabulary import (
     BOUNDS,
     CLOSED_FORM,
     FORMULA,
+    KNOWN,
     LAW,
     LINEARIZER,
     MARKOV_CHAIN,

@@ -40,9 +40,11 @@ class Deadlocks:
         """
         if not self._words:
             return {}
+        # Of customers that arrive any number may be present.
         present = np.full(points, np.inf if self._population.streams else 0.0)
         for size in sizes:
             present = (
+                # Phases follow one another, so their numbers do not add up; those of groups do.
                 np.maximum(present, size.real) if self._population.finite else present + size.real
             )
         return {int(index): (self._words,) for index in np.flatnonzero(present >= self._processors)}
@@ -85,6 +87,7 @@ def lock_cycle(model: Model) -> tuple[str, int]:
     locks = next(filter(None, (_closing((request,), requests) for request in requests)), ())
     if not locks:
         return "", 0
+    # Branches of one processor can wait for each other, so that one is enough.
     branches = any(_requests_in_branches(body, locks) for body in model.bodies)
     *earlier_locks, last = locks
     order = "in a cycle" if len(earlier_locks) > 1 else "in both orders"
@@ -135,6 +138,8 @@ def _closing(path: tuple[_NestedHold, ...], requests: Sequence[_NestedHold]) -> 
     if last.wanted == first.held:
         return tuple(step.held for step in path)
     for request in requests:
+        # A lock that is held at two requests keeps them from being under way at once, so that they
+        # cannot close a cycle.
         apart = request.section == first.section and not any(
             request.guards & earlier.guards for earlier in path
         )

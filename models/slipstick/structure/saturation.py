@@ -64,6 +64,8 @@ class Saturation:
             users = [(rate, work[at - 1]) for rate, *work in streams if np.any(work[at - 1])]
             loads = sum((rate * seconds for rate, seconds in users), np.zeros(points))
             rates = sum((rate for rate, _ in users), np.zeros(points))
+            # A load of exactly 1 has no steady state either: the queue is a random walk without
+            # drift.
             loads = loads / self._model.resources[name].capacity
             for index in np.flatnonzero(loads >= 1):
                 text = saturated_text(self._model, name, float(rates[index]), float(loads[index]))

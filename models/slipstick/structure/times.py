@@ -91,6 +91,8 @@ def _pipeline_time(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
         if stage.kind == "serial"
     ]
     longest = maximum(*serial) if serial else zero(TIME)
+    # With identical items and constant times the longest serial stage sets the pace, and the others
+    # fill and drain once.
     flow_line = FLOW_LINE(once=total(times, TIME), longest=longest, items=pipeline.items)
     assert isinstance(flow_line, Expr)
     return flow_line
@@ -105,6 +107,8 @@ def _uneven_items(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
         end: Expr = zero(TIME)
         ends: list[Expr] = []
         for index, stage in enumerate(pipeline.stages):
+            # Only a serial stage makes an item wait for the one before; a parallel one takes all at
+            # once.
             waits = stage.kind == "serial" and item > 0
             start = maximum(before[index], end) if waits else end
             body = stage.bodies[item % len(stage.bodies)]
@@ -112,4 +116,5 @@ def _uneven_items(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
             ends.append(end)
         before = ends
         finished.append(end)
+    # Items leave a serial stage in order; at a parallel one any item may be the last.
     return finished[-1] if pipeline.stages[-1].kind == "serial" else maximum(*finished)

@@ -114,6 +114,7 @@ def reader_writer_waits(
     elsewhere, reading, writing = (
         clamped(time, least) for time in (elsewhere, held[READ].mean, held[WRITE].mean)
     )
+    # The waits of both are divided by their probabilities, also where one of them never comes.
     chance = clamped(visits_per_cycle[WRITE] / total, 1e-9, 1 - 1e-9)
     waits = _waits_of_both(
         queue, customers, elsewhere, chance, replace(held[READ], mean=reading), writing
@@ -121,9 +122,12 @@ def reader_writer_waits(
     mean_wait = (1 - chance) * waits[0] + chance * waits[1]
     between = elsewhere / chance + (1 / chance - 1) * (reading + mean_wait)
     busy = added(before.served[index] for index in visits_by_mode[WRITE])
+    # Writes of the chain are exponential, so that a write found under way lasts a whole one more in
+    # the mean; the difference to the residual time of the real write counts where one is found.
     more = busy * (_residual_write(held[WRITE], writing, customers, between, busy) - writing)
     waits_by_visit: dict[int, RandomTime] = {}
     for mode, wait in zip(MODES, waits, strict=True):
+        # The wait is taken as exponential; only maxima of times read its variance.
         mean = clamped(wait + more)
         waits_by_visit.update(dict.fromkeys(visits_by_mode[mode], RandomTime(mean, mean * mean)))
     return waits_by_visit
@@ -188,6 +192,8 @@ def _waits_of_some(
     mean = (1 - chance) * held.mean + chance * writing
     least = 1e-6 * mean
     apart = clamped((elsewhere + mean) * share - mean, least)
+    # While a writer waits no reader enters. The last of k readers ends at the maximum of k times,
+    # so each end takes the difference of two such maxima.
     ends = [maximum_of_identical(held, np.full(1, float(k))).mean for k in range(1, counted + 1)]
     columns = np.broadcast_arrays(apart, chance, held.mean, writing, *ends)
     gaps = np.diff(np.stack(columns[4:], axis=-1), axis=-1, prepend=0.0)

@@ -155,8 +155,11 @@ class Spinning:
         if self.lock.kind == "tas":
             access_share, access_time = self._test_and_set(waiting)
             present = access_share * waiting
+            # Spinning takes no more than what the other accesses leave of the station.
             busy = smallest([present * access / nonzero(access_time), idle])
             return np.stack(np.broadcast_arrays(busy, present, busy / nonzero(access)))
+        # The rate of releases that find a waiting processor: U / H releases a second, of which a
+        # part U is a hand-over.
         releases = use.busy * use.busy / nonzero(use.held)
         burst = use.at_hand_over
         busy = smallest([releases * BURST_ACCESSES[self.lock.kind] * burst * access, idle])
@@ -190,6 +193,8 @@ class Spinning:
             }
         )
         congested = self._congested(uncontended)
+        # The congested state is taken only where it keeps more processors waiting than mean value
+        # found.
         lasts = congested.real > use.present.real
         use = _LockUse(
             np.where(lasts, congested, use.present), np.where(lasts, 1.0, use.busy), use.held
@@ -277,6 +282,8 @@ class Spinning:
         others there: the arrival theorem for s spinning processors, solved for y.
         """
         pause, access = self._pause(), self._access
+        # The positive root of y^2 - 2 half y - (a + w) d = 0, which the equation of the arrival
+        # theorem becomes.
         half = (access * clamped(spinning, 1.0) + self._other_work - pause) / 2
         alone = self._other_work + access
         time = half + np.sqrt(nonzero(half * half + alone * pause))

@@ -176,9 +176,12 @@ class Ordered(SimulatedStation):
             self._begin(token, now)
             return
         if self.preempts:
+            # Of equal keys the one that came last is interrupted first.
             worst = max(self.serving, key=lambda token: (token.key, token.order))
             if (token.key, token.order) < (worst.key, worst.order):
                 self.serving.remove(worst)
+                # The end of its service stays in the event list; without its token it is passed
+                # over when its time comes.
                 worst.ticket[0] = None
                 worst.work = worst.finish - now
                 self._queue(worst)
