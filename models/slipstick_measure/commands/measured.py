@@ -49,7 +49,8 @@ _DATA_OPTIONS = (
             "csv, extra-p, extra-p-json, extra-p-lines, hyperfine, google-benchmark,"
             " pytest-benchmark, wrk, ab, hey, k6, k6-json, sysbench, pgbench, fio, locust, jtl, load-table,"
             " perf-stat, perf-lock, osu, imb, perftest, nccl, hpl,"
-            " netgauge, pop, profile, or of a trace: chrome, paraver, timehist, records, otf2."
+            " netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, timehist, records,"
+            " otf2."
             " [told from the content]"
         ),
     ),
@@ -311,7 +312,7 @@ def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float |
     "--format",
     "format_",
     metavar="FORMAT",
-    help="chrome, paraver, timehist, records, otf2. [told from the content]",
+    help="chrome, paraver, perf-mem, timehist, records, otf2. [told from the content]",
 )
 @click.option(
     "--unit",
@@ -368,7 +369,8 @@ def trace(
     contention.
 
     FILE is Chrome trace JSON (also of `slipstick solve --timeline`), Paraver .prv, the output of
-    perf sched timehist, a table of records (time, processor, event, source, destination, count) in
+    perf sched timehist, samples of perf mem or perf c2c as perf script prints them, a table of
+    records (time, processor, event, source, destination, count) in
     CSV or Parquet, or an OTF2 archive.
 
     \b

@@ -19,6 +19,10 @@ class KnownFile(NamedTuple):
 
 
 _IMPORT = "slipstick import makes a machine of it: slipstick import FILE -o machine.yaml --extends MACHINE"
+_SAMPLES = (
+    "slipstick trace reads its samples as perf script -F comm,tid,cpu,time,event,addr,data_src prints"
+    " them"
+)
 
 KNOWN_TEXTS: tuple[KnownFile, ...] = (
     KnownFile(re.compile(r"^Function\s+Best Rate MB/s", re.MULTILINE), "output of STREAM", _IMPORT),
@@ -52,13 +56,17 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
     KnownFile(
         re.compile(r"Shared Data Cache Line Table"),
         "a report of perf c2c",
-        "its samples are a table: perf script -F time,cpu,addr,event, saved as time,processor,event,"
-        "destination for slipstick trace",
+        _SAMPLES,
+    ),
+    KnownFile(
+        re.compile(r"^# PID, TID, IP, ADDR|Local Weight.*Memory access", re.MULTILINE),
+        "a report of perf mem",
+        _SAMPLES,
     ),
     KnownFile(
         re.compile(r"^\s*Per-node (numastat|process memory usage)|^\s+node0\s+node1", re.MULTILINE),
         "output of numastat",
-        "it counts pages, not accesses; perf mem record has those",
+        f"it counts pages, not accesses, which perf mem record samples; {_SAMPLES}",
     ),
     KnownFile(
         re.compile(r"^\s*<platform\b", re.MULTILINE),

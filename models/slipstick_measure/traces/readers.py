@@ -30,6 +30,7 @@ from slipstick.schema.text import Mark, file_text, opened, shown_name
 from slipstick.units import scale
 from slipstick_measure.readers.reading import delimiter_of, split_unit
 from slipstick_measure.traces.chrome import is_chrome, read_chrome
+from slipstick_measure.traces.memory_samples import is_memory_samples, read_memory_samples
 from slipstick_measure.traces.otf2 import read_otf2
 from slipstick_measure.traces.trace import ADVICE, BUSY, ProgramTrace, ReadTrace, TraceColumns
 
@@ -497,6 +498,9 @@ TRACE_FORMATS: Mapping[str, TraceFormat] = Registry(
         ),
         "paraver": TraceFormat(
             lambda head: _first(head)[:8].casefold() == "#paraver", _read_paraver
+        ),
+        "perf-mem": TraceFormat(
+            is_memory_samples, lambda path, _: read_memory_samples(path, _lines(path))
         ),
         "timehist": TraceFormat(_is_timehist, _read_timehist),
         "records": TraceFormat(_is_records, _read_records),

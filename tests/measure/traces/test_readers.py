@@ -4,6 +4,7 @@ ones.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import random
@@ -690,3 +691,27 @@ def _said(path: Path, format: str) -> str:
         return str(error)
     assert sum(answer.account.values()) == pytest.approx(answer["time"], rel=1e-9)
     return ""
+
+
+SAMPLES_OF_MEMORY = Path(__file__).parents[2] / "shelf" / "memory-samples"
+
+
+def test_lines_of_one_thread_are_one_object(tmp_path: Path) -> None:
+    text = (SAMPLES_OF_MEMORY / "loads-and-stores.txt").read_text()
+    (tmp_path / "samples.txt").write_text(text + "Processed 17 events\n")
+    trace = read_trace(tmp_path / "samples.txt")
+    assert trace.processors == ("program 4101", "program 4102", "program 4103")
+    assert trace.objects == ("0x7f1200001040", "lines of one thread")
+    first, second = (note.message for note in trace.notes)
+    assert "1 lines are no samples, and left out; the first is line 19" in first
+    assert "17 samples of accesses to 6 lines" in second
+
+
+@pytest.mark.parametrize("name", ["loads-and-stores.txt", "few-fields.txt", "arm-spe.txt"])
+def test_damaged_samples_are_read_or_refused(name: str, tmp_path: Path) -> None:
+    text, chance = (SAMPLES_OF_MEMORY / name).read_text(), random.Random(name)
+    assert trace_format(SAMPLES_OF_MEMORY / name) == "perf-mem"
+    for _ in range(40):
+        (tmp_path / "samples.txt").write_bytes(damaged(text, chance)[1])
+        with contextlib.suppress(SlipstickError):
+            read_trace(tmp_path / "samples.txt", "perf-mem")

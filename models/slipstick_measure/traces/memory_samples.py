@@ -1,0 +1,84 @@
+"""Samples of memory accesses, as perf script prints them of perf mem record or perf c2c record.
+
+A sample is an access of a thread to a line of the cache. Lines that one thread alone accesses are
+one object, for a program has millions of them; those of several threads are objects of their own,
+the most accessed ones by their addresses. Samples are a part of the accesses, of loads often only
+the slow ones, so that counts are compared with one another and not taken as numbers of accesses.
+
+Format: perf script of perf 4 to 6, with the fields comm, tid, cpu, time, event, addr and data_src,
+of which cpu and data_src may be left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from slipstick_measure.traces.trace import ReadTrace, TraceColumns
+
+LINE_BITS = 6
+"""Bits of an address within a line of 64 bytes, as the machines have them that perf samples on."""
+MOST_LINES = 100
+"""Lines that are objects of their own."""
+OWN, OTHERS = "lines of one thread", "other lines of several threads"
+
+_SAMPLE = re.compile(  # of linear time: a name of a program has no digits between blanks
+    r"\s*+(?P<name>\S++(?: (?![0-9]+(?:/| ))\S++)*+)\s++(?:[0-9]++/)?(?P<thread>[0-9]++)"
+    r"(?:\s++\[[0-9]++\])?\s++(?P<time>[0-9]++\.[0-9]++):(?:\s++[0-9]++(?=\s))?\s++"
+    r"(?P<event>\S++)(?<=:)\s++(?P<address>[0-9a-f]{1,16}+)(?P<rest>\s.*+|)"
+)
+_EVENT = re.compile(r"mem-(?:loads|stores)|mem_|ibs_op|arm_spe|^memory\b|ldlat", re.IGNORECASE)
+
+
+def is_memory_samples(head: str) -> bool:
+    """Return whether a text begins with samples of memory accesses."""
+    first = next((line for line in head.splitlines() if line.strip() and line[0] != "#"), "")
+    sample = _SAMPLE.fullmatch(first[:2000])
+    return bool(sample and ("|OP " in sample["rest"] or _EVENT.search(sample["event"])))
+
+
+def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> ReadTrace:
+    """Read samples into accesses of threads to lines of the cache.
+
+    Parameters
+    ----------
+    path : of the file
+    lines : of it, with their numbers
+    """
+    columns, skipped, modified = TraceColumns(path, resolution=1e-6), list[int](), 0
+    samples = list[tuple[int, int, float]]()
+    users: dict[int, set[int]] = defaultdict(set)
+    accesses: Counter[int] = Counter()
+    for number, text in lines:
+        if not text.strip() or text.lstrip().startswith("#"):
+            continue
+        sample = _SAMPLE.fullmatch(text)
+        if sample is None:
+            skipped.append(number)
+            continue
+        if sample["rest"].lstrip().startswith("|OP "):
+            why = "the sample has no address; print it, too: perf script -F comm,tid,cpu,time,event,addr"
+            columns.refuse(why, number)
+        lane = columns.named(columns.lanes, f"{sample['name'][:60]} {sample['thread']}")
+        line = int(sample["address"], 16) >> LINE_BITS
+        users[line].add(lane)
+        accesses[line] += 1
+        modified += "|SNP HitM" in sample["rest"]
+        samples.append((lane, line, columns.number(sample["time"], "time", number)))
+    shared = [line for line, _ in accesses.most_common() if len(users[line]) > 1]
+    names = {line: f"0x{line << LINE_BITS:x}" for line in shared[:MOST_LINES]}
+    for lane, line, time in samples:
+        name = names.get(line) or (OTHERS if len(users[line]) > 1 else OWN)
+        columns.access(lane, name, time)
+    if skipped:
+        columns.odd(
+            f"{len(skipped):,} lines are no samples, and left out; the first is line {skipped[0]}"
+        )
+    columns.odd(
+        f"{len(samples):,} samples of accesses to {len(users):,} lines of {1 << LINE_BITS} B, of"
+        f" which several threads access {len(shared):,}; {modified:,} found the line modified in"
+        " another cache"
+    )
+    return columns.finished([str(lane) for lane in columns.lanes])
