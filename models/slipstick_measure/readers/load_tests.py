@@ -263,7 +263,7 @@ def _read_sysbench(reading: Reading) -> LoadRow:
     rate = _found(
         r"(?:transactions:\s+[0-9]+\s+\(|events per second:\s+|events/s \(eps\):\s+)([0-9.]+)", text
     )
-    quantile = _found(r"([0-9]+)th percentile:\s+([0-9.]+)", text)
+    quantile = _found(r"([0-9]+)(?:th)? percentile:\s+([0-9.]+)", text)
     return LoadRow(
         1,
         users=_number(_found(r"Number of threads: ([0-9]+)", text)),
@@ -284,9 +284,13 @@ def _read_pgbench(reading: Reading) -> LoadRow:
     )
 
 
+_MARKED = "[ \\t\u2713\u2717]*+"
+"""What stands before a metric of k6: blanks, and the mark of its threshold."""
+
+
 def _read_k6(reading: Reading) -> LoadRow:
     text = reading.text
-    line = _found(r"^[ \t]*http_req_duration\.*:\s+(.*)$", text)
+    line = _found(rf"^{_MARKED}http_req_duration\.*:\s+(.*)$", text)
     words = [word.partition("=") for word in line[1].split()] if line else []
     statistics = {name: value for name, _, value in words if name and value}
     quantiles = {
@@ -296,8 +300,8 @@ def _read_k6(reading: Reading) -> LoadRow:
     }
     return LoadRow(
         1,
-        users=_number(_found(r"^[ \t]*vus_max\.*:\s+([0-9]+)", text)),
-        throughput=_number(_found(r"^[ \t]*http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)),
+        users=_number(_found(rf"^{_MARKED}vus_max\.*:\s+([0-9]+)", text)),
+        throughput=_number(_found(rf"^{_MARKED}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)),
         response=_time(statistics.get("avg", "")),
         quantiles=quantiles,
     )
@@ -394,21 +398,36 @@ _Reader = Callable[[Reading], LoadRow | Sequence[LoadRow]]
 
 
 class LoadFormat(NamedTuple):
-    """An output of a load generator: the pattern that tells it, and its reader."""
+    """An output of a load generator: the pattern that tells it, its reader, and what begins a test
+    of several in a file; the pattern if None, the whole file where both stand once.
+    """
 
     pattern: re.Pattern[str]
     read: _Reader
+    begin: re.Pattern[str] | None = None
 
 
 GENERATORS: Mapping[str, LoadFormat] = {
     "wrk": LoadFormat(re.compile(r"^Running .* test @ ", re.MULTILINE), _read_wrk),
-    "ab": LoadFormat(re.compile(r"^Concurrency Level:", re.MULTILINE), _read_ab),
+    "ab": LoadFormat(
+        re.compile(r"^Concurrency Level:", re.MULTILINE),
+        _read_ab,
+        re.compile(r"^Server Software:", re.MULTILINE),
+    ),
     "hey": LoadFormat(
         re.compile(r"^Summary:\s*\n\s*Total:\s+[0-9.]+ secs", re.MULTILINE), _read_hey
     ),
-    "sysbench": LoadFormat(re.compile(r"^sysbench [0-9]", re.MULTILINE), _read_sysbench),
-    "pgbench": LoadFormat(re.compile(r"^tps = [0-9.]+", re.MULTILINE), _read_pgbench),
-    "k6": LoadFormat(re.compile(r"^[ \t]*http_req_duration\.+:", re.MULTILINE), _read_k6),
+    "sysbench": LoadFormat(
+        re.compile(r"^(?:sysbench [0-9]|General statistics:)", re.MULTILINE),
+        _read_sysbench,
+        re.compile(r"^Running the test with following options:", re.MULTILINE),
+    ),
+    "pgbench": LoadFormat(
+        re.compile(r"^tps = [0-9.]+", re.MULTILINE),
+        _read_pgbench,
+        re.compile(r"^transaction type:", re.MULTILINE),
+    ),
+    "k6": LoadFormat(re.compile(rf"^{_MARKED}http_req_duration\.+:", re.MULTILINE), _read_k6),
     "k6-json": LoadFormat(re.compile(r'\A\s*\{.*"http_req_duration"', re.DOTALL), _read_k6_json),
     "fio": LoadFormat(re.compile(r'\A\s*\{.*"fio version"', re.DOTALL), _read_fio),
 }
@@ -538,6 +557,21 @@ def _jtl_rows(samples: Sequence[tuple[float, float, float]]) -> list[LoadRow]:
     ]
 
 
+def _rows_of_parts(reading: Reading, generator: LoadFormat) -> list[LoadRow]:
+    """Read every test of a file, for runs at several loads are often kept in one."""
+    begin = generator.begin or generator.pattern
+    starts = [match.start() for match in begin.finditer(reading.text)]
+    if len(starts) < 2 or reading.text.lstrip()[:1] == "{":
+        found = generator.read(reading)
+        return [found] if isinstance(found, LoadRow) else list(found)
+    rows, line, before = list[LoadRow](), 1, 0
+    for start, end in zip(starts, [*starts[1:], len(reading.text)], strict=True):
+        line, before = line + reading.text.count("\n", before, start), start
+        part = generator.read(Reading(reading.file, reading.text[start:end], reading.hints))
+        rows += [replace(row, line=line) for row in ([part] if isinstance(part, LoadRow) else part)]
+    return rows
+
+
 def read_load(reading: Reading, name: str) -> LoadTest:
     """Read a load test in a format that `load_format` names; users that are not printed are told
     as processors.
@@ -550,10 +584,13 @@ def read_load(reading: Reading, name: str) -> LoadTest:
         return read_load_table(reading)
     tables: Mapping[str, _Reader] = {"locust": _read_totals, "jtl": _read_jtl}
     try:
-        found = (tables[name] if name in tables else GENERATORS[name].read)(reading)
+        if name in tables:
+            found = tables[name](reading)
+            rows = [found] if isinstance(found, LoadRow) else list(found)
+        else:
+            rows = _rows_of_parts(reading, GENERATORS[name])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         reading.refuse(1, "", f"this is no output of {name} as it is known: {error}")
-    rows = [found] if isinstance(found, LoadRow) else list(found)
     if not rows or not all(row.throughput for row in rows):
         reading.refuse(1, "", f"{name} completed no request, or its output is cut")
     told = reading.hints.processors
