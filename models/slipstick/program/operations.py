@@ -69,19 +69,44 @@ class MachineOperations:
     component: str
     technology: str = ""
 
-    def message(self, size: Expr, placement: str = "network") -> Activity:
+    def message(
+        self, size: Expr, placement: str = "network", together: Expr | None = None
+    ) -> Activity:
         """Send a message to another rank, and wait until it is received.
 
         Parameters
         ----------
         size : of the message [B]
         placement : one of `slipstick.vocabulary.PLACEMENTS`
+        together : messages that cross each adapter at the same time, of which this one is the last
+            [1]; one if None
 
         Raises
         ------
         ModelError : the placement is within a node, and the machine has none
         """
-        return then(*self._message_steps(size, placement))
+        sharing = None if together is None else maximum(1, together)
+        return then(*self._message_steps(size, placement, sharing))
+
+    @property
+    def lone_messages(self) -> str:
+        """What taking a message as alone on its adapter leaves out; nothing where each processor
+        of a node has an adapter.
+        """
+        node = self.machine.node
+        if node is None:
+            return ""
+        width, adapters = (
+            getattr(each, "value", None) for each in (node.processors, node.adapters)
+        )
+        if not width or not adapters or width <= adapters:
+            return ""
+        noun = "adapter" if adapters == 1 else "adapters"
+        return (
+            f"{width:g} processors of a node share {adapters:g} {noun} (machine.node.adapters), and a"
+            " message between nodes is taken as alone there; together: of the step says how many"
+            " cross an adapter at the same time"
+        )
 
     def compute(
         self,

@@ -250,6 +250,23 @@ def test_ranks_that_share_an_adapter_wait_for_each_other(tmp_path: Path) -> None
     assert not any("machine.node.adapters" in note for note in inside.notes)
 
 
+def test_messages_that_cross_an_adapter_together_wait_for_each_other(tmp_path: Path) -> None:
+    (tmp_path / "shared.yaml").write_text(SHARED)
+    head = f"activity: 1\nmachine: {tmp_path / 'shared.yaml'}\npopulation: {{processors: 64}}\n"
+    head += "parameters: {many: 32}\ncycle:\n"
+    lone = solve(activity(tmp_path, "{message: 1 MB}", head=head))
+    assert lone["time"] == pytest.approx(1e-6 + 1e6 / 10e9, rel=1e-12)
+    (note,) = (each for each in lone.notes if "machine.node.adapters" in each)
+    assert "a message between nodes is taken as alone there; together: of the step says" in note
+    many = solve(activity(tmp_path, "{message: 1 MB, together: many}", head=head))
+    assert many["time"] == pytest.approx(1e-6 + 32 * 1e6 / 10e9, rel=1e-12)
+    assert not any("machine.node.adapters" in note for note in many.notes)
+    few = solve(activity(tmp_path, "{message: 1 MB, together: 0.5}", head=head))
+    assert few["time"] == lone["time"]
+    inside = solve(activity(tmp_path, "{message: 1 MB, placement: node}", head=head))
+    assert not any("machine.node.adapters" in note for note in inside.notes)
+
+
 def test_a_library_that_knows_nodes_is_said_of_the_machine_or_the_operation(
     tmp_path: Path,
 ) -> None:

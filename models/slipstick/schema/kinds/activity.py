@@ -687,6 +687,13 @@ class MessageSpec(OperationSpec):
 
     message: Size = Field(description="its size")
     placement: Placement = Field("network", description=_PLACED)
+    together: Amount | None = Field(
+        None,
+        description=(
+            "messages that cross each adapter of a node at the same time, one after the other; 1 by"
+            " default"
+        ),
+    )
 
     key, use, example = "message", "for a message to another processor", "{message: 4 KiB}"
     title = "message"
@@ -694,7 +701,10 @@ class MessageSpec(OperationSpec):
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **said: Any
     ) -> Activity:
-        return operations.message(said["message"], said["placement"])
+        together, placement = said.get("together"), said["placement"]
+        if together is None and placement != "node" and operations.lone_messages:
+            reader.remarks[operations.lone_messages] = None
+        return operations.message(said["message"], placement, together)
 
 
 class RooflineSpec(OperationSpec):
@@ -1331,6 +1341,7 @@ class ActivityReader:
                 self._each(label), each.build(values, ("resources", label))
             )
         self.estimates: dict[str, None] = {}
+        self.remarks: dict[str, None] = {}
         self._taken: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
         self._steps: dict[str, activities.Step] = {}
@@ -1399,7 +1410,7 @@ class ActivityReader:
                 left_out=self._spec.losses,
                 estimates=tuple(self.estimates),
                 requires=requires,
-                notes=tuple(notes),
+                notes=(*notes, *self.remarks),
             )
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
