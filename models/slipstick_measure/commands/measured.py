@@ -48,7 +48,7 @@ _DATA_OPTIONS = (
         help=(
             "csv, extra-p, extra-p-json, extra-p-lines, hyperfine, google-benchmark,"
             " pytest-benchmark, wrk, ab, hey, k6, k6-json, sysbench, pgbench, fio, locust, jtl, load-table,"
-            " perf-stat, perf-lock, osu, imb, perftest, nccl, hpl,"
+            " perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl,"
             " netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, timehist, records,"
             " otf2."
             " [told from the content]"

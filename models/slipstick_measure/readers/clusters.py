@@ -1,4 +1,5 @@
-"""Outputs of programs that clusters are measured with: nccl-tests and High-Performance Linpack.
+"""Outputs of programs that clusters are measured with: nccl-tests, High-Performance Linpack and
+likwid-perfctr.
 
 nccl-tests print a row for each size: size [B], count, type, reduction, root, then time [us],
 algorithm bandwidth and bus bandwidth [GB/s] and errors, out of place and in place. The output does
@@ -8,6 +9,10 @@ the same.
 
 HPL prints a row for each run that begins with WR or WC: variant, order N, block NB, grid P and Q,
 time [s] and rate [GFLOP/s].
+
+likwid-perfctr -o FILE.csv (LIKWID 4 and 5) has a table of metrics for each group of events, and for
+each region of a program that marks some: a column for each hardware thread. The longest runtime of
+a thread is the time of the run; rates and counts are left out.
 """
 
 from __future__ import annotations
@@ -128,7 +133,57 @@ def _read_hpl(reading: Reading) -> Measurements:
     return reading.finished()
 
 
+_LIKWID_TABLE = re.compile(
+    r"TABLE,(?:Region (?P<region>[^,]+),)?Group (?P<group>[0-9]+) (?P<kind>[^,]+),.*"
+)
+
+
+def _is_likwid(reading: Reading) -> bool:
+    return any(_LIKWID_TABLE.fullmatch(line) for line in reading.lines[:2000])
+
+
+def _read_likwid(reading: Reading) -> Measurements:
+    """Read the runtime of each group and region: that of the longest thread."""
+    table, threads, found = None, 0, False
+    others: dict[str, None] = {}
+    for line, text in enumerate(reading.lines, 1):
+        if text.startswith(("TABLE,", "STRUCT,")):
+            table = _LIKWID_TABLE.fullmatch(text)
+            table = table if table is not None and table["kind"] == "Metric" else None
+            threads = 0
+            continue
+        name, *cells = text.rstrip(", ").split(",")
+        if table is None or not name:
+            continue
+        if name == "Metric":
+            threads = len(cells)
+        elif not name.startswith("Runtime (RDTSC)"):
+            others[name] = None
+        elif len(cells) != threads:
+            reading.wrong(
+                line, name, f"{len(cells)} values, where the heading has {threads} threads"
+            )
+        else:
+            found = True
+            times = [reading.number(line, name, cell) for cell in cells]
+            where = Coordinates(
+                reading.hints.processors or threads,
+                reading.hints.size,
+                table["region"] or "",
+                int(table["group"]) if int(table["group"]) > 1 else None,
+            )
+            if None not in times:
+                reading.add(line, where, "time", f"{max(time or 0.0 for time in times)!r}", "s")
+    if not found and not reading.problems:
+        why = "there is no table of metrics with a runtime in it; name a group, as -g MEM"
+        reading.refuse(1, "", why)
+    if others:
+        reading.odd(1, "", f"left out: {', '.join(list(others)[:6])[:200]}")
+    return reading.finished()
+
+
 FORMATS = (
+    FileFormat("likwid", _is_likwid, _read_likwid),
     FileFormat("nccl", _is_nccl, _read_nccl),
     FileFormat("hpl", _is_hpl, _read_hpl),
 )

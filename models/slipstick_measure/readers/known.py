@@ -49,11 +49,6 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
         re.compile(r"^Hardware Thread Topology", re.MULTILINE), "output of likwid-topology", _IMPORT
     ),
     KnownFile(
-        re.compile(r"^(TABLE|STRUCT),", re.MULTILINE),
-        "output of likwid-perfctr -o",
-        "write one row for each run, with the threads and the runtime of its metrics: p,time [s]",
-    ),
-    KnownFile(
         re.compile(r"Shared Data Cache Line Table"),
         "a report of perf c2c",
         _SAMPLES,
