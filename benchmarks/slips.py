@@ -278,16 +278,16 @@ SLIPS = (
         f"{STUDY}/test_axes.py",
     ),
     Slip(
-        "slipstick/study/questions/sample.py",
+        "slipstick_trends/sample.py",
         "((1 - band) / 2, 0.5, (1 + band) / 2)",
         "(1 - band, 0.5, band)",
-        f"{QUESTIONS}/test_sample.py",
+        "tests/trends/test_sample.py",
     ),
     Slip(
-        "slipstick/study/questions/sample.py",
+        "slipstick_trends/sample.py",
         "np.std(each_set, ddof=1)",
         "np.std(each_set)",
-        f"{QUESTIONS}/test_sample.py",
+        "tests/trends/test_sample.py",
     ),
     Slip(
         "slipstick/study/questions/seek.py",
@@ -308,16 +308,16 @@ SLIPS = (
         f"{QUESTIONS}/test_choose.py",
     ),
     Slip(
-        "slipstick/method/scaling.py",
+        "slipstick_scaling/isoefficiency.py",
         "exponent = work.size / power",
         "exponent = power / work.size",
-        "tests/method/scaling/test_isoefficiency.py",
+        "tests/scaling/test_isoefficiency.py",
     ),
     Slip(
-        "slipstick/method/scaling.py",
+        "slipstick_scaling/isoefficiency.py",
         "total_overhead = self.processors * self.time - self.work",
         "total_overhead = self.time - self.work",
-        "tests/method/scaling/test_overhead.py",
+        "tests/scaling/test_overhead.py",
     ),
     Slip(
         "slipstick/units.py",

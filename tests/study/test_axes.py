@@ -236,3 +236,14 @@ def test_one_odd_value_of_many_is_found(tmp_path: Path) -> None:
     numbers[300] = "{value: 7}"
     (tmp_path / "x.yaml").write_text(study("vary:", f"  parties: [{', '.join(numbers)}]"))
     assert prepare(str(tmp_path / "x.yaml")).plans["vary"].axes[0].values[300] == 7.0
+
+
+@pytest.mark.parametrize("count", [4, 7_900])
+def test_rates_where_the_time_of_a_byte_is_wanted_are_times(tmp_path: Path, count: int) -> None:
+    rates = f"{{from: 100 MB/s, to: 800 MB/s, count: {count}}}"
+    base = "base: {model: dvsm/diff-request, machine: linux-cluster}"
+    path = "machine.network.wire.per_byte"
+    (tmp_path / "x.yaml").write_text(f"study: 1\ntitle: t\n{base}\nvary: {{{path}: {rates}}}\n")
+    found = prepare(str(tmp_path / "x.yaml")).plans["vary"].axes[0]
+    assert (found.unit, len(found.values)) == ("s/B", count)
+    assert [found.values[0], found.values[-1]] == pytest.approx([1e-8, 1.25e-9])
