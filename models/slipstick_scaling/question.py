@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -130,21 +130,31 @@ class BestProcessors:
     at_the_end : it is the largest that was looked at, so a larger one may do better
     undecided : other numbers of processors that may stand out instead, for intervals overlap or
         hold the limit
+    missing : smaller numbers of processors that miss what this one reaches, or have no answer
     """
 
     processors: float | None
     value: Value
     at_the_end: bool
     undecided: tuple[float, ...] = ()
+    missing: tuple[float, ...] = ()
 
     @property
     def doubt(self) -> str:
-        """Return which other numbers of processors may stand out."""
-        return (
-            f"; undecided against {', '.join(f'{number:g}' for number in self.undecided)}"
-            if self.undecided
-            else ""
-        )
+        """Return which smaller numbers of processors miss it, and which others may stand out."""
+        missing = f", but not on {_numbers(self.missing)}" if self.missing else ""
+        undecided = f"; undecided against {_numbers(self.undecided)}" if self.undecided else ""
+        return missing + undecided
+
+
+_MOST_NUMBERS = 8
+
+
+def _numbers(numbers: Sequence[float]) -> str:
+    """List numbers of processors, the first few of many."""
+    more = len(numbers) - _MOST_NUMBERS
+    shown = ", ".join(f"{number:g}" for number in numbers[:_MOST_NUMBERS])
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -646,7 +656,10 @@ def _largest(numbers: Array, columns: Mapping[str, Array], threshold: float) -> 
     efficiency, low, high = _with_ends(columns, "efficiency")
     above = np.flatnonzero(efficiency >= threshold)
     place = int(above[-1]) if len(above) else None
-    return _extreme(numbers, columns, "efficiency", place, (low < threshold) & (threshold < high))
+    undecided = (low < threshold) & (threshold < high)
+    best = _extreme(numbers, columns, "efficiency", place, undecided)
+    missed = ~(efficiency >= threshold) & ~undecided & (np.arange(len(numbers)) < (place or 0))
+    return replace(best, missing=tuple(map(float, numbers[missed])))
 
 
 def _with_ends(columns: Mapping[str, Array], name: str) -> tuple[Array, Array, Array]:

@@ -346,3 +346,22 @@ def test_every_method_that_answers_is_named(folder: Path) -> None:
         " 4]}}\n"
     )
     assert scaling(text).ways["fixed-size"].provenance.methods == ["closed-form", "mean-value"]
+
+
+def test_an_efficiency_that_falls_between_two_numbers_is_told(folder: Path) -> None:
+    """Processors that do not divide the work into fours wait for those that have more."""
+    idle = (
+        "{name: idle, delay: (4 * ceil(processors / 4) - processors) * 20 * start, component: idle}"
+    )
+    work = "{name: add, delay: items / processors * step, component: busy}"
+    Path("model.yaml").write_text(activity(work, idle, head=HEAD))
+    largest = scaling(SCALE.replace("[2, 4, 16, 64]", "[2, 4, 8, 16]")).largest
+
+    def efficient(count: float) -> bool:
+        return (alone(count, 4096)["efficiency"] or 0.0) >= 0.6
+
+    counts = np.arange(2.0, 17.0).tolist()
+    assert largest.processors == max(filter(efficient, counts))
+    missing = [n for n in counts if n < largest.processors and not efficient(n)]
+    assert list(largest.missing) == missing
+    assert largest.doubt.startswith(f", but not on {missing[0]:g}, ")
