@@ -20,9 +20,6 @@ from slipstick.late import np
 from slipstick.model.activity import (
     GEOMETRIC,
     WRITE,
-    BarrierWait,
-    Choice,
-    Fork,
     Hold,
     Pipeline,
     Repeat,
@@ -38,6 +35,7 @@ from slipstick.model.steps import (
     SERVED,
     Activity,
     Combination,
+    is_parallel,
     no_rule,
     steps,
 )
@@ -420,6 +418,14 @@ class Places:
             self._ends(child, ratio * value_of(number, numbers), numbers)
             for number, child in node.weighted
         ]
+        if is_parallel(node) or node.use in (HELD, MET):
+            return [], []
+        if node.odds:
+            odds = [(numbers[p], both) for p, both in zip(node.odds, ends, strict=True)]
+            first, last = (
+                [(place, p * q) for p, both in odds for place, q in both[side]] for side in (0, 1)
+            )
+            return first, last
         match node:
             case VisitedStep(_, visit):
                 if visit is None:
@@ -428,17 +434,8 @@ class Places:
                 self.executed.append(ratio)
                 alone = [(len(self.visits) - 1, np.ones(1))]
                 return alone, alone
-            case Choice(options):
-                odds = [(numbers[p], both) for (p, _), both in zip(options, ends, strict=True)]
-                first, last = (
-                    [(place, p * q) for p, both in odds for place, q in both[side]]
-                    for side in (0, 1)
-                )
-                return first, last
             case Then():
                 return self._in_turn(ends, ratio)
-            case VisitedHold() | Fork() | Pipeline() | BarrierWait():
-                return [], []
             case _:
                 raise no_rule("the count of immediate returns", node)
 

@@ -424,13 +424,6 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         _solved(study, name, plan, as_answers=whole, progress=progress)
         for name, plan in study.plans.items()
     )
-    notes = [note for question in questions for note in question.notes()]
-    portable = study.context.library.portable_name
-    remarks = [
-        str(replace(note, file=portable(path)) if (path := Path(note.file)).is_file() else note)
-        for note in notes
-    ]
-    idle = [f"sweep {sweep.name}: {path} has no effect" for sweep in sweeps for path in sweep.idle]
     results = Results(
         name=study.name,
         title=spec.title or study.name,
@@ -442,17 +435,7 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         hashes=study.hashes,
         resolved=resolved,
         versions=versions(),
-        notes=tuple(
-            dict.fromkeys(
-                [
-                    *remarks,
-                    *asked_notes(study.context),
-                    *study.simulated,
-                    *idle,
-                    *_absent(study, answers, sweeps),
-                ]
-            )
-        ),
+        notes=tuple(dict.fromkeys(_notes(study, answers, sweeps))),
         timelines=_timelines(study),
         answer=tuple(spec.answer),
         words=words_of(study.context, answers),
@@ -462,8 +445,31 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         result = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
         results = replace(results, questions={**results.questions, name: result})
         progress(question.points)
-    # What the title asks is answered first, else what stands first.
-    keys = list(study.context.tree.entries)
+    return _in_order(study, results)
+
+
+def _notes(
+    study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]
+) -> Iterator[str]:
+    """Yield what the reader has to know: of the files that questions read, of methods, of axes
+    without an effect, and of values that no answer has.
+    """
+    portable = study.context.library.portable_name
+    for note in (note for question in study.questions.values() for note in question.notes()):
+        path = Path(note.file)
+        yield str(replace(note, file=portable(path)) if path.is_file() else note)
+    yield from asked_notes(study.context)
+    yield from study.simulated
+    for sweep in sweeps:
+        yield from (f"sweep {sweep.name}: {path} has no effect" for path in sweep.idle)
+    yield from _absent(study, answers, sweeps)
+
+
+def _in_order(study: PreparedStudy, results: Results) -> Results:
+    """Order the questions as they are shown: those that the title asks first, then as they are
+    written.
+    """
+    spec, keys = study.spec, list(study.context.tree.entries)
     wanted_first = _asked_by(spec.title)
     written = [key for key in keys if key in results.questions]
     written.sort(key=lambda key: key not in wanted_first)  # which keeps their order
