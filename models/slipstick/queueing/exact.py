@@ -123,6 +123,8 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
     residual = rate * service**2 * (1 + network.scv[:, :, k]) / 2
     before = 1 - (rate * service) @ higher
     begun = residual @ upto if how.preemptive else residual.sum(axis=1, keepdims=True)
+    # What is there on arrival is served beside what comes ahead of it: hence the own rank once, the
+    # higher ranks twice.
     wait = begun / (before * (1 - (rate * service) @ upto))
     residence = network.demand.astype(wait.dtype)
     residence[:, :, k] = visits * (wait + (service / before if how.preemptive else service))
@@ -156,6 +158,8 @@ def _servers_with_ranks(network: NetworkArrays, k: int) -> NetworkSolution:
     higher = (rate @ (rank[:, None] < rank)) * service
     up_to = (rate @ (rank[:, None] <= rank)) * service
     if DISCIPLINES[network.discipline[k]].preemptive:
+        # Lower ranks do not exist for higher ones, so the number of a rank is a difference of two
+        # queues without ranks.
         more = _number_present(up_to, c) - _number_present(higher, c)
         time = np.where(present, more / np.where(present, up_to - higher, 1.0) * service, 0.0)
     else:
@@ -179,6 +183,7 @@ def _servers_with_ranks(network: NetworkArrays, k: int) -> NetworkSolution:
 
 def _number_present(load: Array, servers: int) -> Array:
     """Return the mean number present in an M/M/c queue."""
+    # Little's law for the queue: C a / (c - a) wait, with the load a in erlang.
     waiting = erlang_c(np.where(load == 0, 1.0, load), servers) * load / (servers - load)
     return np.where(load == 0, 0.0, load + waiting)
 

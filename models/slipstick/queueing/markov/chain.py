@@ -137,6 +137,7 @@ def explore_rows(
     transitions_by_event: list[tuple[Array, Array, Array, Array]] = [
         (none, none, np.zeros(0), none)
     ]
+    # Blocks, not single states: the cost of a call is shared by thousands of states.
     while len(block):
         fresh = [block[BLOCK:]]
         block = block[:BLOCK]
@@ -156,6 +157,8 @@ def explore_rows(
         blocks += fresh[1:]
         block = np.concatenate(fresh)
     states = np.concatenate(blocks)
+    # Numbered as they were explored, neighbours lie far apart: sorted, the factors have fewer
+    # entries.
     order = np.lexsort(states.T[::-1])
     place = np.argsort(order)
     sources, targets, rates, events = (
@@ -245,6 +248,8 @@ def stationary(
     inside = generator[closed][:, closed].tocsr()
     start, size = chain.start[closed], len(closed)
     start = start / start.sum() if start.sum() > 0 else np.full(size, 1 / size)
+    # Elimination works on the full matrix; factors of a large chain fill up, so there iteration is
+    # tried before them.
     by_size = (
         ("gth",) if size <= SMALL else ("direct",) if size <= LARGE else ("iterative", "direct")
     )
@@ -281,6 +286,7 @@ def _closed(generator: csr_array) -> NDArray[np.int64]:
     open_sets = np.zeros(count, dtype=bool)
     open_sets[label[across.row[leaving]]] = True
     final = np.flatnonzero(~open_sets)
+    # Of several closed sets the start, and chance, decide which one the chain ends in.
     if len(final) > 1:
         raise NoAnswerError(
             f"the chain ends in one of {len(final)} sets of states and stays there, so the long run"
@@ -301,6 +307,7 @@ def _solved(
         pi, solve = _balanced(real, method, start)
         _check(real, pi)
         solved_before[len(start)] = real, pi, solve
+        # Two sizes at most are kept: the factors of a chain may take a large part of the memory.
         if len(solved_before) > 2:
             solved_before.pop(next(iter(solved_before)))
     _, pi, solve = solved_before[len(start)]

@@ -110,6 +110,8 @@ class Kernel(EventLoop):
                 self.tables[name][operand] if name in self.tables else operand
                 for name, operand in zip(names, operands, strict=False)
             ]
+            # Operands are bound once, so that an event looks nothing up. The names of the
+            # parameters of an instruction say which table an operand is a number of.
             action = partial(instruction, self, *bound)
             self.code.append(action if trace is None else traced(action, pc, trace))
         self._start()
@@ -146,6 +148,7 @@ class Kernel(EventLoop):
 
         def arrive(_: None, now: float) -> bool:
             heappush(heap, (now + next(between), order(), arrive, None))
+            # A token has an account of all labels: those of customers that have left are used again.
             token = pool.pop() if pool else self.token(0, group)
             token.customer = next(number)
             token.pc, token.begun, token.since = start, now, now
@@ -242,6 +245,7 @@ class Kernel(EventLoop):
         self, draw: Draws, first: int, customers: int, token: Token, now: float
     ) -> bool:
         """Choose one of the other customers at random, for a visit to its station."""
+        # One of the n - 1 others, counted from the next one on, so that it is never itself.
         far = int(next(draw) * (customers - 1))
         token.destination = first + (token.customer - first + 1 + far) % customers
         return True
