@@ -199,12 +199,15 @@ class LockKind:
     title : in words
     acquire, release : accesses to the lock word while no other processor wants the lock [1]
     spins_on : `WORD`, `COPY` or `OWN`; empty where waiting costs nothing
+    held : of the instructions of an acquire and a release while no other processor wants the lock,
+        the part that a holder executes to hand it over [1]; half is assumed where nothing is known
     """
 
     title: str
     acquire: int
     release: int
     spins_on: str = ""
+    held: float = 0.5
 
     @property
     def spinning(self) -> bool:
@@ -218,7 +221,9 @@ LOCKS = {
     "ttas": LockKind("test-and-test-and-set", 2, 1, COPY),
     "ticket": LockKind("ticket", 2, 1, COPY),
     "array": LockKind("array of flags", 2, 2, OWN),
-    "mcs": LockKind("list of waiting processors (Mellor-Crummey and Scott)", 1, 1, OWN),
+    # Two of five statements: it tests for a successor and sets its flag; three enter the list.
+    # Source: Mellor-Crummey and Scott, ACM Trans. Computer Systems 9(1), 1991, the list-based lock.
+    "mcs": LockKind("list of waiting processors (Mellor-Crummey and Scott)", 1, 1, OWN, 2 / 5),
 }
 BACK_OFFS = ("none", "constant", "exponential")
 """Pauses between two attempts to acquire a lock; exponential pauses double."""

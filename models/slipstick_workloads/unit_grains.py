@@ -42,6 +42,7 @@ from slipstick.model.system import (
     closed_model,
     grouped_model,
     phased_model,
+    superstep_model,
 )
 from slipstick.program.program import Input, InputValues, Program, known, one, word
 from slipstick.vocabulary import LOCKS
@@ -68,6 +69,7 @@ class Grain:
     write : its accesses write; else they read
     addresses : of its accesses
     local : share of its accesses that find their element in the processor's own memory module [1]
+    index : units of computing to draw the element of an access at random [1]
     accesses : m [1]
     compute : c, units of computing [1]
     lock : the machine's lock of the critical section, or none
@@ -80,6 +82,7 @@ class Grain:
     write: bool
     addresses: Addresses
     local: Expr
+    index: Expr
     accesses: Expr
     compute: Expr
     lock: str
@@ -115,6 +118,7 @@ class Grain:
             word("access") == "write",
             addresses,
             input_value("local"),
+            input_value("index"),
             input_value("accesses"),
             input_value("compute"),
             word("lock"),
@@ -244,7 +248,10 @@ class GrainSteps:
         """
         steps: list[Activity] = []
         if not _is_zero(grain.accesses):
-            steps.append(repeat(grain.accesses, self._access(grain, rival, single)))
+            access = self._access(grain, rival, single)
+            if grain.addresses.random and not _is_zero(grain.index):
+                access = self._computing(grain, grain.index, "index", "busy") >> access
+            steps.append(repeat(grain.accesses, access))
         if not _is_zero(grain.compute):
             steps.append(self._computing(grain, grain.compute, "compute", "busy"))
         if grain.lock != NONE:
@@ -319,15 +326,17 @@ class GrainSteps:
     def _section(self, grain: Grain, single: bool) -> Activity:
         """Acquire the lock, execute the critical section, release the lock.
 
-        Of the instructions that a free lock's latency leaves beside its accesses, half are assumed
-        to belong to the release, which takes place while the lock is held.
+        Of the instructions that a free lock's latency leaves beside its accesses, those of the
+        release take place while the lock is held: the part that the kind of lock has there. What
+        enters a processor into a list of waiting ones overlaps its wait.
         """
         kind, inside = lock_kind(self.machine, grain.lock, self.others), []
         before, after = (
             self._flags(kind, grain.prefix) if self.has_flags(kind) else (then(), then())
         )
         spent = (LOCKS[kind.kind].acquire + LOCKS[kind.kind].release) * kind.access
-        half = maximum(kind.latency - spent, zero(TIME)) / 2
+        instructions = maximum(kind.latency - spent, zero(TIME))
+        held = LOCKS[kind.kind].held
         if not _is_zero(grain.critical):
             inside.append(self._computing(grain, grain.critical, "critical", "critical"))
         if not _is_zero(grain.critical_accesses):
@@ -339,8 +348,13 @@ class GrainSteps:
                 repeat(grain.critical_accesses, choose((writes, taken), (1 - writes, read)))
             )
         acquire, release = (
-            delay(half, name=f"{grain.prefix}lock.{call}", component="lock", technology="software")
-            for call in ("acquire", "release")
+            delay(
+                part * instructions,
+                name=f"{grain.prefix}lock.{call}",
+                component="lock",
+                technology="software",
+            )
+            for call, part in (("acquire", 1 - held), ("release", held))
         )
         return acquire >> before >> hold(grain.lock, then(*inside, release, after))
 
@@ -453,6 +467,12 @@ _WALK = (
         0.0,
         most=1.0,
     ),
+    Input(
+        "index",
+        COUNT,
+        "units of computing to draw the element of each access; with the pattern random",
+        0.0,
+    ),
 )
 
 REFUSED = Input(
@@ -538,12 +558,39 @@ Part = tuple[Like, Like, Activity]
 
 
 def phases(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build the sequential part, then every phase with its barrier."""
+    """Build the sequential part, then every phase with its barrier; processors of the first phase
+    that start one after another as supersteps, each with its own start.
+    """
     resources: dict[str, Resource] = {}
-    program: list[Part] = [(1, 1, delay(one(inputs, "sequential"), name="sequential"))]
-    for phase in _phases(machine, inputs, resources):
-        program += phase
-    return phased_model(*program, name="grain/phases", resources=resources, useful=USEFUL)
+    sequential = delay(one(inputs, "sequential"), name="sequential")
+    program = [part for phase in _phases(machine, inputs, resources) for part in phase]
+    if _is_zero(one(inputs, "apart")):
+        return phased_model(
+            (1, 1, sequential), *program, name="grain/phases", resources=resources, useful=USEFUL
+        )
+    count, *others = {int(known(count, "processors")) for count in _list(inputs, "processors")}
+    if others:
+        raise ModelError(
+            "processors that start apart are the same in all phases; give each phase as many, or"
+            " leave out apart"
+        )
+    supersteps = [(Number(1.0), [repeat(times, cycle)] * count) for times, _, cycle in program]
+    supersteps[0] = (Number(1.0), _one_after_another(one(inputs, "apart"), *supersteps[0][1]))
+    first = (Number(1.0), [sequential, *[then()] * (count - 1)])
+    return superstep_model(
+        *((times, bodies, then()) for times, bodies in (first, *supersteps)),
+        name="grain/phases",
+        resources=resources,
+        useful=USEFUL,
+    )
+
+
+def _one_after_another(apart: Expr, *bodies: Activity) -> list[Activity]:
+    """Let each processor start some time after the one before it; till then it is idle."""
+    return [
+        delay(position * apart, name=f"start-{position}", component="idle") >> body
+        for position, body in enumerate(bodies)
+    ]
 
 
 def _phases(
@@ -612,6 +659,13 @@ PHASES = Program(
     NANDA_NI,
     (
         Input("sequential", TIME, "T_S: sequential time before all phases", 0.0),
+        Input(
+            "apart",
+            TIME,
+            "from the start of one processor of the first phase to that of the next; 0 if all start"
+            " together",
+            0.0,
+        ),
         Input("repeat", COUNT, "r_k: grains of each processor, phase by phase", None, many=True),
         Input(
             "processors",

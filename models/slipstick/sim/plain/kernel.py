@@ -338,9 +338,8 @@ class Kernel(EventLoop):
         waits, is never local.
         """
         self.tried[tally] += 1
-        self.refused[tally] += home < 0 or (
-            home == token.customer and not (notified is not None and notified.queue)
-        )
+        waits = notified is not None and notified.queue
+        self.refused[tally] += not waits and home in (-1, token.customer)
         return True
 
     def start_response(self, token: Token, now: float) -> bool:
