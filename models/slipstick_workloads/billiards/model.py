@@ -19,7 +19,13 @@ and collisions passed, more of them among more balls. The width of a bin is not 
 
 With `touches`, what computing takes holds the accesses to the processor's own cache: as many as
 `misses` for each addition and execution, and one for each bin or collision passed, booked to
-`access` as useful time; and each ball's lines are fetched once in the setup.
+`access` as useful time; and each ball's lines are fetched once in the setup, in useful time booked
+to `local`. Where the cache has an inner level, `access` is the time of a hit there, and what
+accesses beyond it take longer is booked to `local`: the accesses are taken to be spread over the processor's share of the balls,
+of which the inner level holds as many as fit.
+
+With `bins: best`, the width of the bins is, for each number of balls, the one of `WIDTHS` with
+which a collision of the main loop passes the fewest bins and collisions.
 
 Approximations: two processors that need one bin at the same time do not wait for each other. With
 `locks`, all that take locks in a step are taken to request them at the same instant, each a lock at
@@ -64,6 +70,7 @@ SHARING = 2.1
 m(v) = (1 + v^2) / 2.
 """
 
+USEFUL = ("busy", "access", "local")
 NAME = "billiards/parallel"
 SOURCE = f"{SCALE_GRAPH}, section 5"
 
@@ -72,6 +79,9 @@ BALL = Number(960.0, BYTES)
 
 SIZES = tuple(100 * 2**doubled for doubled in range(9))
 """Numbers of balls among which searches are counted where the number of balls is a variable."""
+
+WIDTHS = tuple(0.4 / 2**halved for halved in range(6))
+"""Widths of bins among which the best is taken [balls' mean distance / greatest speed]."""
 
 _Counting = Callable[[int, int, int, float], CollisionCounts]
 
@@ -92,7 +102,7 @@ def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
     of their number between two of these, and beyond them. The number of steps is then not a whole
     number, which the method simulation refuses.
     """
-    return _model(machine, inputs, observe)
+    return _model(machine, inputs, _shortest if word(inputs, "bins") == "best" else observe)
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
@@ -103,6 +113,12 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     return _model(machine, inputs, lambda *values: once)
 
 
+def _shortest(balls: int, collisions: int, seed: int, width: float) -> CollisionCounts:
+    """Count with bins of the width that makes the search of a collision shortest."""
+    runs = (observe(balls, collisions, seed, tried) for tried in WIDTHS)
+    return min(runs, key=lambda run: run.searched)
+
+
 def _model(machine: SharedMemory, inputs: InputValues, counted: _Counting) -> Model:
     work = _Steps(machine, inputs, counted)
     count = work.processors
@@ -111,7 +127,7 @@ def _model(machine: SharedMemory, inputs: InputValues, counted: _Counting) -> Mo
         barrier, resources = barrier_of(machine, word(inputs, "barrier"), Number(float(count)))
         resources = {**work.port.resources(), **resources}
     phases = ((1, count, work.setup() >> barrier), (work.run.rounds, count, work.step() >> barrier))
-    return phased_model(*phases, name=NAME, resources=resources, useful=("busy", "access"))
+    return phased_model(*phases, name=NAME, resources=resources, useful=USEFUL)
 
 
 class _Steps:
@@ -141,7 +157,7 @@ class _Steps:
         if self.cache is None:
             return executed
         lines = self.run.balls / self.processors * (BALL / self.cache.line)
-        return executed >> self._fetch("setup.cold", self._units("touches") * lines, "access")
+        return executed >> self._fetch("setup.cold", self._units("touches") * lines, "local")
 
     def step(self) -> Activity:
         """Take a collision, compare it with the others', and execute it or be idle."""
@@ -178,12 +194,15 @@ class _Steps:
         steps = {part_name: units * self.machine.step for part_name, units in units_by_part.items()}
         computing = then()
         if self.cache is not None:
-            touched = (
-                self._units("touches") * (fetched * self._units("misses") + passed) * self.cache.hit
+            times = self._touched(
+                self._units("touches") * (fetched * self._units("misses") + passed)
             )
-            steps["add"] = maximum(steps["add"] - touched, zero(TIME))
-            computing = delay(
-                touched, name=f"{name}.access", component="access", technology="memory"
+            steps["add"] = maximum(steps["add"] - total(times.values(), TIME), zero(TIME))
+            computing = then(
+                *(
+                    delay(touching, name=f"{name}.{part}", component=part, technology="memory")
+                    for part, touching in times.items()
+                )
             )
         computing = then(
             computing,
@@ -201,6 +220,21 @@ class _Steps:
         return (
             self._fetch(f"{name}.fetch", misses, "memory") >> self._locks(name, queued) >> computing
         )
+
+    def _touched(self, accesses: Expr) -> dict[str, Expr]:
+        """Return the time of accesses to the own cache: that of hits in its innermost level, and
+        what those beyond it take longer.
+        """
+        assert self.cache is not None
+        if not self.cache.inner:
+            return {"access": accesses * self.cache.hit}
+        own = self.run.balls / self.processors * BALL
+        levels, fits = (*self.cache.inner, self.cache), Number(1.0)
+        further: Expr = zero(TIME)
+        for level, outer in pairwise(levels):
+            beyond = maximum(fits - level.size / own, 0)
+            further += beyond * (outer.hit - level.hit)
+        return {"access": accesses * levels[0].hit, "local": accesses * further}
 
     def _fetch(self, name: str, accesses: Expr, component: str) -> Activity:
         modules = int(number({"modules": self.machine.memory.modules}, "modules"))
@@ -326,6 +360,13 @@ PARALLEL = Program(
             0.1,
             least=1e-3,
             most=1e3,
+        ),
+        Input(
+            "bins",
+            COUNT,
+            "as wide as width says, or as is best for the number of balls",
+            "width",
+            options=("width", "best"),
         ),
         Input("removing", COUNT, "units of computing to remove a collision from the queue", 1.0),
         Input("meeting", COUNT, "units of computing of one time-to-collision", 1.0),
