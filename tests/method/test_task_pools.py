@@ -347,6 +347,19 @@ def test_a_file_says_pools() -> None:
     text = dump(program(pool(Trees(((2, 0, 0),), 2), queues=3), 4))
     assert "trees:" in text
     assert "ask: pool" in text
+    assert "node_work" not in text
+    text = dump(program(pool(Trees(((2, 0, 0),), 2, ((1, 3, 5),)), queues=3), 4))
+    assert "node_work:" in text
+
+
+def test_nodes_of_a_tree_have_work_of_their_own() -> None:
+    tree = (2, 2, 0, 0, 2, 0, 0)
+    work = (1, 2, 3, 4, 5, 6, 7)
+    ((_, tasks),) = Trees((tree,), 1, (work,)).problems()
+    parts = [part for task in tasks for part in task]
+    assert sum(interior for interior, _, _ in parts) == 1 + 2 + 5
+    assert sum(leaves for _, leaves, _ in parts) == 3 + 4 + 6 + 7
+    assert Trees((tree,), 1, ((1,) * 7,)).problems() == Trees((tree,), 1).problems()
 
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
@@ -363,6 +376,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (
         lambda: Trees(((0,),), min_size=0),
         "Trees: min_size must be a whole number of at least 1, got 0",
+    ),
+    (
+        lambda: Trees(((2, 0, 0),), 1, ((1, 1),)),
+        "work of trees has one number for each node of each tree, or is left out",
     ),
     (lambda: Trees(((0, 0),)), "a tree has one root and at most 1000000 nodes; this has 2 and 2"),
     (lambda: pool(Loop(1), order="random"), "there is no order 'random'; known: lifo, fifo"),

@@ -56,7 +56,7 @@ class Loop:
         return ((tuple(range(len(tasks))), tuple(tasks)),)
 
 
-@checked(shapes=listed(listed(whole(0)), 1), min_size=whole(1))
+@checked(shapes=listed(listed(whole(0)), 1), min_size=whole(1), work=listed(listed(whole(0))))
 @dataclass(frozen=True, slots=True)
 class Trees:
     """Trees, each a problem of its own, executed from the root down in parts of a few nodes.
@@ -72,6 +72,7 @@ class Trees:
     shapes : of each tree the number of subtrees of each node, a node before its subtrees: a list,
         or what a generator gives
     min_size : nodes [1]
+    work : of each tree the work of each node, in times of a node of its kind [1]; 1 if left out
 
     Source: Lucier, SIGMETRICS 1988, the partition of a tree by `min_size`; for more than two
     subtrees our extension.
@@ -82,14 +83,23 @@ class Trees:
 
     shapes: tuple[tuple[int, ...], ...]
     min_size: int = 1
+    work: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         for shape in self.shapes:
             _sizes(shape)
+        if self.work and [*map(len, self.work)] != [*map(len, self.shapes)]:
+            raise ModelError(
+                "work of trees has one number for each node of each tree, or is left out"
+            )
 
     def problems(self) -> tuple[TaskSet, ...]:
         """Cut every tree into tasks."""
-        return tuple(((0,), tuple(_parts(shape, self.min_size))) for shape in self.shapes)
+        work = self.work or tuple((1,) * len(shape) for shape in self.shapes)
+        return tuple(
+            ((0,), tuple(_parts(shape, self.min_size, units)))
+            for shape, units in zip(self.shapes, work, strict=True)
+        )
 
 
 def _sizes(shape: Sequence[int]) -> list[int]:
@@ -114,7 +124,7 @@ def _sizes(shape: Sequence[int]) -> list[int]:
     return sizes
 
 
-def _parts(shape: Sequence[int], min_size: int) -> Iterator[tuple[Part, ...]]:
+def _parts(shape: Sequence[int], min_size: int, work: Sequence[int]) -> Iterator[tuple[Part, ...]]:
     sizes = _sizes(shape)
     roots = [0]
     for node in roots:  # which grows by the subtrees that are added
@@ -122,7 +132,7 @@ def _parts(shape: Sequence[int], min_size: int) -> Iterator[tuple[Part, ...]]:
         roots_left: list[int] = []
         interior = count = 0
         while count <= min_size and count + sizes[node] > 3 * min_size:
-            interior += 1
+            interior += work[node]
             *smaller, largest = _below(shape, sizes, node)
             for subtree in smaller:
                 if count + sizes[subtree] <= 3 * min_size:
@@ -140,8 +150,9 @@ def _parts(shape: Sequence[int], min_size: int) -> Iterator[tuple[Part, ...]]:
             roots.append(node)
             interior = 0
         nodes = [k for root in roots_left for k in range(root, root + sizes[root])]
-        leaves = sum(1 for k in nodes if not shape[k])
-        yield (*tasks_found, (interior + len(nodes) - leaves, leaves, -1))
+        leaves = sum(work[k] for k in nodes if not shape[k])
+        interior += sum(work[k] for k in nodes if shape[k])
+        yield (*tasks_found, (interior, leaves, -1))
 
 
 def _below(shape: Sequence[int], sizes: Sequence[int], node: int) -> list[int]:

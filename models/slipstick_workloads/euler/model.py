@@ -5,7 +5,8 @@ Each time step of the solver is three passes over the tree of that step:
 
 - pass 1 solves the Riemann problems at the leaves and passes information up: tasks are parts of the
   tree, cut by `min_size`;
-- pass 2a, from the root down, prunes, updates and adds nodes: the same tasks, each with less work;
+- pass 2a, from the root down, prunes, updates and adds nodes: the same tasks, each with less work,
+  and unequal: a node that is made or removed takes as much more as it calls more locks;
 - pass 2b, clean-up over all nodes, is one task: a processor works, and all others wait in the
   monitor.
 
@@ -27,7 +28,7 @@ from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model, TaskPool, phased_model
 from slipstick.model.tasks import Trees
 from slipstick.program.program import Input, InputValues, Program, number, one, word
-from slipstick_workloads.euler.solver import run, shape
+from slipstick_workloads.euler.solver import run, shape, update_work
 
 NAME = "euler/adaptive"
 TOLERANCE = 3.753e-3
@@ -41,20 +42,28 @@ def adaptive(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the program: the passes over the trees of some steps, spread evenly up to the last."""
     cells = run(number(inputs, "tolerance"), int(number(inputs, "deepest")))
     count = min(int(number(inputs, "steps")), len(cells))
+    chosen = [len(cells) * (k + 1) // count - 1 for k in range(count)]
     return _passes(
-        inputs, tuple(shape(cells[len(cells) * (k + 1) // count - 1]) for k in range(count))
+        inputs,
+        tuple(shape(cells[step]) for step in chosen),
+        tuple(update_work(cells[max(step - 1, 0)], cells[step]) for step in chosen),
     )
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the passes over one tree of three nodes; the solver does not run."""
-    return _passes(inputs, ((2, 0, 0),))
+    return _passes(inputs, ((2, 0, 0),), ((1, 1, 1),))
 
 
-def _passes(inputs: InputValues, shapes: tuple[tuple[int, ...], ...]) -> Model:
+def _passes(
+    inputs: InputValues, shapes: tuple[tuple[int, ...], ...], updates: tuple[tuple[int, ...], ...]
+) -> Model:
     processors, count = number(inputs, "processors"), len(shapes)
-    small_tasks, whole_tasks = (
-        Trees(shapes, size) for size in (int(number(inputs, "min_size")), WHOLE)
+    size = int(number(inputs, "min_size"))
+    small_tasks, updated, whole_tasks = (
+        Trees(shapes, size),
+        Trees(shapes, size, updates),
+        Trees(shapes, WHOLE),
     )
     inside, order, queues = (
         one(inputs, "inside"),
@@ -68,7 +77,7 @@ def _passes(inputs: InputValues, shapes: tuple[tuple[int, ...], ...]) -> Model:
     less = one(inputs, "update")
     pools = {
         "pass-1": tasks(small_tasks, one(inputs, "leaf"), one(inputs, "interior")),
-        "pass-2a": tasks(small_tasks, less * one(inputs, "leaf"), less * one(inputs, "interior")),
+        "pass-2a": tasks(updated, less * one(inputs, "leaf"), less * one(inputs, "interior")),
         "pass-2b": tasks(whole_tasks, one(inputs, "serial"), one(inputs, "serial")),
     }
     passes = {"all": [*pools], "1": ["pass-1"], "2": ["pass-2a", "pass-2b"]}[word(inputs, "passes")]
@@ -114,8 +123,13 @@ ADAPTIVE = Program(
         Input("deepest", COUNT, "halvings of a cell at most", 9.0, least=3, most=14, whole=True),
         Input("leaf", TIME, "work at a leaf in pass 1", 8e-3),
         Input("interior", TIME, "work at any other node in pass 1", 1e-3),
-        Input("update", COUNT, "work at a node in pass 2a, as a part of that in pass 1", 0.25),
-        Input("serial", TIME, "work at a node in pass 2b", 20e-6),
+        Input(
+            "update",
+            COUNT,
+            "work at a node that stays in pass 2a, as a part of that in pass 1",
+            0.25,
+        ),
+        Input("serial", TIME, "work at a node in pass 2b", 26e-6),
         Input("inside", TIME, "time in the monitor to take or to add a task", 150e-6),
         Input(
             "queues",

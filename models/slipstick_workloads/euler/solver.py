@@ -151,16 +151,55 @@ def shape(cells: Cells) -> tuple[int, ...]:
     >>> shape(Cells(np.array([1, 2, 2]), np.array([0, 2, 3]), np.zeros((3, 3))))
     (2, 0, 2, 0, 0)
     """
-    numbers, level, place = list[int](), 0, 0
+    leaves = set(zip(cells.level.tolist(), cells.place.tolist(), strict=True))
+    return tuple(0 if node in leaves else 2 for node in nodes(cells))
+
+
+def nodes(cells: Cells) -> list[tuple[int, int]]:
+    """List level and place of each node of the tree, a node before its subtrees.
+
+    >>> nodes(Cells(np.array([1, 1]), np.array([0, 1]), np.zeros((3, 2))))
+    [(0, 0), (1, 0), (1, 1)]
+    """
+    listed, level, place = list[tuple[int, int]](), 0, 0
     for deep, where in zip(cells.level.tolist(), cells.place.tolist(), strict=True):
         # From the node where the last leaf left off down to this leaf, always to the left.
         while place != where >> (deep - level):
             level, place = level - 1, place >> 1
-        numbers += [2] * (deep - level) + [0]
+        listed += [(depth, where >> (deep - depth)) for depth in range(level, deep + 1)]
         level, place = deep, where + 1
         while level and place % 2 == 0:
             level, place = level - 1, place >> 1
-    return tuple(numbers)
+    return listed
+
+
+KEPT, MADE, REMOVED = 1, 3, 2
+"""Calls of locks for a node: its own; for one that is made the free list's and that of new nodes as
+well; for one that is removed its own and the free list's.
+"""
+
+
+def update_work(before: Cells, after: Cells) -> tuple[int, ...]:
+    """Return the work of an update at each node of the tree after it, in that at a node that stays.
+
+    Nodes that are made or removed call more locks, and the time of the paper's program goes with
+    its calls of locks. What is removed is work at the nearest node above that stays.
+
+    >>> one = Cells(np.array([1, 1]), np.array([0, 1]), np.zeros((3, 2)))
+    >>> two = Cells(np.array([2, 2, 1]), np.array([0, 1, 1]), np.zeros((3, 3)))
+    >>> update_work(one, two), update_work(two, one)
+    ((1, 1, 3, 3, 1), (1, 5, 1))
+    """
+    earlier, now = nodes(before), nodes(after)
+    known = set(earlier)
+    work = {node: KEPT if node in known else MADE for node in now}
+    for level, place in earlier:
+        depth = level
+        while (depth, place >> (level - depth)) not in work:
+            depth -= 1
+        if depth < level:
+            work[depth, place >> (level - depth)] += REMOVED
+    return tuple(work[node] for node in now)
 
 
 @lru_cache(maxsize=8)

@@ -1005,6 +1005,9 @@ class TaskPoolSpec(ResourceSpec):
         description="of each tree the number of subtrees of each node, a node before its subtrees",
         min_length=1,
     )
+    node_work: list[list[Annotated[int, Field(ge=0, le=MOST_NODES)]]] | None = Field(
+        None, description="of each tree the work of each node, in units; 1 each by default"
+    )
     min_size: int = Field(
         1,
         description="a task of a tree has from min_size + 1 to 3 min_size nodes",
@@ -1015,7 +1018,7 @@ class TaskPoolSpec(ResourceSpec):
         description="time of an iteration or of its unit of work, or of a leaf"
     )
     interior: TimeOrFormula | None = Field(
-        None, description="time of a node that has subtrees; none by default"
+        None, description="time of a unit of work at a node that has subtrees; none by default"
     )
     inside: TimeOrFormula | None = Field(
         None, description="time in the monitor of a queue to take or to add a task"
@@ -1027,7 +1030,11 @@ class TaskPoolSpec(ResourceSpec):
     def check_rules(self) -> None:
         if sum(each is not None for each in (self.iterations, self.work, self.trees)) != 1:
             raise broken_rule("write one of iterations, work and trees: the tasks of a pool")
-        other, kind = ({"chunk"}, "a loop") if self.trees else ({"min_size", "interior"}, "trees")
+        other, kind = (
+            ({"chunk"}, "a loop")
+            if self.trees
+            else ({"min_size", "interior", "node_work"}, "trees")
+        )
         for key in sorted(other & self.model_fields_set):
             raise broken_rule(
                 f"{key} is of {kind}; a pool of {'trees' if self.trees else 'a loop'} has none", key
@@ -1038,9 +1045,9 @@ class TaskPoolSpec(ResourceSpec):
         source: Loop | Trees = Loop(
             said.pop("work", None) or said.pop("iterations", 1), said.pop("chunk", 1)
         )
-        size = said.pop("min_size", 1)
+        size, work = said.pop("min_size", 1), said.pop("node_work", ())
         try:
-            source = Trees(said.pop("trees"), size) if self.trees else source
+            source = Trees(said.pop("trees"), size, work) if self.trees else source
         except ModelError as error:
             values.refuse((*loc, "trees"), str(error))
         return system.TaskPool(source, said.pop("time"), order=said.pop("pool"), **said)
@@ -1059,6 +1066,8 @@ class TaskPoolSpec(ResourceSpec):
             source["work"] = list(source.pop("iterations"))
         if "shapes" in source:
             source["trees"] = [list(shape) for shape in source.pop("shapes")]
+            source["node_work"] = [list(units) for units in source.pop("work")] or None
+            source = {key: given for key, given in source.items() if given is not None}
         return {"pool": resource.order, **source, "time": values.written(resource.leaf), **said}
 
 
