@@ -574,11 +574,11 @@ def phases(machine: SharedMemory, inputs: InputValues) -> Model:
             "processors that start apart are the same in all phases; give each phase as many, or"
             " leave out apart"
         )
-    supersteps = [(Number(1.0), [repeat(times, cycle)] * count) for times, _, cycle in program]
-    supersteps[0] = (Number(1.0), _one_after_another(one(inputs, "apart"), *supersteps[0][1]))
-    first = (Number(1.0), [sequential, *[then()] * (count - 1)])
+    bodies: list[list[Activity]] = [[sequential, *[then()] * (count - 1)]]
+    bodies += [[repeat(times, cycle)] * count for times, _, cycle in program]
+    bodies[1] = _one_after_another(one(inputs, "apart"), *bodies[1])
     return superstep_model(
-        *((times, bodies, then()) for times, bodies in (first, *supersteps)),
+        *((1, of_phase, then()) for of_phase in bodies),
         name="grain/phases",
         resources=resources,
         useful=USEFUL,

@@ -229,12 +229,11 @@ class _Steps:
         if not self.cache.inner:
             return {"access": accesses * self.cache.hit}
         own = self.run.balls / self.processors * BALL
-        levels, fits = (*self.cache.inner, self.cache), Number(1.0)
+        hits = [*(level.hit for level in self.cache.inner), self.cache.hit]
         further: Expr = zero(TIME)
-        for level, outer in pairwise(levels):
-            beyond = maximum(fits - level.size / own, 0)
-            further += beyond * (outer.hit - level.hit)
-        return {"access": accesses * levels[0].hit, "local": accesses * further}
+        for level, (hit, outer_hit) in zip(self.cache.inner, pairwise(hits), strict=True):
+            further += maximum(1 - level.size / own, 0) * (outer_hit - hit)
+        return {"access": accesses * hits[0], "local": accesses * further}
 
     def _fetch(self, name: str, accesses: Expr, component: str) -> Activity:
         modules = int(number({"modules": self.machine.memory.modules}, "modules"))
