@@ -24,7 +24,7 @@ from slipstick.cli.console import (
     text_node,
     with_options,
 )
-from slipstick.errors import UnitError
+from slipstick.errors import ModelError, UnitError
 from slipstick_measure.commands.curves import CURVE_OPTIONS, continue_curves
 from slipstick_measure.commands.estimated import COLUMN_OPTIONS, estimate_rows, wants_rows
 
@@ -32,6 +32,7 @@ VIEWS = ("matrix", "concurrency", "utilization", "work", "contention")
 """The views of a trace."""
 
 if TYPE_CHECKING:
+    from slipstick_measure.account import Measured
     from slipstick_measure.fit.formula import Family
     from slipstick_measure.loads import LoadTest
     from slipstick_measure.measurements import Hints, Measurements
@@ -111,15 +112,39 @@ servers_option = click.option(
 )
 
 
+_SCALABILITY_OPTIONS = (
+    click.option(
+        "--scalability",
+        is_flag=True,
+        help=(
+            "The latency metric L / L' of runs of several sizes: at equal time, efficiency and"
+            " memory, between measured sizes."
+        ),
+    ),
+    click.option(
+        "--keep",
+        multiple=True,
+        metavar="WHAT=VALUE",
+        help=(
+            "With --scalability: efficiency=60%, time='2 s', or memory=1000, the size a processor."
+            " [what most processors reach]"
+        ),
+    ),
+)
+
+
 @click.command()
 @with_options(_DATA_OPTIONS)
 @servers_option
+@with_options(_SCALABILITY_OPTIONS)
 @json_option
 def measured(
     files: Sequence[Path],
     statistic: str,
     region: str | None,
     timer: str | None,
+    scalability: bool,
+    keep: Sequence[str],
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -136,6 +161,7 @@ def measured(
       slipstick measured experiment.json --unit s
       slipstick measured p1.csv p2.csv p4.csv --processors 1,2,4
       slipstick measured locks.txt --processors 8 --time '3.2 s'
+      slipstick measured runs.csv --scalability --keep efficiency=60%
     """
     from slipstick.results.question import answer_document
     from slipstick_measure.account import measured as account
@@ -145,7 +171,10 @@ def measured(
     test = read_load_test(files, servers, **options)
     if test is not None:
         return _show_load(test, as_json)
+    goals = dict(map(_kept_goal, keep))
     result = account(read_data(files, **options), statistic, region, _quantity("--timer", timer))
+    if scalability or goals:
+        return _show_scalability(result, goals, as_json)
     if as_json:
         print_json(
             {
@@ -162,6 +191,37 @@ def measured(
         )
         click.echo(notes_text(result.notes), nl=False, err=True)
     return NO_ANSWER if any(answer.failed for answer in result.answers) else DONE
+
+
+def _kept_goal(word: str) -> tuple[str, float]:
+    """Read what scalability keeps."""
+    what, _, value = word.partition("=")
+    dimensions = {"efficiency": "COUNT", "time": "TIME", "memory": "COUNT"}
+    if what not in dimensions or not value:
+        refuse("--keep", f"write one of {', '.join(dimensions)} with a value; got {word!r}")
+    number = _quantity("--keep", value, dimensions[what])
+    if number is None or (what == "efficiency" and number > 1):
+        refuse("--keep", f"an efficiency is at most 100 %; got {value}")
+    return what, number
+
+
+def _show_scalability(result: Measured, goals: Mapping[str, float], as_json: bool) -> int:
+    from slipstick_measure.report.measured import notes_text
+    from slipstick_measure.report.scalability import scalability_document, scalability_text
+    from slipstick_measure.scalability import measured_scalability
+
+    try:
+        found = measured_scalability(result.answers, goals)
+    except ModelError as error:
+        refuse("--scalability", str(error))
+    if as_json:
+        print_json(
+            {"scalability": scalability_document(found), "notes": plain_problems(result.notes)}
+        )
+    else:
+        click.echo(scalability_text(found), nl=False)
+        click.echo(notes_text(result.notes), nl=False, err=True)
+    return DONE
 
 
 def read_load_test(

@@ -1,0 +1,118 @@
+"""The scalability of measured runs as tables for the terminal, and as data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from slipstick.report.formatting import NOTHING, percent, plain, plain_table, quantity
+from slipstick_measure.scalability import (
+    EFFICIENCY,
+    MEMORY,
+    TIME,
+    WAYS,
+    MeasuredRun,
+    MeasuredScalability,
+)
+
+
+def scalability_text(found: MeasuredScalability) -> str:
+    """Write the sizes that keep each goal, the matrix of L / L', and the sources of latency."""
+    parts = [_sizes(found, way) for way in WAYS]
+    parts.append(_matrix(found))
+    if found.sources:
+        parts.append(_sources_text(found))
+    return "\n\n".join(parts) + "\n"
+
+
+def _said(found: MeasuredScalability, way: str) -> str:
+    goal = found.goals[way]
+    return {
+        TIME: f"time-bound: {quantity(goal, 's')} each",
+        EFFICIENCY: f"efficiency-conserved: {percent(goal)} each",
+        MEMORY: f"memory-bound: a size of {plain(goal)} a processor",
+    }[way]
+
+
+def _sizes(found: MeasuredScalability, way: str) -> str:
+    rows = [[str(count), *_run_texts(found.runs[way][count])] for count in found.processors]
+    head = ["processors", "size", "time", "efficiency", "latency"]
+    return f"{_said(found, way)}\n\n{plain_table(head, rows, range(5))}"
+
+
+def _run_texts(run: MeasuredRun | None) -> list[str]:
+    if run is None:
+        return [NOTHING] * 4
+    return [
+        plain(run.size),
+        quantity(run.time, "s"),
+        percent(run.efficiency),
+        quantity(run.latency, "s"),
+    ]
+
+
+def _matrix(found: MeasuredScalability) -> str:
+    """Lay out the triangle; a cell has the three ways, as Scale-Graph's Figure 14 has them."""
+    counts = found.processors
+    rows = [
+        [
+            str(fewer),
+            *(
+                "/".join(_ratio(found.cell(way, fewer, more)) for way in WAYS)
+                if more > fewer
+                else ""
+                for more in counts[1:]
+            ),
+        ]
+        for fewer in counts[:-1]
+    ]
+    head = ["from", *(f"to {count}" for count in counts[1:])]
+    words = (
+        "scalability L / L' from fewer processors to more, at equal time / efficiency / memory; 1 is"
+        " scalable,\nand - is where no measured size reaches the goal"
+    )
+    return f"{words}\n\n{plain_table(head, rows, range(len(head)))}"
+
+
+def _ratio(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.2f}"
+
+
+def _sources_text(found: MeasuredScalability) -> str:
+    names = list(dict.fromkeys(name for causes in found.sources.values() for name in causes))
+    rows = [
+        [
+            str(count),
+            NOTHING if math.isnan(size) else plain(size),
+            *(quantity(causes.get(name), "s") for name in names),
+        ]
+        for (count, size), causes in sorted(found.sources.items())
+    ]
+    head = ["processors", "size", *names]
+    title = "average latency of a processor by source"
+    return f"{title}\n\n{plain_table(head, rows, range(len(head)))}"
+
+
+def scalability_document(found: MeasuredScalability) -> dict[str, Any]:
+    """Return goals, runs, cells and sources as plain data."""
+    counts = found.processors
+    return {
+        "goals": dict(found.goals),
+        "runs": [
+            {"way": way, "processors": count, **run._asdict(), "latency": run.latency}
+            for way in WAYS
+            for count, run in found.runs[way].items()
+            if run is not None
+        ],
+        "scalability": [
+            {"way": way, "from": fewer, "to": more, "value": cell}
+            for way in WAYS
+            for fewer in counts
+            for more in counts
+            if more > fewer and (cell := found.cell(way, fewer, more)) is not None
+        ],
+        "sources": [
+            {"processors": count, "size": None if math.isnan(size) else size, "latency": causes}
+            for (count, size), causes in found.sources.items()
+        ],
+    }

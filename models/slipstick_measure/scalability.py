@@ -1,0 +1,182 @@
+"""The scalability of measured runs by the latency metric of Scale-Graph: L / L' of two numbers of
+processors, each at the size that keeps the efficiency, the time, or the memory of a processor.
+
+Sizes lie between measured ones: the logarithm of the time and the efficiency are straight lines in
+the logarithm of the size from one measured size to the next, and nothing is taken beyond the
+smallest and the largest. How far that is off is that of the runs' own curve; a size more in between
+shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from slipstick.answer import Answer
+from slipstick.errors import ModelError
+from slipstick.law.account import AVERAGE_LATENCY
+from slipstick.law.scalability import LATENCY_SCALABILITY
+
+EFFICIENCY, TIME, MEMORY = "efficiency", "time", "memory"
+WAYS = (TIME, EFFICIENCY, MEMORY)
+"""What is kept between two numbers of processors, in the order of a cell of Scale-Graph's Figure 14:
+time-bound, efficiency-conserved, memory-bound.
+"""
+
+LOST = "processors_lost["
+
+
+class MeasuredRun(NamedTuple):
+    """A measured or interpolated run.
+
+    Parameters
+    ----------
+    size : of the problem [1]
+    time : elapsed [s]
+    efficiency : of a processor [1]
+    """
+
+    size: float
+    time: float
+    efficiency: float
+
+    @property
+    def latency(self) -> float:
+        """The average overhead latency of a processor [s]."""
+        return float(AVERAGE_LATENCY.equation(time=self.time, efficiency=self.efficiency))
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredScalability:
+    """How measured runs scale.
+
+    Parameters
+    ----------
+    goals : what is kept in each way: the time [s], the efficiency [1], the size a processor [1]
+    runs : in each way, for each number of processors, the run that keeps it; None where no size
+        that was measured does
+    sources : of each run that was measured with causes, by processors and size: the average latency
+        by cause [s]
+    """
+
+    goals: Mapping[str, float]
+    runs: Mapping[str, Mapping[int, MeasuredRun | None]]
+    sources: Mapping[tuple[int, float], Mapping[str, float]]
+
+    @property
+    def processors(self) -> list[int]:
+        """The numbers of processors, in rising order."""
+        return sorted(next(iter(self.runs.values())))
+
+    def cell(self, way: str, fewer: int, more: int) -> float | None:
+        """Return L / L' of two numbers of processors; None where either has no run or no latency."""
+        first, second = self.runs[way][fewer], self.runs[way][more]
+        if first is None or second is None or not (first.latency > 0 and second.latency > 0):
+            return None
+        ratio = LATENCY_SCALABILITY.equation(latency=first.latency, more_latency=second.latency)
+        return float(ratio)
+
+
+def measured_scalability(
+    answers: Sequence[Answer], goals: Mapping[str, float] | None = None
+) -> MeasuredScalability:
+    """Find for each number of processors the size that keeps the efficiency, the time or the memory,
+    and the latency there.
+
+    Parameters
+    ----------
+    answers : accounts of runs of several sizes on several numbers of processors, as
+        `slipstick_measure.account.measured` makes them
+    goals : what to keep, by `EFFICIENCY`, `TIME` and `MEMORY`; what is left out is the middle of
+        what most of the numbers of processors reach, and the smallest size a processor that all do
+
+    Raises
+    ------
+    ModelError : there are not two sizes on each of two numbers of processors, or no efficiencies
+
+    >>> from slipstick_measure.account import measured
+    >>> from slipstick_measure.measurements import Measurement, Measurements
+    >>> rows = [Measurement(p, float(n), "", "time", "s", n / p + p, None, "f", 1) for p in (1, 2, 4) for n in (8, 16, 64)]
+    >>> found = measured_scalability(measured(Measurements(tuple(rows))).answers, {EFFICIENCY: 0.8})
+    >>> [round(run.size, 1) for run in found.runs[EFFICIENCY].values() if run]
+    [10.8, 56.0]
+    """
+    curves = _curves(answers)
+    chosen = {way: _goal(way, curves) for way in WAYS} | dict(goals or {})
+    runs: dict[str, dict[int, MeasuredRun | None]] = {
+        way: {count: _kept(way, chosen[way], count, curves[count]) for count in sorted(curves)}
+        for way in WAYS
+    }
+    return MeasuredScalability(chosen, runs, _sources(answers))
+
+
+def _curves(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
+    """Sort the runs on more than one processor by processors and size."""
+    curves: dict[int, list[MeasuredRun]] = {}
+    for answer in answers:
+        size, count = answer.point.get("n"), int(answer.point["p"])
+        time, efficiency = answer.find("time"), answer.find("efficiency")
+        if size is not None and count > 1 and time and efficiency:
+            curves.setdefault(count, []).append(MeasuredRun(float(size), time, efficiency))
+    curves = {count: sorted(runs) for count, runs in curves.items() if len(runs) > 1}
+    if len(curves) < 2:
+        raise ModelError(
+            "scalability needs runs of at least two sizes on each of two numbers of processors above"
+            " 1, and those of the same sizes on one processor; give columns p, n and time"
+        )
+    return curves
+
+
+_READ: Mapping[str, Callable[[MeasuredRun, int], float]] = {
+    EFFICIENCY: lambda run, count: run.efficiency,
+    TIME: lambda run, count: run.time,
+    MEMORY: lambda run, count: run.size / count,
+}
+"""What is kept: of memory the size a processor, for memory is taken to go with the size."""
+
+
+def _goal(way: str, curves: Mapping[int, Sequence[MeasuredRun]]) -> float:
+    """Return the value that most numbers of processors reach: the middle of the largest overlap."""
+    ranges = []
+    for count, runs in curves.items():
+        values = [_READ[way](run, count) for run in runs]
+        ranges.append((min(values), max(values)))
+    ends = sorted({end for pair in ranges for end in pair})
+    middles = [math.sqrt(low * high) for low, high in pairwise(ends)]
+    return max(middles, key=lambda value: sum(low <= value <= high for low, high in ranges))
+
+
+def _kept(way: str, goal: float, count: int, runs: Sequence[MeasuredRun]) -> MeasuredRun | None:
+    """Return the run between two measured sizes that keeps a goal, the smallest one."""
+    for first, second in pairwise(runs):
+        low, high = (_READ[way](run, count) for run in (first, second))
+        if way != EFFICIENCY:
+            low, high, wanted = math.log(low), math.log(high), math.log(goal)
+        else:
+            wanted = goal
+        if min(low, high) <= wanted <= max(low, high):
+            part = 0.0 if low == high else (wanted - low) / (high - low)
+            return MeasuredRun(
+                first.size * (second.size / first.size) ** part,
+                first.time * (second.time / first.time) ** part,
+                first.efficiency + (second.efficiency - first.efficiency) * part,
+            )
+    return None
+
+
+def _sources(answers: Sequence[Answer]) -> dict[tuple[int, float], dict[str, float]]:
+    """Return the average latency by cause: processors lost to it, in time of a processor."""
+    found: dict[tuple[int, float], dict[str, float]] = {}
+    for answer in answers:
+        size, count, time = answer.point.get("n"), int(answer.point["p"]), answer.find("time")
+        causes = {
+            name[len(LOST) : -1]: (value.value or 0.0) * time / count
+            for name, value in answer.values.items()
+            if time and name.startswith(LOST) and name != f"{LOST}lost]"
+        }
+        if causes and count > 1:
+            found[count, float(size) if size is not None else math.nan] = causes
+    return found

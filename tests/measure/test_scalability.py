@@ -1,0 +1,101 @@
+"""Scalability of measured runs: against the size and latency that an analytic program has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.errors import ModelError
+from slipstick_measure.account import measured
+from slipstick_measure.measurements import Measurement, Measurements
+from slipstick_measure.scalability import (
+    EFFICIENCY,
+    MEMORY,
+    TIME,
+    MeasuredScalability,
+    measured_scalability,
+)
+
+SIZES = [8 * 2 ** (k / 4) for k in range(24)]
+
+
+def found(sizes: list[float], **goals: float) -> MeasuredScalability:
+    """Measure a program of n + 1 on one processor and n / p + p on p: E = (n + 1) / (n + p^2)."""
+    records = [
+        Measurement(p, size, "", "time", "s", size / p + p, None, "made up", 1)
+        for p in (1, 2, 4, 8)
+        for size in sizes
+    ]
+    return measured_scalability(measured(Measurements(tuple(records))).answers, goals)
+
+
+def test_sizes_between_measured_ones_keep_each_goal_as_algebra_has_it() -> None:
+    runs = found(SIZES, efficiency=0.8, time=20.0, memory=9.0).runs
+    for p in (2, 4, 8):
+        exact = (0.8 * p**2 - 1) / 0.2, 20.0 * p - p**2, 9.0 * p
+        for way, size in zip((EFFICIENCY, TIME, MEMORY), exact, strict=True):
+            run = runs[way][p]
+            assert run is not None
+            assert run.size == pytest.approx(size, rel=0.005)
+            assert run.time == pytest.approx(size / p + p, rel=0.005)
+            assert run.latency == pytest.approx(p - 1 / p, rel=0.02)
+
+
+def test_a_cell_is_the_latency_metric() -> None:
+    made = found(SIZES, efficiency=0.8)
+    assert made.cell(EFFICIENCY, 2, 8) == pytest.approx((2 - 1 / 2) / (8 - 1 / 8), rel=0.02)
+
+
+def test_nothing_is_taken_beyond_the_measured_sizes() -> None:
+    made = found([8.0, 16.0], efficiency=0.8, time=1e3)
+    assert made.runs[EFFICIENCY][8] is None
+    assert made.cell(EFFICIENCY, 2, 8) is None
+    assert set(made.runs[TIME].values()) == {None}
+
+
+def test_runs_of_one_size_are_refused() -> None:
+    with pytest.raises(ModelError, match="at least two sizes on each of two numbers of processors"):
+        found([8.0])
+
+
+TABLE = "p,n,region,metric,unit,value,repetition\n" + "".join(
+    f"{p},{n},,time,s,{n / p + p},1\n{p},{n},bus,wait,s,{p * (p - 1 / p)},1\n"
+    for p in (1, 2, 4)
+    for n in (8, 16, 64)
+)
+
+
+def test_the_command_prints_the_matrix_and_the_sources(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(TABLE)
+    given = ["measured", str(path), "--scalability", "--keep", "efficiency=80 %"]
+    assert main(given) == 0
+    shown = capsys.readouterr().out
+    assert "efficiency-conserved: 80 % each" in shown
+    assert "average latency of a processor by source" in shown
+    assert main([*given, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)["scalability"]
+    (cell,) = [each for each in document["scalability"] if each["way"] == EFFICIENCY]
+    assert (cell["from"], cell["to"]) == (2, 4)
+    assert document["sources"][0]["latency"]["bus"] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("speed=2", "--keep: write one of efficiency, time, memory with a value; got 'speed=2'"),
+        ("efficiency=180 %", "--keep: an efficiency is at most 100 %; got 180 %"),
+    ],
+)
+def test_goals_are_refused_by_name(
+    words: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(TABLE)
+    assert main(["measured", str(path), "--keep", words]) == 2
+    assert message in capsys.readouterr().err
