@@ -8,9 +8,7 @@ them; the kind of spec that holds what was counted of them by ``slipstick.kinds`
 
 from slipstick.extensions import SpecKind
 
-KINDS = {
-    "counts": SpecKind("counts", "slipstick_workloads.counts:CountsSpec", "raytrace-numbered-1")
-}
+KINDS = {"counts": SpecKind("counts", "slipstick_workloads.counts:CountsSpec", "two-processors")}
 
 START = "start-up"
 """The phase in which data is laid out; the papers' times leave it out."""

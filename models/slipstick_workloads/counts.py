@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -415,6 +416,18 @@ class CountsSpec(Described):
             _ = self.data
         except ModelError as error:
             raise broken_rule(str(error), "phases") from None
+
+    @staticmethod
+    def recorded(path: Path, **parameters: float) -> dict[str, Any]:
+        """Return the counts of a record of page faults, as the keys of a file; see
+        `slipstick_workloads.record.recorded_counts`.
+        """
+        from slipstick_workloads.record import recorded_counts
+
+        given = {
+            "changed" if name == "bytes" else name: int(value) for name, value in parameters.items()
+        }
+        return recorded_counts(path, **given).to_dict()
 
     @cached_property
     def data(self) -> Counts:

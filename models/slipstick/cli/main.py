@@ -279,31 +279,54 @@ def _tell_points(kept_points: Kept, points: int | None) -> None:
 @json_option
 def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool) -> int:
     """Run PROGRAM through the protocol and write its counts: sor, is, barnes, sphere, water,
-    raytrace.
+    raytrace, or a record of page faults or accesses in a .csv file.
 
     Parameters are set by name, as `slipstick show dvsm/sor` lists them; processors and page, in
-    bytes, as well.
+    bytes, as well. Of a record they are page, bytes (that a write changes) and message (in
+    microseconds).
 
     \b
     Examples:
       slipstick counts sor --set rows=2000 --set columns=1000 --out my-sor.yaml
       slipstick counts barnes --set bodies=16384 --set steps=12 --set processors=16
+      slipstick counts faults.csv --set bytes=64 --out mine.yaml
     """
     import yaml
 
     from slipstick.program import counted_program
 
-    parameters, program_found = _parameters(changes), counted_program(program)
-    document = {
-        **_head(program, program_found.title, parameters),
-        **program_found.count(**parameters).to_dict(),
-    }
+    parameters = _parameters(changes)
+    if program.endswith(".csv"):
+        title, counted = (
+            f"Counts of the record {Path(program).name}",
+            _recorded(program, parameters),
+        )
+    else:
+        program_found = counted_program(program)
+        title, counted = program_found.title, program_found.count(**parameters).to_dict()
+    document = {**_head(program, title, parameters), **counted}
     if as_json:
         print_json({"counts": document})
         return DONE
     return write_text(
         yaml.safe_dump(document, default_flow_style=None, sort_keys=False, width=110), out
     )
+
+
+def _recorded(record: str, parameters: Mapping[str, float]) -> dict[str, Any]:
+    """Return the counts of a record of page faults."""
+    from slipstick.errors import UnknownNameError
+    from slipstick.schema.library import spec_model
+
+    allowed = ("page", "bytes", "message")
+    for name in parameters:
+        if name not in allowed:
+            raise UnknownNameError("parameter of a record", name, allowed)
+    if not Path(record).is_file():
+        raise InputError(f"there is no file {record}")
+    model: Any = spec_model("counts")
+    data: dict[str, Any] = model.recorded(Path(record), **parameters)
+    return data
 
 
 def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str, Any]:

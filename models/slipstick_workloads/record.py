@@ -1,0 +1,233 @@
+"""Counts from a record of page faults or of accesses to shared memory: the record is replayed
+through the protocol.
+
+A record is a CSV table with one line for each event of a processor, in the order of its time:
+
+- `processor`: any name;
+- `event`: read, write, acquire, release or barrier;
+- `where`: a page number or an address such as 0x7f00, the name of a lock, or of a barrier;
+- `time [us]`, or in s, ms or ns: when it begins;
+- `end [us]`, if known: when its fault is served or its wait is over;
+- `bytes`, if known: how many bytes of the page a write changes before the next synchronization.
+
+Work is the time from the end of one event to the beginning of the next, in microseconds; that of
+the first begins with the first event of all. A fault
+that the recorded system had, but the protocol has not, costs nothing; an access that the protocol
+would fault on and the record leaves out is not counted. So a record of faults gives at most as many
+faults as it has, and a record of all accesses gives those of the protocol.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from slipstick.errors import Problem, SpecError
+from slipstick_workloads.counts import Counts
+from slipstick_workloads.release_consistency.accesses import (
+    WORD,
+    Access,
+    Acquire,
+    Arrive,
+    Compute,
+    Read,
+    Release,
+    SharedProgram,
+    Write,
+)
+from slipstick_workloads.release_consistency.compact import compact
+from slipstick_workloads.release_consistency.protocol import Protocol
+from slipstick_workloads.release_consistency.run import run
+
+EVENTS = ("read", "write", "acquire", "release", "barrier")
+_UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
+_MOST_LINES = 5_000_000
+
+
+class RecordedEvent(NamedTuple):
+    """A line of a record; times in microseconds."""
+
+    processor: str
+    event: str
+    where: str
+    begin: float
+    end: float
+    changed: int | None
+    line: int
+
+
+def recorded_counts(
+    path: Path, page: int = 4096, changed: int | None = None, message: float = 0.0
+) -> Counts:
+    """Replay a record through lazy release consistency with several writers for a page.
+
+    Parameters
+    ----------
+    path : of the record
+    page : its size [B]
+    changed : bytes that a write changes where the record does not say [B]
+    message : time of a message, for the clock that orders requests for locks [us]
+
+    Raises
+    ------
+    SpecError : a line is wrong, by file and line
+    ModelError : the processors come to different barriers, or a lock is not released
+    """
+    events = _events(path, changed)
+    processors = list(dict.fromkeys(event.processor for event in events))
+    own = {name: [each for each in events if each.processor == name] for name in processors}
+    pages, locks = _numbered(events, page), _locks(events)
+
+    def body(me: int) -> Iterator[Access]:
+        yield from _accesses(own[processors[me]], pages, locks, page, events[0].begin)
+
+    program = SharedProgram(
+        path.stem,
+        len(processors),
+        max(1, len(set(pages.values()))),
+        body,
+        "us",
+        page // WORD,
+        message,
+    )
+    return compact(run(program, Protocol()))
+
+
+def _events(path: Path, changed: int | None) -> list[RecordedEvent]:
+    """Read all lines; those of each processor in the order of time."""
+    problems: list[Problem] = []
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        lines = csv.reader(file)
+        columns, scale = _columns(path, next(lines, []))
+        events = []
+        for number, cells in enumerate(lines, 2):
+            if not any(cells):
+                continue
+            if number > _MOST_LINES:
+                why = f"a record has at most {_MOST_LINES:,} lines; cut it"
+                raise SpecError([Problem(str(path), number, 1, "", why)])
+            row = dict(zip(columns, (cell.strip() for cell in cells), strict=False))
+            try:
+                events.append(_event(row, scale, changed, number))
+            except ValueError as error:
+                problems.append(Problem(str(path), number, 1, row.get("event", ""), str(error)))
+    if not events and not problems:
+        problems = [Problem(str(path), 1, 1, "", "there are no events below the head")]
+    if problems:
+        raise SpecError(problems[:20])
+    return sorted(events, key=lambda event: event.begin)
+
+
+def _columns(path: Path, head: Sequence[str]) -> tuple[list[str], dict[str, float]]:
+    """Return the names of the columns, and the unit of each time in microseconds."""
+    names: list[str] = []
+    scale: dict[str, float] = {}
+    for cell in head:
+        name, _, unit = cell.strip().removesuffix("]").partition("[")
+        names.append(name.strip().lower())
+        if names[-1] in ("time", "end"):
+            scale[names[-1]] = _UNITS.get(unit.strip(), 0.0)
+    lacking = [name for name in ("processor", "event", "where", "time") if name not in names]
+    if lacking or not all(scale.values()):
+        why = (
+            f"a record lacks {', '.join(lacking)}"
+            if lacking
+            else "times have no unit; write time [us], [s], [ms] or [ns]"
+        )
+        raise SpecError(
+            [
+                Problem(
+                    str(path),
+                    1,
+                    1,
+                    "",
+                    f"{why}; its columns are processor, event, where, time [us], and end [us] and bytes if known",
+                )
+            ]
+        )
+    return names, scale
+
+
+def _event(
+    row: Mapping[str, str], scale: Mapping[str, float], changed: int | None, line: int
+) -> RecordedEvent:
+    event = row.get("event", "").lower()
+    if event not in EVENTS:
+        raise ValueError(f"an event is one of {', '.join(EVENTS)}; got {row.get('event', '')!r}")
+    begin, end = (
+        float(row[name]) * scale[name] if row.get(name) else None for name in ("time", "end")
+    )
+    if begin is None or not begin >= 0 or (end is not None and not end >= begin):
+        raise ValueError("an event begins at a time from 0 on, and ends no earlier")
+    bytes_changed = int(row["bytes"]) if row.get("bytes") else changed
+    if event == "write" and (bytes_changed is None or bytes_changed < 1):
+        raise ValueError(
+            "how many bytes does this write change? Give a column bytes, or --set bytes=NUMBER for"
+            " all writes"
+        )
+    return RecordedEvent(
+        row.get("processor", ""),
+        event,
+        row.get("where", ""),
+        begin,
+        begin if end is None else end,
+        bytes_changed,
+        line,
+    )
+
+
+def _address(where: str, page: int) -> tuple[int, int]:
+    """Return the page of a number or of an address, and the offset in it [B]."""
+    if where.lower().startswith("0x"):
+        return divmod(int(where, 16), page)
+    return int(where), 0
+
+
+def _numbered(events: Sequence[RecordedEvent], page: int) -> dict[str, int]:
+    """Number the pages that are accessed, from 0, by how the record writes them."""
+    written = dict.fromkeys(event.where for event in events if event.event in ("read", "write"))
+    numbers = {where: _address(where, page)[0] for where in written}
+    dense = {number: index for index, number in enumerate(sorted(set(numbers.values())))}
+    return {where: dense[number] for where, number in numbers.items()}
+
+
+def _locks(events: Sequence[RecordedEvent]) -> dict[str, int]:
+    names = dict.fromkeys(event.where for event in events if event.event in ("acquire", "release"))
+    return {name: number for number, name in enumerate(names)}
+
+
+def _accesses(
+    events: Sequence[RecordedEvent],
+    pages: Mapping[str, int],
+    locks: Mapping[str, int],
+    page: int,
+    start: float,
+) -> Iterator[Access]:
+    """Yield the work between events, and each event as an access."""
+    before = start
+    for event in events:
+        if (work := round(event.begin - before)) > 0:
+            yield Compute(work)
+        before = event.end
+        match event.event:
+            case "read":
+                yield Read(np.array([pages[event.where]]))
+            case "write":
+                yield Write(np.array([pages[event.where]]), [_words(event, page)])
+            case "acquire":
+                yield Acquire(locks[event.where])
+            case "release":
+                yield Release(locks[event.where])
+            case _:
+                yield Arrive(event.where or "barrier")
+
+
+def _words(event: RecordedEvent, page: int) -> int:
+    """Return the set of words that a write changes, from its address on, within the page."""
+    count = min(page // WORD, -(-(event.changed or 1) // WORD))
+    first = min(_address(event.where, page)[1] // WORD, page // WORD - count)
+    return ((1 << count) - 1) << first
