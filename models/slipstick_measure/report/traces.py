@@ -125,7 +125,10 @@ def trace_parts(views: TraceViews) -> Iterator[str]:
 
 
 def _tables(views: TraceViews) -> Iterator[TextBlock]:
-    tables = {"Accesses, processors by objects": _matrix_table(views)}
+    remote = views.answer.find("remote_accesses")
+    every = views.matrix.sum()
+    far = "" if remote is None else f"; {remote:.10g} of {every:.10g} to other nodes"
+    tables = {f"Accesses, processors by objects{far}": _matrix_table(views)}
     if views.answer.account:
         tables["Processors at useful work at a time"] = _levels(views)
     for title, (head, rows) in {**tables, "By window": _windows(views)}.items():

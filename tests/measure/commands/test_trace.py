@@ -324,3 +324,15 @@ def test_a_trace_of_one_processor_has_the_values_of_such_a_run(tmp_path: Path) -
     assert run(prepare(study(tmp_path, "{data: one.csv}", asked))).named_answer("one")[
         "speedup"
     ] == pytest.approx(59 / 60)
+
+
+def test_accesses_to_other_nodes_are_told_apart_where_a_network_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "records.csv"
+    path.write_text(
+        "time [us],processor,event,destination,count\n0,0,create,,\n0,1,create,,\n"
+        "10,0,access,0,10\n10,1,access,0,7\n20,1,access,1,3\n50,0,end,,\n50,1,end,,\n"
+    )
+    assert main(["trace", str(path), "--machine", "bbn-gp1000"]) == 0
+    assert "Accesses, processors by objects; 7 of 20 to other nodes:" in capsys.readouterr().out
