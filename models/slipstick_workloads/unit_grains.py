@@ -586,7 +586,7 @@ def phases(machine: SharedMemory, inputs: InputValues) -> Model:
 
 
 def _one_after_another(apart: Expr, *bodies: Activity) -> list[Activity]:
-    """Let each processor start some time after the one before it; till then it is idle."""
+    """Delay the start of each processor after that of the one before it; till then it is idle."""
     return [
         delay(position * apart, name=f"start-{position}", component="idle") >> body
         for position, body in enumerate(bodies)

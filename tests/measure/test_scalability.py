@@ -19,6 +19,10 @@ from slipstick_measure.scalability import (
     measured_scalability,
 )
 
+MESSAGE = (
+    "scalability needs runs of at least two sizes on each of two numbers of processors above 1, and"
+    " those of the same sizes on one processor; give columns p, n and time"
+)
 SIZES = [8 * 2 ** (k / 4) for k in range(24)]
 
 
@@ -57,7 +61,7 @@ def test_nothing_is_taken_beyond_the_measured_sizes() -> None:
 
 
 def test_runs_of_one_size_are_refused() -> None:
-    with pytest.raises(ModelError, match="at least two sizes on each of two numbers of processors"):
+    with pytest.raises(ModelError, match=MESSAGE):
         found([8.0])
 
 

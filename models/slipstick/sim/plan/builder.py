@@ -610,8 +610,8 @@ class Builder:
         """
         if implementation.home is not None:
             tally = self._tallies.index(f"{ACCESSES}:{lock.name}")
-            # A processor that releases an array with nobody waiting leaves its mark on its own flag;
-            # a list has its end at the word.
+            # A processor that releases an array for which none waits leaves its mark on its own
+            # flag; a list has its end at the word.
             own = notified >= 0 and implementation.own_flags
             self.emit(Op.COUNT_ACCESS, tally, -1 if own else implementation.home, notified)
             for _ in range(implementation.own_flags):
