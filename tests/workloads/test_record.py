@@ -57,7 +57,7 @@ def written(path: Path) -> Path:
                 case Read(pages):
                     lines.append((f"node{me}", "read", hex(4096 * int(pages[0])), now, now, ""))
                 case Write(pages, (words,)):
-                    size = 4 * words.bit_count()
+                    size = str(4 * words.bit_count())
                     lines.append((f"node{me}", "write", hex(4096 * int(pages[0])), now, now, size))
                 case Acquire() | Release():
                     name = type(access).__name__.lower()
