@@ -11,7 +11,10 @@ Approximations:
 - Operations of one class cost the same, at their mean size.
 - A processor that reacquires a lock that it held last pays nothing.
 - A request for a lock that is held waits for the whole sections of all processors ahead, also of
-  the one in progress; a prefetched lock too, since a prefetch does not make the others faster.
+  the one in progress. A section is shorter by the waiting of each of its faults that is prefetched:
+  sends, receives and computing of a prefetch take place outside of it, which is the most that a
+  prefetch can save. A prefetched lock is requested early enough that its turn comes during
+  computing, so that the acquisition takes its one send, as the paper's lock reduction factor has it.
 - The remote delays are given as measured, waiting for handlers included. The other methods predict
   that waiting; give them the delays without it (`machine.dvsm.serve_delay` as `page_delay`).
 
@@ -206,6 +209,9 @@ class _Supersteps:
                 (1 - locked, operations.acquire(hops)), (locked, operations.prefetched_lock)
             )
         )
+        needed = 1 - locked
+        self.queued = repeat(needed, operations.queued)
+        self.queued_fault = repeat(needed * (1 - early), operations.queued_fault)
         self.barrier = operations.barrier(counts.processors) if counts.processors > 1 else then()
         self.notices = {
             name: (operations.notice(name), operations.invalidated(name))
@@ -256,8 +262,8 @@ class _Supersteps:
         yield from (
             (number, self.lock(hops)) for hops, number in tally.acquisitions.items() if hops
         )
-        yield tally.ahead, operations.queued
-        yield tally.ahead_faults, operations.queued_fault
+        yield tally.ahead, self.queued
+        yield tally.ahead_faults, self.queued_fault
         yield tally.empty, operations.empty
         yield tally.write_faults, operations.trap
         yield tally.twins, operations.twin

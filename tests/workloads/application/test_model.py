@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -178,15 +179,35 @@ def test_waiting_for_a_lock_is_for_each_processor_ahead_and_its_faults() -> None
     assert queued[2] == pytest.approx(2 * alone, rel=1e-9)
 
 
-def test_a_prefetched_lock_waits_for_those_ahead() -> None:
-    queued = ProcessorTally(work=9, acquisitions=Counter({1: 4}), ahead=4, ahead_faults=4)
-    free = ProcessorTally(work=9, acquisitions=Counter({1: 4}))
-    waits = [
-        line(queued, prefetched_locks=each) - line(free, prefetched_locks=each)
-        for each in (0.0, 1.0)
-    ]
-    assert waits[0] == pytest.approx(waits[1], rel=1e-9)
-    assert waits[0] > line(free)
+@pytest.mark.parametrize("name", ["prefetched_faults", "prefetched_locks"])
+def test_waits_behind_others_follow_what_is_prefetched(name: str) -> None:
+    """Sections ahead are shorter by their faults, and a lock that was requested early has its turn
+    while its processor computes.
+    """
+
+    def tally(ahead: int, faults: int) -> ProcessorTally:
+        return ProcessorTally(
+            work=9,
+            acquisitions=Counter({1: 4}),
+            faults=Counter({(1, 20): 1}),
+            ahead=ahead,
+            ahead_faults=faults,
+        )
+
+    free, queued, faulting = tally(0, 0), tally(4, 0), tally(4, 4)
+
+    def waits(tally: ProcessorTally) -> list[float]:
+        given: list[dict[str, Any]] = [{name: each} for each in (0.0, 0.5, 1.0)]
+        return [line(tally, **each) - line(free, **each) for each in given]
+
+    section, behind = waits(queued), waits(faulting)
+    assert behind[0] > 2 * section[0] > 0
+    assert behind[1] == pytest.approx((behind[0] + behind[2]) / 2, rel=1e-6)
+    if name == "prefetched_faults":
+        assert section == pytest.approx([section[0]] * 3, rel=1e-6)
+        assert behind[2] == pytest.approx(section[2], rel=1e-6)
+    else:
+        assert [section[2], behind[2]] == pytest.approx([0, 0], abs=1e-12)
 
 
 @pytest.mark.parametrize("network", [FE, ATM])
