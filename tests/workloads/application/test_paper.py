@@ -148,10 +148,10 @@ CHANGES: dict[str, dict[str, float]] = {
 }
 MISSES = {
     "halved_faults": {"SOR": 20.9},
-    # IS waits in the queue of its one lock, which a prefetch does not shorten.
-    "halved_locks": {"IS": 1.8, "Raytrace": 5.3},
+    # IS waits in the queue of its one lock; half of the lock time is half of that.
+    "halved_locks": {"IS": 33.3},
     "halved_protocol": {"Barnes (1)": 16.5, "Barnes (2)": 18.6, "Water": 21.6},
-    "prefetching_at_8": {"IS": 11.0, "Water": 13.5},
+    "prefetching_at_8": {"Water": 13.9},
 }
 """Overhead reductions [percent] outside what the paper states, by statement."""
 
@@ -168,10 +168,9 @@ def test_what_the_paper_says_of_overhead_reductions_misses_where_listed(statemen
 
 
 def test_fault_reduction_affects_sphere_and_is_least() -> None:
-    # The paper names Sphere alone; the faults of IS are few here.
-    least = sorted(TABLE_1, key=lambda name: reduction(name, FE, prefetched_faults=0.5))[:3]
-    assert least[0] == "IS"
-    assert set(least) == {"Sphere (1)", "Sphere (2)", "IS"}
+    least = sorted(TABLE_1, key=lambda name: reduction(name, FE, prefetched_faults=0.5))
+    assert set(least[:2]) == {"Sphere (1)", "Sphere (2)"}
+    assert reduction("IS", FE, prefetched_faults=0.5) == pytest.approx(31.8, abs=0.1)
 
 
 BANDWIDTH_MISSES = {"SOR": 7.1, "IS": 12.4, "Sphere (1)": 8.7, "Sphere (2)": 8.1, "Water": 5.1}
