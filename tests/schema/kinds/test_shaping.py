@@ -102,6 +102,7 @@ def test_a_study_varies_and_seeks_what_shapes_the_model(tmp_path: Path) -> None:
             {"permits": "connections / 2"},
             r":6:19: resources.pool.permits: connections / 2 is 1.5; it must be a whole number from",
         ),
+        ({"permits": "connections / (cores - 2)"}, "is inf; it must be a whole number"),
         ({"permits": "conections"}, "did you mean 'connections'"),
         ({"permits": "work"}, r"work gives a \[s\], but a \[1\] is wanted"),
         ({"count": "cores - 2"}, r"resources.shard.count: cores - 2 is 0; it must"),

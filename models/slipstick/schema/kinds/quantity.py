@@ -781,7 +781,8 @@ class QuantityReader:
             parameter.name: Number(_known(parameter), parameter.dimension)
             for parameter in parameters(expr)
         }
-        if number == math.floor(number) and formula.least <= number <= formula.most:
+        finite = math.isfinite(number)  # a division by 0 is not
+        if finite and number == math.floor(number) and formula.least <= number <= formula.most:
             return int(number)
         limit = "" if formula.most == math.inf else f" to {formula.most:,.0f}"
         self.refuse(
