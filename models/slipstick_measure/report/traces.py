@@ -133,10 +133,9 @@ def _tables(views: TraceViews) -> Iterator[TextBlock]:
         tables["Processors at useful work at a time"] = _levels(views)
     for title, (head, rows) in {**tables, "By window": _windows(views)}.items():
         yield from (f"{title}:", TextTable(head, rows, range(1, len(head))))
-    remote = views.answer.values.get("remote_accesses")
     if remote is not None:
         yield (
-            f"{_count(remote.value or 0.0)} of {_count(views.answer['accesses'] or 0.0)} accesses go to other"
+            f"{_count(remote)} of {_count(views.answer['accesses'] or 0.0)} accesses go to other"
             " nodes, through the network."
         )
 
