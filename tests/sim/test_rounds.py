@@ -9,7 +9,13 @@ import pytest
 
 from slipstick.late import Array
 from slipstick.queueing.rounds import closed_chain, open_chain
-from slipstick.sim.rounds import RoundContents, RoundServer, closed_run, open_run
+from slipstick.sim.rounds import (
+    RoundContents,
+    RoundServer,
+    _Customer,
+    closed_run,
+    open_run,
+)
 
 
 def affine(fixed: float, more: float) -> RoundServer:
@@ -18,26 +24,26 @@ def affine(fixed: float, more: float) -> RoundServer:
 
 @pytest.mark.parametrize("batching_delay", [0.0, 0.25])
 def test_a_closed_chain_is_the_simulation(batching_delay: float) -> None:
-    random, visits = np.random.default_rng(71), 60_000
+    random, visits = np.random.default_rng(71), 25_000
     server = RoundServer(affine(0.3, 0.2).duration, batching_delay=batching_delay)
     run = closed_run(server, np.ones((visits, 1)), 5, random.exponential(2.0, visits))
     means = closed_chain(0.3 + 0.2 * np.arange(1.0, 6.0), 2.0, batching_delay)
-    assert visits / run.elapsed == pytest.approx(means.throughput, rel=0.01)
-    assert run.served / run.rounds == pytest.approx(means.served, rel=0.01)
+    assert visits / run.elapsed == pytest.approx(means.throughput, rel=0.02)
+    assert run.served / run.rounds == pytest.approx(means.served, rel=0.02)
     times = run.ends[:, 0] - run.arrived
-    assert times.mean() == pytest.approx(means.response_time, rel=0.01)
+    assert times.mean() == pytest.approx(means.response_time, rel=0.02)
 
 
 @pytest.mark.parametrize("batching_delay", [0.0, 0.2])
 def test_an_open_chain_is_the_simulation(batching_delay: float) -> None:
-    random, visits = np.random.default_rng(72), 60_000
+    random, visits = np.random.default_rng(72), 25_000
     server = RoundServer(affine(0.4, 0.1).duration, batching_delay=batching_delay)
     arrivals = np.cumsum(random.exponential(1 / 3.0, visits))
     run = open_run(server, np.ones((visits, 1)), arrivals)
     means = open_chain(0.4 + 0.1 * np.arange(1.0, 60.0), 3.0, batching_delay)
     times = run.ends[:, 0] - run.arrived
-    assert times.mean() == pytest.approx(means.response_time, rel=0.015)
-    assert run.served / run.rounds == pytest.approx(means.served, rel=0.015)
+    assert times.mean() == pytest.approx(means.response_time, rel=0.02)
+    assert run.served / run.rounds == pytest.approx(means.served, rel=0.02)
 
 
 def test_a_stream_beyond_the_rounds_is_refused() -> None:
@@ -95,3 +101,13 @@ def test_rounds_begin_at_multiples_of_an_interval() -> None:
     arrivals = np.array([0.2, 0.9, 1.5, 1.6, 1.7, 1.9])
     run = open_run(server, np.ones((6, 1)), arrivals)
     assert run.ends[:, 0] == pytest.approx([1.7, 1.7, 3.3, 3.3, 3.3, 3.3])
+
+
+def test_two_customers_with_the_same_numbers_are_two() -> None:
+    first, second = _Customer(1, 0, 5.0), _Customer(1, 0, 5.0)
+    assert first != second
+
+
+def test_a_run_stops_at_its_budget_of_events() -> None:
+    run = open_run(affine(1.0, 0.0), np.ones((9, 1)), np.arange(9.0) * 5, events=4)
+    assert (run.rounds, int(run.ended.sum())) == (4, 4)

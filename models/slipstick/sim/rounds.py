@@ -8,7 +8,7 @@ one round does for a customer at most (its piece). The budget of a round goes to
 phases first, then to those in earlier ones, in the order of their admission; what is left of it
 admits customers that wait, in the order of their arrival, if a place and memory are free.
 
-RoundContents between two changes (the end of a phase, an arrival that can be admitted) are alike but for
+Rounds between two changes (the end of a phase, an arrival that can be admitted) are alike but for
 what customers hold, so they are computed together: the work of a simulation grows with the number
 of customers and not with that of rounds.
 """
@@ -23,6 +23,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from slipstick.late import Array, NDArray, np
+from slipstick.limits import WorkPace
 
 
 class RoundContents(NamedTuple):
@@ -115,7 +116,8 @@ class RoundRun:
         return int(self.log[-1, 5])
 
 
-@dataclass(slots=True)
+# Two customers with the same numbers are two: compared by value, the wrong one would leave.
+@dataclass(slots=True, eq=False)
 class _Customer:
     number: int
     phase: int
@@ -126,8 +128,16 @@ class _Customer:
     """The phase, and the work left in it, to go on with after what was lost is computed anew."""
 
 
+MOST_ALIKE = 65_536
+"""Rounds that are computed together at most, which bounds the memory of their times."""
+
+
 def open_run(
-    server: RoundServer, work: Array, arrivals: Array, until: int | None = None
+    server: RoundServer,
+    work: Array,
+    arrivals: Array,
+    until: int | None = None,
+    events: float = math.inf,
 ) -> RoundRun:
     """Simulate customers that arrive at given times.
 
@@ -137,17 +147,24 @@ def open_run(
     work : of each customer in each phase [customers, phases]
     arrivals : ascending [s]
     until : the run ends when so many visits have ended; all if None
+    events : the run is stopped before that when so many customers have been given work, counted
+        once in each group of rounds that are alike
 
     >>> server = RoundServer(lambda rounds: np.array([[1.0 + rounds.customers[0]]]))
     >>> run = open_run(server, np.ones((3, 1)), np.array([0.0, 0.5, 0.6]))
     >>> run.ends[:, 0].tolist(), run.rounds
     ([2.0, 5.0, 5.0], 2)
     """
-    return _RoundByRound(server, work, arrivals).run(until)
+    return _RoundByRound(server, work, arrivals).run(until, events)
 
 
 def closed_run(
-    server: RoundServer, work: Array, customers: int, think: Array, until: int | None = None
+    server: RoundServer,
+    work: Array,
+    customers: int,
+    think: Array,
+    until: int | None = None,
+    events: float = math.inf,
 ) -> RoundRun:
     """Simulate a fixed number of customers, each of which thinks after its end and comes again; all
     arrive at first at 0.
@@ -158,14 +175,15 @@ def closed_run(
     work : in each phase of each visit, in the order of arrivals [visits, phases]
     customers : how many there are
     think : time between the end of each visit and the next arrival [visits; s]
-    until : as for `open_run`
+    until, events : as for `open_run`
 
     >>> server = RoundServer(lambda rounds: np.array([[1.0 + rounds.customers[0]]]))
     >>> run = closed_run(server, np.ones((4, 1)), 2, np.full(4, 0.5))
     >>> run.ends[:, 0].tolist()
     [3.0, 3.0, 6.5, 6.5]
     """
-    return _RoundByRound(server, work, np.zeros(min(customers, len(work))), think).run(until)
+    at_first = np.zeros(min(customers, len(work)))
+    return _RoundByRound(server, work, at_first, think).run(until, events)
 
 
 class _RoundByRound:
@@ -190,12 +208,14 @@ class _RoundByRound:
         self.booked: Array | float = 0.0
         self.log: list[Array] = []
 
-    def run(self, until: int | None) -> RoundRun:
-        """Go on until so many visits have ended."""
-        most = len(self.work) if until is None else until
-        while self.ended < most:
+    def run(self, until: int | None, events: float) -> RoundRun:
+        """Go on until so many visits have ended, or so many customers have been given work."""
+        most, given, pace = len(self.work) if until is None else until, 0, WorkPace()
+        while self.ended < most and given < events:
             self._wait_for_a_round()
             shares = self._shares()
+            given += len(shares)
+            pace.check(self.ended, most, f"the simulation follows {most:,} visits")
             self._work(shares, self._alike(shares))
             counts = [self.now, self.rounds, self.busy, self.served, self.ended, self.put_back]
             self.log.append(np.append(counts, self.booked))
@@ -253,7 +273,7 @@ class _RoundByRound:
         full = all(share == server.pieces[customer.phase] for customer, share in shares)
         if not full or server.batching_delay or server.interval:
             return 1
-        count = min(int(customer.left / share) for customer, share in shares)
+        count = min(MOST_ALIKE, *(int(customer.left / share) for customer, share in shares))
         if not server.reserved and math.isfinite(server.memory):
             growth = sum(share for customer, share in shares if customer.phase)
             if growth:

@@ -30,7 +30,9 @@ class BatchServerChain(BatchServerForm):
 
     def takes(self, values: Values) -> Flags:
         """Return at which points the chain answers."""
-        return np.array([not _beyond(point) for point in self.points_at(values)])
+        points = self.points_at(values)
+        # What is wrong at a point is said by the first method.
+        return np.array([bool(point.wrong) or not _beyond(point) for point in points])
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
         if reason := _beyond(point):

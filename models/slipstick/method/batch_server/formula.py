@@ -43,6 +43,9 @@ from slipstick.vocabulary import FORMULA
 MOST_PRESENT = 20_000
 """Numbers of customers that the birth-death process counts at most."""
 
+LARGE_ROUND = 4096.0
+"""Customers of a round of a server without a limit of them, whose capacity is asked for [1]."""
+
 NOTE = "numbers in a round are taken as independent, lengths by their means"
 
 
@@ -56,6 +59,12 @@ class BatchServerFormula(BatchServerForm):
             raise NoAnswerError("the formula knows customers of two phases; ask for simulation")
         if point.server.batching_delay or point.server.interval:
             raise NoAnswerError("the formula knows rounds one after the other; ask for simulation")
+        if _in_step(point):
+            raise NoAnswerError(
+                "customers of equal work without think time stay in step, which the formula does"
+                " not know; give a think time or a least work below the largest, or ask for"
+                " simulation"
+            )
         rounds = _MeanRounds(point)
         throughput, present, in_queue = _numbers(point, rounds)
         response_time = (present + in_queue) / throughput + point.delay
@@ -72,7 +81,7 @@ class BatchServerFormula(BatchServerForm):
         )
         names, (_, answer) = list(self.model.phases), point.phases
         plain, extra = rounds.at(served, 0.0), float(rounds.extra(served)[0])
-        between = extra * throughput * plain / max(1 - extra * throughput, 1e-9)
+        round_time = plain / max(1 - throughput * extra, 1e-9)
         values = {
             "response_time": response_time,
             "throughput": throughput,
@@ -84,9 +93,15 @@ class BatchServerFormula(BatchServerForm):
                 for name, phase in zip(names, point.phases, strict=True)
             },
             "served": present,
-            "round_time": plain + between,
+            "round_time": round_time,
         }
         return PointAnswer(exactly(values), remarks=Remarks(notes=(NOTE,)))
+
+
+def _in_step(point: PointNumbers) -> bool:
+    """Return whether customers that begin together go through their phases together for ever."""
+    equal = all(phase.least == phase.work for phase in point.phases)
+    return point.population > 1 and equal and not point.think_time
 
 
 class _MeanRounds:
@@ -195,19 +210,36 @@ def _first_phase_closed(point: PointNumbers, rounds: _MeanRounds, present: float
 
 def saturated(load: float) -> NoAnswerError:
     """Return the error of a stream that brings more work than the server can do."""
-    return NoAnswerError(f"the server is saturated: load {load:.3g}")
+    return NoAnswerError(
+        f"by its mean rounds the server is saturated: load {load:.3g}, at most 1 has an answer; let"
+        " fewer customers arrive, or make rounds shorter"
+    )
+
+
+def load_of(point: PointNumbers) -> float:
+    """Return the load of a stream by mean rounds: its rate times the time that a visit takes of a
+    server that has as many customers as it can; 0 of a closed population [1].
+    """
+    if not point.rate:
+        return 0.0
+    most = min(point.server.places, point.server.memory / point.work, LARGE_ROUND)
+    return point.rate * time_of_a_visit(point, max(most, 1.0))
 
 
 def time_of_a_visit(point: PointNumbers, present: float) -> float:
     """Return the time that a visit takes of a server with some customers present [s]; 0 where
     customers have more than two phases, of which it is not known.
     """
+    server = point.server
     if len(point.phases) == 2:
         return float(_MeanRounds(point).visit(present)[0])
     if len(point.phases) > 2:
         return 0.0
     (phase,) = point.phases
-    units = min(present * min(phase.mean, phase.piece), point.server.budget)
+    units = min(present * min(phase.mean, phase.piece), server.budget)
     customers = units / min(phase.mean, phase.piece)
     times = point.round_time([customers], [units], 0.0, [units * phase.mean / 2])
-    return float(times[0]) * phase.mean / units
+    time = float(times[0]) + server.batching_delay
+    if server.interval:
+        time = server.interval * math.ceil(time / server.interval)
+    return time * phase.mean / units

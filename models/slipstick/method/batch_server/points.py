@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slipstick.errors import NoAnswerError
@@ -55,6 +55,7 @@ class PointNumbers:
     population, think_time : of a closed population [1, s]
     visits : of each customer in a finite run; 0: without end [1]
     delay : of each visit before it arrives at the server [s]
+    wrong : why the numbers make no server, so that no method has an answer
     """
 
     server: RoundServer
@@ -64,6 +65,7 @@ class PointNumbers:
     think_time: float = 0.0
     visits: int = 0
     delay: float = 0.0
+    wrong: str = ""
 
     @property
     def work(self) -> float:
@@ -135,6 +137,8 @@ class BatchServerForm(CompiledModel):
         refused = set()
         for index, point in enumerate(self.points_at(values)):
             try:
+                if point.wrong:
+                    raise NoAnswerError(point.wrong)
                 answers.append(self.answer_at(point))
             except NoAnswerError as error:
                 refused.add(index)
@@ -194,10 +198,11 @@ class BatchServerForm(CompiledModel):
 
     def _point(self, numbers: Mapping[str, float], own: Mapping[str, float]) -> PointNumbers:
         model = self.model
+        if wrong := _problem(numbers, tuple(model.phases)):
+            return PointNumbers(RoundServer(self._duration(own)), (), wrong=wrong)
         phases = tuple(
             PhaseNumbers(
-                numbers[f"{name}.work"],
-                numbers.get(f"{name}.least", numbers[f"{name}.work"]),
+                *_range(numbers, name),
                 numbers.get(f"{name}.piece", math.inf),
             )
             for name in model.phases
@@ -251,7 +256,90 @@ class _RoundTime:
         }
         state[HELD] = rounds.held
         used = only({**self.own, **state}, self.tape.parameters)
-        return np.array(np.broadcast_arrays(*self.tape.run(used)))
+        parts = np.array(np.broadcast_arrays(*self.tape.run(used)))
+        times = np.atleast_1d(parts.sum(axis=0))
+        # Written so that a time that is no number is refused as well.
+        if not (times > 0).all() or not np.isfinite(times).all():
+            self._refuse(times, state)
+        return parts
+
+    def _refuse(self, times: Array, state: Mapping[str, Array | float]) -> None:
+        """Raise on the first round whose time is no time.
+
+        Raises
+        ------
+        NoAnswerError : always
+        """
+        index = int(np.flatnonzero(~((times > 0) & np.isfinite(times)))[0])
+        customers = [
+            np.broadcast_to(state[f"{STATE[0]}.{phase}"], times.shape)[index]
+            for phase in self.phases
+        ]
+        served = ", ".join(
+            f"{number:.4g} in {phase}" for number, phase in zip(customers, self.phases, strict=True)
+        )
+        raise NoAnswerError(
+            f"a round that serves {served} takes {float(times[index]):.4g} s by the parts of its"
+            " time; the time of every round must be above 0 and finite: mend the parts of 'round'"
+        )
+
+
+_WHOLE, _ABOVE, _LEAST = "a whole number of at least 1", "more than 0", "at least 0"
+
+_RULES = {
+    "population": ("the number of customers", _WHOLE),
+    "visits": ("the number of visits of a customer", _WHOLE),
+    "places": ("the number of places", _WHOLE),
+    "arrivals": ("the rate of arrivals", _ABOVE),
+    "budget": ("the budget of a round", _ABOVE),
+    "memory": ("the memory of the server", _ABOVE),
+    "work": ("the work", _ABOVE),
+    "least": ("the least work", _ABOVE),
+    "piece": ("the piece of a round", _ABOVE),
+    "think_time": ("the think time", _LEAST),
+    "delay": ("the delay of a visit", _LEAST),
+    "batching_delay": ("the batching delay", _LEAST),
+    "interval": ("the interval of rounds", _LEAST),
+}
+"""What each number of a point is, and what it has to be."""
+
+
+def _fits(number: float, rule: str) -> bool:
+    if rule == _WHOLE:
+        return number >= 1 and number.is_integer()
+    return number > 0 or (rule == _LEAST and number == 0)
+
+
+def _problem(numbers: Mapping[str, float], phases: Collection[str]) -> str:
+    """Return why numbers make no server, with the way out; nothing if they do."""
+    for name, number in numbers.items():
+        phase, _, key = name.rpartition(".")
+        words, rule = _RULES[key]
+        if not (math.isfinite(number) and _fits(number, rule)):
+            of = f" of phase {phase}" if phase else ""
+            return f"{words}{of} is {number:,.6g}: give {rule}"
+    for phase in phases:
+        work, least = numbers[f"{phase}.work"], numbers.get(f"{phase}.least")
+        if least is not None and least != work and math.ceil(least) > math.floor(work):
+            return (
+                f"no whole number lies from {least:,.6g}, the least work of phase {phase}, to"
+                f" {work:,.6g}, its largest: give a least work below the largest"
+            )
+    largest = sum(numbers[f"{phase}.work"] for phase in phases)
+    memory = numbers.get("memory", math.inf)
+    if largest > memory:
+        return (
+            f"a customer holds up to {largest:,.0f} units, more than the {memory:,.0f} that memory"
+            " has room for: give more memory or less work"
+        )
+    return ""
+
+
+def _range(numbers: Mapping[str, float], phase: str) -> tuple[float, float]:
+    """Return the largest and the smallest number of units of a phase, whole ones if they differ."""
+    work = numbers[f"{phase}.work"]
+    least = numbers.get(f"{phase}.least", work)
+    return (work, work) if least == work else (math.floor(work), math.ceil(least))
 
 
 def _expressions(model: BatchServer) -> dict[str, Expr]:

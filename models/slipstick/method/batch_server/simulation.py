@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, np
 from slipstick.method.answers import Remarks
-from slipstick.method.batch_server.formula import saturated, time_of_a_visit
+from slipstick.method.batch_server.formula import load_of, saturated
 from slipstick.method.batch_server.points import (
     DELAY,
     WAIT,
@@ -19,22 +20,39 @@ from slipstick.method.batch_server.points import (
 )
 from slipstick.method.names import QUANTILES, quantile_name
 from slipstick.model.batch_server import BatchServer
-from slipstick.sim.estimate import Estimate, t_quantile
+from slipstick.sim.estimate import (
+    BATCHES,
+    FEWEST_REPLICATIONS,
+    Estimate,
+    Quantiles,
+    correlated,
+    precise_enough,
+    ratio,
+    warm_up,
+)
 from slipstick.sim.rounds import RoundRun, closed_run, open_run
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import SIMULATION
 
-BATCHES = 20
-"""Batches of visits that an interval of a run without end is made of."""
+MOST_RUNS = 256
+"""Replications of a finite run at most."""
 
-FEWEST_RUNS, MOST_RUNS = 4, 256
-"""Replications of a finite run in which something is random."""
+MOST_VISITS = 100_000
+"""Visits of a run at most, whatever the precision: about 50 s for a server of a language model."""
 
-MOST_VISITS = 400_000
-"""Visits of one run at most, whatever the precision."""
+TOGETHER, MORE_VISITS = 16, 10
+"""Visits that end with the same round from which on a run may have ten times as many: its work
+grows with the number of rounds that change something, and its precision with that of rounds."""
 
-WARM_UP = 0.2
-"""Part of a run without end that is left out at its beginning."""
+VISITS_EACH = 40
+"""Visits of each customer of a closed population at least."""
+
+STRETCHES = 512
+"""Stretches of a run in which its warm-up is looked for."""
+
+CLEARLY = 1.1
+"""Load by mean rounds from which on a stream is refused without a run. Capacity by mean rounds errs
+by 6 % at 1024 units in each of two phases (benchmarks/rounds.py); what is nearer is simulated."""
 
 
 class BatchServerSimulation(BatchServerForm):
@@ -58,43 +76,78 @@ class BatchServerSimulation(BatchServerForm):
         return True
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
-        _refuse_impossible(point)
-        estimates, converged, note = (
-            self._finite(point) if point.visits else self._without_end(point)
-        )
+        load = load_of(point)
+        if load > CLEARLY:
+            raise saturated(load)
+        if point.visits:
+            estimates, converged, notes = self._finite(point)
+        else:
+            estimates, converged, notes = self._without_end(point, load)
         account = {name: estimates[f"account[{name}]"].mean for name in self.model.components}
         waiting = estimates["response_time"].mean - sum(account.values()) - point.delay
         account |= {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
-        remarks = Remarks(notes=(note,), seed=self._settings.seed, converged=converged)
+        remarks = Remarks(notes=notes, seed=self._settings.seed, converged=converged)
         return PointAnswer(estimates, account, remarks=remarks)
 
-    def _finite(self, point: PointNumbers) -> tuple[dict[str, Estimate], bool, str]:
+    def _finite(self, point: PointNumbers) -> tuple[dict[str, Estimate], bool, tuple[str, ...]]:
         """Replicate a run that all customers begin at the same time."""
         parts: list[_RunSample] = []
+        visits = point.population * point.visits
+        _check_visits(visits)
         random = point.think_time > 0 or any(phase.least < phase.work for phase in point.phases)
-        precise = not random
-        while not parts or (not precise and len(parts) < MOST_RUNS):
-            run, work = self._run(point, len(parts), point.population * point.visits)
-            log = np.vstack([np.zeros(run.log.shape[1]), run.log])
-            visits = self._of_visits(run, work, point.delay)
-            parts.append(_RunSample(visits, self._of_rounds(log[0], log[-1])))
-            if random and len(parts) >= FEWEST_RUNS:
-                precise = self._precise(self._estimates(parts)["response_time"])
+        most = min(MOST_RUNS, MORE_VISITS * MOST_VISITS // visits) if random else 1
+        enough, precise = self._settings.cycles or FEWEST_REPLICATIONS, not random
+        while not parts or (not precise and len(parts) < most):
+            run, work = self._run(point, len(parts), visits)
+            _check_ended(run, visits, self._settings)
+            log = np.vstack([np.zeros(run.log.shape[1]), run.log[-1]])
+            parts.append(_RunSample(self._of_visits(run, work, point.delay), log[1] - log[0]))
+            if random and len(parts) >= enough:
+                estimates = self._estimates(parts, successive=False)
+                precise = self._precise(estimates["response_time"])
+                most = len(parts) if self._settings.cycles else most
         noun = "run" if len(parts) == 1 else "runs"
-        return self._estimates(parts), precise, f"{len(parts)} {noun} of {len(work)} visits each"
+        notes = [f"{len(parts)} {noun} of {visits:,} visits each"]
+        estimates = self._estimates(parts, successive=False)
+        if not random:
+            estimates = {
+                name: Estimate(estimate.mean, estimate.mean, estimate.mean)
+                for name, estimate in estimates.items()
+            }
+        elif not precise:
+            notes.append(_not_precise(estimates["response_time"]))
+        return estimates, precise, tuple(notes)
 
-    def _without_end(self, point: PointNumbers) -> tuple[dict[str, Estimate], bool, str]:
+    def _without_end(
+        self, point: PointNumbers, load: float
+    ) -> tuple[dict[str, Estimate], bool, tuple[str, ...]]:
         """Run until the mean of batches is precise, each run anew and four times as long."""
-        visits = max(self._settings.cycles or self._settings.least, 40 * point.population)
+        settings = self._settings
+        visits = settings.cycles or max(settings.least, VISITS_EACH * point.population)
+        _check_visits(visits)
         while True:
             run, work = self._run(point, 0, visits)
-            estimates = self._estimates(self._batches(run, work, point.delay))
-            precise = self._precise(estimates["response_time"])
-            longer = 4 * visits
-            if precise or self._settings.cycles or longer > MOST_VISITS:
-                note = f"a run of {visits:,} visits, the first fifth of which is left out"
-                return estimates, precise, note
-            visits = longer
+            _check_ended(run, 1, settings)
+            parts, dropped, settled = self._batches(run, work, point.delay)
+            estimates = self._estimates(parts, successive=True)
+            settled = settled and not self._drifts(parts)
+            precise = settled and self._precise(estimates["response_time"])
+            ended = int(run.log[-1, 4])
+            together = ended / len(run.log) > TOGETHER
+            most = MOST_VISITS * (MORE_VISITS if together else 1)
+            stopped = ended < visits
+            if precise or settings.cycles or stopped or 4 * visits > most:
+                break
+            visits *= 4
+        notes = [f"a run of {ended:,} visits, the first {dropped:,} of which are left out"]
+        if stopped:
+            notes.append(f"stopped at the budget of {settings.events:,} events")
+        if not settled:
+            estimates = {name: Estimate(estimate.mean) for name, estimate in estimates.items()}
+            notes.append(_not_settled(load))
+        elif not precise:
+            notes.append(_not_precise(estimates["response_time"]))
+        return estimates, precise, tuple(notes)
 
     def _run(self, point: PointNumbers, replication: int, visits: int) -> tuple[RoundRun, Array]:
         """Run with random numbers of a stream for each kind of number."""
@@ -113,23 +166,48 @@ class BatchServerSimulation(BatchServerForm):
         work = np.stack(columns, axis=1).astype(np.float64)
         if point.rate:
             arrivals = np.cumsum(stream("arrivals").exponential(1 / point.rate, supplied))
-            return open_run(point.server, work, arrivals, visits), work
+            return open_run(point.server, work, arrivals, visits, self._settings.events), work
         think = stream("think").exponential(1.0, supplied) * point.think_time + point.delay
-        return closed_run(point.server, work, point.population, think, visits), work
+        events = self._settings.events
+        run = closed_run(point.server, work, point.population, think, visits, events)
+        return run, work
 
-    def _batches(self, run: RoundRun, work: Array, delay: float) -> list[_RunSample]:
-        """Divide a run without end, after its warm-up, into batches of successive visits."""
+    def _batches(
+        self, run: RoundRun, work: Array, delay: float
+    ) -> tuple[list[_RunSample], int, bool]:
+        """Divide a run without end, after its warm-up, into batches of successive rounds; also
+        return the visits of the warm-up, and whether the run is longer than twice that.
+        """
         visits = self._of_visits(run, work, delay)
-        count = len(visits["response_time"])
-        ends = np.linspace(int(WARM_UP * count), count, BATCHES + 1).astype(int)
-        rows = np.minimum(np.searchsorted(run.log[:, 4], ends), len(run.log) - 1)
-        return [
+        log = np.vstack([np.zeros(run.log.shape[1]), run.log])
+        ends = np.linspace(0, log[-1, 4], STRETCHES + 1)
+        rows = np.unique(np.searchsorted(log[:, 4], ends))
+        counts = log[rows, 4].astype(int)
+        times = np.concatenate([[0.0], np.cumsum(visits["response_time"])])[counts]
+        dropped, settled = 0, len(rows) > 2 * BATCHES
+        if settled:
+            dropped = warm_up(np.diff(times) / np.diff(counts))
+            kept = len(rows) - 1 - dropped
+            # A warm-up that reaches the middle of the run may be longer.
+            settled = kept >= 2 * BATCHES and dropped < (len(rows) - 1) // 2
+        places = np.linspace(dropped, len(rows) - 1, min(BATCHES, len(rows) - 1 - dropped) + 1)
+        chosen = rows[places.astype(int)]
+        parts = [
             _RunSample(
-                {name: column[first:last] for name, column in visits.items()},
-                self._of_rounds(run.log[begin], run.log[end]),
+                {
+                    name: column[int(log[begin, 4]) : int(log[end, 4])]
+                    for name, column in visits.items()
+                },
+                log[end] - log[begin],
             )
-            for first, last, begin, end in zip(ends, ends[1:], rows, rows[1:], strict=False)
+            for begin, end in pairwise(chosen)
         ]
+        return parts, int(counts[dropped]), settled
+
+    def _drifts(self, parts: Sequence[_RunSample]) -> bool:
+        """Return whether batches are so much alike their neighbours that they are too short."""
+        means = np.array([part.visits["response_time"].mean() for part in parts])
+        return correlated(means, self._settings.precision * NEGLIGIBLE)
 
     def _of_visits(self, run: RoundRun, work: Array, delay: float) -> dict[str, Array]:
         """Return what each visit that ended took, in the order of ends."""
@@ -146,90 +224,110 @@ class BatchServerSimulation(BatchServerForm):
             columns[f"{_UNITS}{phase}"] = work[order, index]
         return columns
 
-    def _of_rounds(self, begin: Array, end: Array) -> dict[str, float]:
-        """Return rates and means between two rows of the log of a run."""
-        time, rounds, busy, served, ended, put_back, *booked = (end - begin).tolist()
-        means = {
-            "throughput": ended / time,
-            "served": served / rounds,
-            "round_time": busy / rounds,
-            "utilization": busy / time,
-            "put_back": put_back / ended,
-        }
-        parts = zip(self.model.components, booked, strict=True)
-        return means | {f"account[{name}]": spent / ended for name, spent in parts}
+    def _estimates(self, parts: Sequence[_RunSample], successive: bool) -> dict[str, Estimate]:
+        """Estimate values as ratios of sums over batches, or over replications.
 
-    def _estimates(self, parts: list[_RunSample]) -> dict[str, Estimate]:
-        """Estimate values of all parts together, with intervals from their scatter."""
+        Parameters
+        ----------
+        parts : batches or replications
+        successive : they are batches of one run
+        """
         level, estimates = self._settings.level, {}
+        visits = np.array([len(part.visits["response_time"]) for part in parts], dtype=float)
+        time, rounds, busy, served, ended, put_back, *booked = np.array(
+            [part.rounds for part in parts]
+        ).T
 
-        def add(name: str, value: float, scattered: Iterable[float]) -> None:
-            estimates[name] = _interval(value, np.array(list(scattered)), level)
+        def add(name: str, top: Array, bottom: Array) -> None:
+            estimates[name] = ratio(top, bottom, level, successive)
 
         for name in parts[0].visits:
-            pooled = np.concatenate([part.visits[name] for part in parts])
+            sums = np.array([part.visits[name].sum() for part in parts])
             if name.startswith(_UNITS):
-                rates = [part.rounds["throughput"] * part.visits[name].mean() for part in parts]
-                add(f"unit_rate[{name.removeprefix(_UNITS)}]", float(np.mean(rates)), rates)
+                add(f"unit_rate[{name.removeprefix(_UNITS)}]", sums, time)
                 continue
-            add(name, float(pooled.mean()), (part.visits[name].mean() for part in parts))
+            add(name, sums, visits)
+            quantiles = Quantiles(section=max(int(visits.sum()) // len(parts), 1))
+            for part in parts:
+                quantiles.add(part.visits[name])
             for quantile in QUANTILES:
-                single = (float(np.quantile(part.visits[name], quantile)) for part in parts)
-                add(quantile_name(name, quantile), float(np.quantile(pooled, quantile)), single)
-        for name in parts[0].rounds:
-            scattered = [part.rounds[name] for part in parts]
-            add(name, float(np.mean(scattered)), scattered)
+                estimate = quantiles.estimate(quantile, level=level)
+                estimates[quantile_name(name, quantile)] = estimate
+        add("throughput", ended, time)
+        add("served", served, rounds)
+        add("round_time", busy, rounds)
+        add("utilization", busy, time)
+        add("put_back", put_back, ended)
+        for name, spent in zip(self.model.components, booked, strict=True):
+            add(f"account[{name}]", spent, ended)
         return estimates
 
     def _precise(self, estimate: Estimate) -> bool:
-        return estimate.half_width <= self._settings.precision * estimate.mean
+        return precise_enough(estimate, self._settings.precision)
 
 
 _UNITS = "units of "
 """Begins the names of columns of the work of visits, from which rates are computed."""
 
 
+NEGLIGIBLE = 0.01
+"""Batches that differ by less than this part of the wished precision may be alike."""
+
+
 @dataclass(frozen=True)
 class _RunSample:
-    """A batch of a run, or a replication: columns of its visits, and means of its rounds."""
+    """A batch of a run, or a replication.
+
+    Parameters
+    ----------
+    visits : columns of what its visits took
+    rounds : what the log of the run counts in it, see `slipstick.sim.rounds.RoundRun`
+    """
 
     visits: Mapping[str, Array]
-    rounds: Mapping[str, float]
+    rounds: Array
 
 
-def _interval(value: float, scattered: Array, level: float) -> Estimate:
-    """Return a value with the interval that the scatter of independent parts gives."""
-    count = len(scattered)
-    if count == 1:
-        return Estimate(value, value, value)
-    half = t_quantile(level, count - 1) * float(scattered.std(ddof=1)) / math.sqrt(count)
-    return Estimate(value, value - half, value + half)
-
-
-def _refuse_impossible(point: PointNumbers) -> None:
-    """Raise where a simulation would not end: the work of a customer does not fit.
+def _check_visits(visits: int) -> None:
+    """Raise where a run would have too many visits.
 
     Raises
     ------
-    NoAnswerError : of a customer no round can do any work, or an open stream saturates the server
+    NoAnswerError : they are more than a run counts
     """
-    if min(point.server.budget, *(phase.piece for phase in point.phases)) <= 0:
-        raise NoAnswerError("a round does no work: its budget and the pieces must be above 0")
-    if point.server.places < 1:
-        raise NoAnswerError("no customer is ever admitted: there is no place")
-    largest = sum(phase.work for phase in point.phases)
-    if largest > point.server.memory:
+    most = MORE_VISITS * MOST_VISITS
+    if visits > most:
         raise NoAnswerError(
-            f"a customer holds up to {largest:,.0f} units, more than the"
-            f" {max(point.server.memory, 0.0):,.0f} that memory has room for"
+            f"a simulation of {visits:,} visits is over the limit of {most:,}: give fewer customers"
+            " or visits, or ask for the formula"
         )
-    if point.rate and (load := _load(point)) >= 1:
-        raise saturated(load)
 
 
-def _load(point: PointNumbers) -> float:
-    """Return the load of a stream: its rate times the time that a visit takes of a server that has
-    as many customers as it can.
+def _check_ended(run: RoundRun, visits: int, settings: Simulation) -> None:
+    """Raise where a run was stopped before enough visits had ended.
+
+    Raises
+    ------
+    NoAnswerError : there is nothing to estimate from
     """
-    most = min(point.server.places, point.server.memory / point.work, 4096.0)
-    return point.rate * time_of_a_visit(point, max(most, 1.0))
+    ended = int(run.log[-1, 4])
+    if ended < visits:
+        raise NoAnswerError(
+            f"{ended:,} of {visits:,} visits ended within the budget of {settings.events:,} events:"
+            " give larger pieces or a larger budget of a round, or allow more events"
+        )
+
+
+def _not_precise(estimate: Estimate) -> str:
+    reached = 100 * estimate.half_width / estimate.mean
+    return f"not converged: the mean response time is known within {reached:.2g} %"
+
+
+def _not_settled(load: float) -> str:
+    """Say that a run drifts, and why it may."""
+    near = f"; by mean rounds the load is {load:.3g}, near saturation" if load >= NEAR else ""
+    return f"not converged: the run has not settled, so no interval can be trusted{near}"
+
+
+NEAR = 0.9
+"""Load from which on a stream is called near saturation."""
