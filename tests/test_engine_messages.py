@@ -382,8 +382,8 @@ SOLVING = [
         lambda: ByQueue().weighted,
         NoAnswerError,
         (
-            "how often a by-queue executes its parts depends on the state of the system, which only"
-            " markov-chain and simulation follow"
+            "how often steps of the kind by-queue execute their parts depends on the state of the"
+            " system, which only markov-chain and simulation follow"
         ),
     ),
     bad(

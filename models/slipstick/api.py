@@ -561,10 +561,11 @@ def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition
 def _parameters(model: Object) -> Mapping[str, Parameter]:
     """Return everything that can be set of a model that is built already, by path."""
     from slipstick.law import Law
+    from slipstick.model.batch_server import BatchServer
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.system import need_model
 
-    if not isinstance(model, QueueingNetwork | Law):
+    if not isinstance(model, BatchServer | QueueingNetwork | Law):
         need_model(model, "solve")
     return model.parameters
 

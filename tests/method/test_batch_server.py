@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slipstick.answer import Answer
-from slipstick.api import solve
+from slipstick.api import load, solve
 from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import RATE, Number, Parameter
 from slipstick.model.batch_server import BatchServer, OpenCustomers, RoundPhase
@@ -84,6 +84,58 @@ def test_the_formula_is_within_a_tenth_of_the_simulation(rate: str, prompt: int)
     assert (run.method, formula.exact) == ("simulation", False)
     for name in ("phase_time[prompt]", "time_per_unit[answer]", "response_time"):
         assert formula[name] == pytest.approx(run[name], rel=0.1)
+    for part in (0.5, 0.95):
+        name = f"phase_time_quantile[prompt,{part}]"
+        assert formula[name] == pytest.approx(run[name], rel=0.15)
+
+
+def test_the_formula_finds_an_idle_server_at_the_lowest_load() -> None:
+    """A prompt of 1,000 units alone takes one round of 8 ms + 20 ms."""
+    answer = solve(TWO, {"parameters.rate": "0.001 /s"}, method="formula")
+    assert answer["phase_time[prompt]"] == pytest.approx(28e-3, rel=0.01)
+    assert answer["phase_time_quantile[prompt,0.9]"] == pytest.approx(28e-3, rel=0.001)
+
+
+def test_first_phases_one_after_the_other_are_a_queue_of_constant_services() -> None:
+    """With long first phases and short second ones the first phase is M/D/1 with rounds of constant
+    time: the mean wait is rho S / (2 (1 - rho)), at first half a round, and whole rounds at last.
+    """
+    model = changed(
+        TWO,
+        phases={"prompt": {"work": 20_000}, "answer": {"work": 2, "piece": 1}},
+        round={"time": "fixed"},
+        budget=1001,
+        places=10**6,
+    )
+    rate, service = 3.0, 20 * 8e-3
+    load = rate * service
+    expected = service + load * service / (2 * (1 - load))
+    answer = solve(model, {"parameters.rate": rate}, method="formula")
+    assert answer["phase_time[prompt]"] == pytest.approx(expected, rel=0.08)
+
+
+def test_amounts_follow_from_the_means_with_their_intervals() -> None:
+    model = changed(COMMIT, amounts={"cost": "9 * think * throughput", "there": "present"})
+    chain = solve(model)
+    assert chain["amount[cost]"] == pytest.approx(27e-3 * number(chain, "throughput"))
+    present = number(chain, "throughput") * number(chain, "response_time")
+    assert chain["amount[there]"] == pytest.approx(present)
+    run = solve(model, method="simulation", simulation=SHORT)
+    ends = run.values["throughput"].ends
+    assert None not in ends
+    assert run.values["amount[cost]"].ends == pytest.approx(
+        [27e-3 * float(end or 0) for end in ends]
+    )
+    with pytest.raises(SpecError, match=r"amounts\.cost: there is no name 'served\.answer'"):
+        solve(changed(TWO, amounts={"cost": "served.answer"}))
+
+
+def test_a_server_made_in_python_is_solved() -> None:
+    log = load("group-commit", set={"parameters.clients": 7})
+    assert isinstance(log, BatchServer)
+    assert (
+        solve(log)["throughput"] == solve("group-commit", {"parameters.clients": 7})["throughput"]
+    )
 
 
 def test_littles_law_holds_of_rounds() -> None:

@@ -152,8 +152,8 @@ def test_executions_that_depend_on_the_state_are_left_to_methods_with_states() -
     with pytest.raises(NoAnswerError) as caught:
         time(ByQueue(WORK), model(WORK))
     assert str(caught.value) == (
-        "how often a by-queue executes its parts depends on the state of the system, which only"
-        " markov-chain and simulation follow"
+        "how often steps of the kind by-queue execute their parts depends on the state of the"
+        " system, which only markov-chain and simulation follow"
     )
 
 

@@ -30,6 +30,7 @@ from slipstick.vocabulary import (
     CLOSED_FORM,
     DISCIPLINES,
     EXACT,
+    FORMULA,
     MARKOV_CHAIN,
     METHODS,
     SIMULATION,
@@ -206,7 +207,8 @@ def needs_simulation(
         return False
     kind, _, inside = name.partition("[")
     if isinstance(model, BatchServer):
-        return "quantile" in kind or kind == "put_back"
+        first = kind == "phase_time_quantile" and inside.startswith(f"{next(iter(model.phases))},")
+        return ("quantile" in kind or kind == "put_back") and not (first and method == FORMULA)
     if isinstance(model, Model):
         return kind in _ESTIMATED
     label = inside.removesuffix("]").partition(",")[0]

@@ -206,6 +206,7 @@ def _batch_server(model: BatchServer) -> Iterator[str]:
     yield from (quantile_name(name, part) for name in times for part in QUANTILES)
     yield from (f"unit_rate[{name}]" for name in phases)
     yield from ("throughput", "served", "round_time", "utilization", "put_back")
+    yield from (f"amount[{name}]" for name in model.amounts)
     yield from (f"account[{name}]" for name in (*model.components, "wait", "delay"))
 
 

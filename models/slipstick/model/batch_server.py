@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from slipstick.errors import Fault, ModelFaultsError
-from slipstick.expression.nodes import COUNT, TIME, Expr, Parameter, parameters, zero
+from slipstick.expression.nodes import COUNT, RATE, TIME, Expr, Parameter, parameters, zero
 from slipstick.model.activity import check_model_name
 
 
@@ -87,6 +87,27 @@ def state_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
     return {name: Parameter(name, COUNT) for name in [*names, HELD]}
 
 
+PRESENT, THROUGHPUT, UNIT_RATE = "present", "throughput", "unit_rate"
+"""Means that amounts are computed from: customers at the server, those that wait for a place
+included; visits that end; and by phase the units done."""
+
+
+def mean_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
+    """Return the means that amounts may be computed from, by name.
+
+    Parameters
+    ----------
+    phases : by name
+
+    >>> from slipstick.expression.nodes import Number
+    >>> list(mean_parameters({"commit": RoundPhase(Number(1.0))}))
+    ['present', 'throughput', 'unit_rate.commit']
+    """
+    rates = [THROUGHPUT, *(f"{UNIT_RATE}.{phase}" for phase in phases)]
+    present = {PRESENT: Parameter(PRESENT, COUNT)}
+    return present | {name: Parameter(name, RATE) for name in rates}
+
+
 @dataclass(frozen=True)
 class BatchServer:
     """A server that works in rounds, with its customers.
@@ -105,11 +126,26 @@ class BatchServer:
         fits, and the last one is put back where memory runs full
     batching_delay : time that the server waits for more customers before each round [s]
     interval : rounds begin at multiples of it; zero: one after the other [s]
+    amounts : what follows from the means of an answer, such as a cost, by name; expressions of
+        parameters and of `mean_parameters` [1]
     left_out : losses of an import by name, and what each changes
 
     Raises
     ------
     ModelFaultsError : a part is missing or does not fit
+
+    >>> from slipstick import solve
+    >>> from slipstick.expression.nodes import Number
+    >>> served = state_parameters({"commit": RoundPhase(Number(1.0))})["served.commit"]
+    >>> log = BatchServer(
+    ...     "log",
+    ...     ClosedCustomers(Number(4.0), Number(3e-3, TIME)),
+    ...     {"commit": RoundPhase(Number(1.0))},
+    ...     {"flush": Number(1e-3, TIME), "records": Number(5e-5, TIME) * served},
+    ... )
+    >>> answer = solve(log)
+    >>> answer.method, answer.exact
+    ('markov-chain', True)
     """
 
     name: str
@@ -122,6 +158,7 @@ class BatchServer:
     reserved: bool = True
     batching_delay: Expr = field(default_factory=lambda: zero(TIME))
     interval: Expr = field(default_factory=lambda: zero(TIME))
+    amounts: Mapping[str, Expr] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -157,10 +194,11 @@ class BatchServer:
         yield from self.round_time.values()
         yield from (part for part in (self.budget, self.places, self.memory) if part is not None)
         yield from (self.batching_delay, self.interval)
+        yield from self.amounts.values()
 
     @property
     def parameters(self) -> dict[str, Parameter]:
         """Everything that the model is computed from, by path."""
-        state = state_parameters(self.phases)
+        state = {**state_parameters(self.phases), **mean_parameters(self.phases)}
         found = parameters(*self.quantities())
         return {each.name: each for each in found if each.name not in state}

@@ -300,8 +300,8 @@ class Activity(ModelPart):
         numbers = [number for number in self.executions if not isinstance(number, ByState)]
         if len(numbers) < len(self.executions):
             raise NoAnswerError(
-                f"how often a {self.kind} executes its parts depends on the state of the system,"
-                " which only markov-chain and simulation follow"
+                f"how often steps of the kind {self.kind} execute their parts depends on the state of the"
+                " system, which only markov-chain and simulation follow"
             )
         return tuple(zip(numbers, self.children, strict=True))
 

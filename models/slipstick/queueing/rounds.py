@@ -1,11 +1,8 @@
-"""A server that works in rounds: exact chains of one phase, and formulas of two.
+"""A server that works in rounds: exact chains of one phase that a round does for all that wait.
 
-One phase of one round (`closed_chain`, `open_chain`): the number that a round serves is a Markov
-chain at the beginnings of rounds, if arrivals are Poisson or thinking is exponential and the time
-of a round is known by the number served. Exact.
-
-Two phases (`Formula`): customers that do the work of the first phase in as few rounds as the budget
-allows, and of the second one piece a round, such as the prompt and the answer of a language model.
+The number that a round serves is a Markov chain at the beginnings of rounds, if arrivals are Poisson
+or thinking is exponential and the time of a round is known by the number served. Exact. Customers of
+two phases have formulas in `slipstick.method.batch_server.formula`.
 """
 
 from __future__ import annotations
@@ -155,6 +152,7 @@ def _poisson(most: int, mean: float) -> Array:
 def _stationary(step: Array) -> Array:
     """Return the stationary distribution of a chain by the probabilities of its steps."""
     count = len(step)
-    equations = np.vstack([step.T - np.eye(count), np.ones(count)])
-    right = np.eye(1, count + 1, count).ravel()
-    return np.asarray(np.linalg.lstsq(equations, right, rcond=None)[0], dtype=np.float64)
+    equations = step.T - np.eye(count)
+    equations[-1] = 1.0  # one equation follows from the others
+    right = np.eye(1, count, count - 1).ravel()
+    return np.asarray(np.linalg.solve(equations, right), dtype=np.float64)

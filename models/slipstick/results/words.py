@@ -23,6 +23,10 @@ _VALUES = {
     "account": "time of {}",
     "step": "time of {}",
     "technology": "time of {}",
+    "phase_time": "time to the end of the phase {}",
+    "time_per_unit": "time of a unit of the phase {}",
+    "amount": "{}",
+    "unit_rate": "units of the phase {} per time",
 }
 """Kinds of values as phrases; another kind is its own words, followed by ``of`` and its label."""
 
@@ -31,6 +35,13 @@ _VALUES_OF_A_CLASS = {
     "queue_length": "number of {customers} at {station}",
 }
 """Kinds of values of a class at a station; another kind is its words ``of`` one ``at`` the other."""
+
+_ENDED = {
+    "phase_time_quantile": "customers end the phase {}",
+    "time_per_unit_quantile": "customers end a unit of the phase {}",
+}
+"""What customers do within a quantile, by its kind; of other kinds they are answered, or runs
+end."""
 
 _WAITS = {
     "wait": "waiting for {}",
@@ -119,6 +130,8 @@ class Words:
     ('waiting time of messages at queue', 'number of messages at queue')
     >>> words.condition("response_time_quantile[requests,0.99] <= 300 ms and efficiency >= 0.8")
     '99 of 100 requests are answered within 300 ms and efficiency is at least 80 %'
+    >>> words.measured("phase_time_quantile[prompt,0.95]", "34 ms"), words.value("time[gold]")
+    ('95 of 100 customers end the phase prompt within 34 ms', 'time of gold')
     """
 
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -164,8 +177,7 @@ class Words:
         kind, _, inside = name.partition("[")
         label = inside.removesuffix("]")
         if kind.endswith("_quantile"):
-            _, _, part = label.rpartition(",")
-            return f"time within which {self._answered(label, part)}"
+            return f"time within which {self._answered(kind, label)}"
         if kind in ("account", "step", "technology"):
             return _VALUES[kind].format(self.part(label))
         customers, comma, station = label.partition(",")
@@ -180,15 +192,19 @@ class Words:
         """Return a value with what it is."""
         kind, _, inside = name.partition("[")
         if kind.endswith("_quantile"):
-            label = inside.removesuffix("]")
-            return f"{self._answered(label, label.rpartition(',')[2])} within {amount}"
+            return f"{self._answered(kind, inside.removesuffix(']'))} within {amount}"
         return f"{self.value(name)} {amount}"
 
-    def _answered(self, label: str, part: str) -> str:
-        who = spelt(label.rpartition(",")[0]) or "runs"
-        count = 100 * float(part)
-        verb = "end" if who == "runs" else "are answered"
-        return f"{count:g} of 100 {who} {verb}"
+    def _answered(self, kind: str, label: str) -> str:
+        """Return what a part of all do within a quantile, such as 95 of 100 jobs are answered."""
+        about, _, part = label.rpartition(",")
+        if kind in _ENDED:
+            ended = _ENDED[kind].format(spelt(about))
+        elif about or kind == "response_time_quantile":
+            ended = f"{spelt(about) or 'customers'} are answered"
+        else:
+            ended = "runs end"
+        return f"{100 * float(part):g} of 100 {ended}"
 
     def part(self, label: str) -> str:
         """Return what a part of an account of time is."""
@@ -209,8 +225,7 @@ class Words:
             name, relation, number, unit = simple.groups()
             kind, _, inside = name.partition("[")
             if kind.endswith("_quantile") and relation.startswith("<"):
-                label = inside.removesuffix("]")
-                answered = self._answered(label, label.rpartition(",")[2])
+                answered = self._answered(kind, inside.removesuffix("]"))
                 return f"{answered} within {number} {unit or ''}".strip()
             if kind in SHARES and not unit:
                 number, unit = f"{100 * float(number):g}", "%"

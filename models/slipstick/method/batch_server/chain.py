@@ -20,7 +20,8 @@ from slipstick.sim.rounds import RoundContents
 from slipstick.vocabulary import MARKOV_CHAIN
 
 MOST_SERVED = 512
-"""Customers in one round that the chain counts at most: its equations take 0.1 s then."""
+"""Customers in one round that the chain counts at most: its equations, whose time grows by the cube,
+take two to three times as long then as a simulation of 5,000 visits of `group-commit`."""
 
 
 class BatchServerChain(BatchServerForm):

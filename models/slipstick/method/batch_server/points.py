@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Columns, Values, count_of, only
@@ -13,7 +13,15 @@ from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution
-from slipstick.model.batch_server import HELD, STATE, BatchServer, OpenCustomers
+from slipstick.model.batch_server import (
+    HELD,
+    PRESENT,
+    STATE,
+    THROUGHPUT,
+    UNIT_RATE,
+    BatchServer,
+    OpenCustomers,
+)
 from slipstick.sim.estimate import Estimate
 from slipstick.sim.rounds import RoundContents, RoundServer
 
@@ -56,6 +64,7 @@ class PointNumbers:
     visits : of each customer in a finite run; 0: without end [1]
     delay : of each visit before it arrives at the server [s]
     wrong : why the numbers make no server, so that no method has an answer
+    own : parameters that differ from the model's own
     """
 
     server: RoundServer
@@ -66,6 +75,7 @@ class PointNumbers:
     visits: int = 0
     delay: float = 0.0
     wrong: str = ""
+    own: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def work(self) -> float:
@@ -121,6 +131,7 @@ class BatchServerForm(CompiledModel):
         self._expressions = _expressions(model)
         self._numbers = Tape(list(self._expressions.values()))
         self._round_time = Tape(list(model.round_time.values()))
+        self._amounts = Tape(list(model.amounts.values())) if model.amounts else None
 
     @abstractmethod
     def answer_at(self, point: PointNumbers) -> PointAnswer:
@@ -139,7 +150,8 @@ class BatchServerForm(CompiledModel):
             try:
                 if point.wrong:
                     raise NoAnswerError(point.wrong)
-                answers.append(self.answer_at(point))
+                answer = self.answer_at(point)
+                answers.append(replace(answer, values=self._with_amounts(answer.values, point)))
             except NoAnswerError as error:
                 refused.add(index)
                 answers.append(PointAnswer({}, remarks=Remarks(failed=str(error))))
@@ -156,6 +168,37 @@ class BatchServerForm(CompiledModel):
             low=low,
             high=high,
         )
+
+    def _with_amounts(
+        self, values: Mapping[str, Estimate], point: PointNumbers
+    ) -> Mapping[str, Estimate]:
+        """Add what follows from the means; half-widths add up by their squares, to first order."""
+        if self._amounts is None:
+            return values
+        rates = {THROUGHPUT: values[THROUGHPUT]} | {
+            f"{UNIT_RATE}.{phase}": values[f"{UNIT_RATE}[{phase}]"] for phase in self.model.phases
+        }
+        inside = values["response_time"].mean - point.delay
+        means = {name: estimate.mean for name, estimate in rates.items()}
+        means[PRESENT] = means[THROUGHPUT] * inside
+        middle = self._amounts_at(point, means)
+        spread, known = np.zeros(len(middle)), True
+        for name, estimate in rates.items():
+            known = known and math.isfinite(estimate.half_width)
+            if known:
+                moved = {**means, name: means[name] + estimate.half_width}
+                spread = spread + (self._amounts_at(point, moved) - middle) ** 2
+        found = {}
+        for name, amount, square in zip(self.model.amounts, middle, spread, strict=True):
+            half = math.sqrt(square)
+            between = (amount - half, amount + half) if known else (None, None)
+            found[f"amount[{name}]"] = Estimate(float(amount), *between)
+        return {**values, **found}
+
+    def _amounts_at(self, point: PointNumbers, means: Mapping[str, float]) -> Array:
+        assert self._amounts is not None
+        used = only({**point.own, **means}, self._amounts.parameters)
+        return np.array([float(np.ravel(column)[0]) for column in self._amounts.run(used)])
 
     def _tables(self, answers: list[PointAnswer]) -> tuple[Columns, Columns, Columns, Columns]:
         """Gather values, the ends of their intervals and accounts into columns."""
@@ -217,7 +260,9 @@ class BatchServerForm(CompiledModel):
             interval=numbers["interval"],
         )
         if isinstance(model.customers, OpenCustomers):
-            return PointNumbers(server, phases, rate=numbers["arrivals"], delay=numbers["delay"])
+            return PointNumbers(
+                server, phases, rate=numbers["arrivals"], delay=numbers["delay"], own=own
+            )
         return PointNumbers(
             server,
             phases,
@@ -225,6 +270,7 @@ class BatchServerForm(CompiledModel):
             think_time=numbers["think_time"],
             visits=int(numbers.get("visits", 0)),
             delay=numbers["delay"],
+            own=own,
         )
 
     def _duration(self, own: Mapping[str, float]) -> _RoundTime:

@@ -52,7 +52,7 @@ STRETCHES = 512
 
 CLEARLY = 1.1
 """Load by mean rounds from which on a stream is refused without a run. Capacity by mean rounds errs
-by 6 % at 1024 units in each of two phases (benchmarks/rounds.py); what is nearer is simulated."""
+by a few percent (benchmarks/rounds.py); what is nearer is simulated."""
 
 
 class BatchServerSimulation(BatchServerForm):
@@ -324,7 +324,7 @@ def _not_precise(estimate: Estimate) -> str:
 
 
 def _not_settled(load: float) -> str:
-    """Say that a run drifts, and why it may."""
+    """Write that a run drifts, and why it may."""
     near = f"; by mean rounds the load is {load:.3g}, near saturation" if load >= NEAR else ""
     return f"not converged: the run has not settled, so no interval can be trusted{near}"
 

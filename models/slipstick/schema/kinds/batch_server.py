@@ -118,6 +118,15 @@ class BatchServerSpec(ModelFileSpec):
         None, description="rounds begin at multiples of it; without it one after the other"
     )
 
+    amounts: dict[Name, UnitsFormula] = Field(
+        {},
+        description=(
+            "plain numbers that follow from the means of an answer, such as a cost: arithmetic on"
+            " parameters, throughput, unit_rate.PHASE (units done in a time) and present (customers"
+            " at the server, with those that wait)"
+        ),
+    )
+
     def build(
         self, name: str, tree: Node, parameters: Mapping[str, Expr]
     ) -> batch_server.BatchServer:
@@ -157,8 +166,14 @@ class BatchServerSpec(ModelFileSpec):
         round_time = {
             label: values.expr(spec, ("round", label), TIME) for label, spec in self.round.items()
         }
-        if values.problems:
-            raise SpecError(values.problems)
+        means = QuantityReader(tree, self.parameters, parameters)
+        means.add_names(batch_server.mean_parameters(phases))
+        amounts = {
+            label: means.expr(spec, ("amounts", label), COUNT)
+            for label, spec in self.amounts.items()
+        }
+        if problems := [*values.problems, *means.problems]:
+            raise SpecError(problems)
         try:
             return batch_server.BatchServer(
                 name,
@@ -171,6 +186,7 @@ class BatchServerSpec(ModelFileSpec):
                 reserved=self.admission == "reserve",
                 batching_delay=batching_delay,
                 interval=interval,
+                amounts=amounts,
                 left_out=self.losses,
             )
         except ModelFaultsError as error:

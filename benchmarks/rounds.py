@@ -1,0 +1,115 @@
+"""The formula of servers that work in rounds beside simulation, on a server of a language model.
+
+Streams at parts of the capacity by mean rounds, with prompts in one round and in several; closed
+populations without think time, whose lengths differ; and the capacity itself, beside the
+throughput of a population that is larger than the server. Printed are errors of the formula: of the
+first phase (time to first token) its mean and 95 of 100, and of the time of a unit of the second.
+
+    python benchmarks/rounds.py [--visits 6000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+from slipstick import solve
+from slipstick.answer import Answer
+from slipstick.api import load
+from slipstick.expression.nodes import Number
+from slipstick.method.batch_server.formula import BatchServerFormula, load_of
+from slipstick.model.batch_server import BatchServer, ClosedCustomers
+from slipstick.sim.settings import Simulation
+
+LENGTHS = ((256, 256, 8192), (1024, 1024, 8192), (1024, 128, 8192), (8192, 256, 2048))
+"""Units of the first phase, of the second with one more, and the budget of a round."""
+
+LOADS = (0.3, 0.6, 0.8)
+CLIENTS = (4, 16, 64)
+MEAN, LATE, GAP = "phase_time[prompt]", "phase_time_quantile[prompt,0.95]", "time_per_unit[answer]"
+
+
+def parameters(prompt: int, output: int, tokens: int) -> dict[str, float]:
+    """Return the parameters of lengths."""
+    names = ("prompt", "output", "tokens")
+    return {
+        f"parameters.{name}": float(value)
+        for name, value in zip(names, (prompt, output, tokens), strict=True)
+    }
+
+
+def capacity(values: Mapping[str, float]) -> float:
+    """Return the rate at which mean rounds are saturated [1/s]."""
+    model = load("llm-serving", set=values)
+    assert isinstance(model, BatchServer)
+    (point,) = BatchServerFormula(model).points_at({})
+    return point.rate / load_of(point)
+
+
+def errors(formula: Answer, run: Answer) -> str:
+    """Write the errors of the formula beside what a run has."""
+    parts = []
+    for name in (MEAN, LATE, GAP):
+        expected, got = run.find(name), formula.find(name)
+        if expected is None or got is None:
+            parts.append(f"{'-':>11}")
+        else:
+            parts.append(f"{100 * (got / expected - 1):+9.1f} %")
+    settled = "" if run.converged else "  (run less precise than 2 %)"
+    return "".join(parts) + settled
+
+
+def main() -> None:
+    """Solve every case both ways and print a line each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--visits", type=int, default=6000, help="visits of each run")
+    parser.add_argument("--short", action="store_true", help="one small case of each kind")
+    asked = parser.parse_args()
+    lengths, loads, clients = list(LENGTHS), list(LOADS), list(CLIENTS)
+    visits = asked.visits
+    if asked.short:
+        lengths, loads, clients, visits = lengths[2:3], [0.3], [4], 200
+    settings = Simulation(seed=5, cycles=visits)
+    print(f"{'lengths, budget':22}{'load':>12}{'mean':>11}{'95 of 100':>11}{'unit':>11}")
+    for case in lengths:
+        values, words = parameters(*case), "{}/{}, {}".format(*case)
+        most = capacity(values)
+        for part in loads:
+            here = {**values, "parameters.rate": part * most}
+            both = (
+                solve("llm-serving", here, method="formula"),
+                solve("llm-serving", here, method="simulation", simulation=settings),
+            )
+            print(f"{words:22}{part:>12}{errors(*both)}", flush=True)
+        closed = load("llm-serving", set={**values, "parameters.shortest": 0.8})
+        for count in clients:
+            model = with_clients(closed, count)
+            both = (
+                solve(model, method="formula"),
+                solve(model, method="simulation", simulation=settings),
+            )
+            print(f"{words:22}{count:>4} clients{errors(*both)}", flush=True)
+        many = with_clients(closed, 8 if asked.short else 400)
+        formula, run = (
+            solve(many, method=method, simulation=settings).find("throughput")
+            for method in ("formula", "simulation")
+        )
+        assert formula is not None
+        assert run is not None
+        error = 100 * (formula / run - 1)
+        print(f"{words:22}{'capacity':>12}{error:+9.1f} %", flush=True)
+
+
+def with_clients(model: object, count: int) -> BatchServer:
+    """Return a server with a closed population in place of its stream."""
+    assert isinstance(model, BatchServer)
+    return replace(model, customers=ClosedCustomers(Number(float(count))))
+
+
+if __name__ == "__main__":
+    main()
