@@ -211,26 +211,47 @@ class _PresentMeans(NamedTuple):
 
 def _numbers(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
     """Solve the number present as a birth-death process."""
-    most = point.population or MOST_PRESENT
+    if point.rate:
+        return _of_stream(point, rounds)
+    most = point.population
     number = np.arange(1.0, most + 1)
-    visit = rounds.visit(np.minimum(number, rounds.most), point.rate)
-    if point.population and not point.think_time + point.delay:
+    visit = rounds.visit(np.minimum(number, rounds.most))
+    if not point.think_time + point.delay:
         served = min(float(most), rounds.most)
         return _PresentMeans(1 / float(visit[-1]), served, most - served)
-    if point.population:
-        arrivals = (most - number + 1) / (point.think_time + point.delay)
-    else:
-        arrivals = np.full(most, point.rate)
-        load = point.rate * float(rounds.visit(min(most, rounds.most))[0])
-        if load >= 1:
-            raise saturated(load)
-    logs = np.concatenate([[0.0], np.cumsum(np.log(arrivals * visit))])
-    probabilities = np.exp(logs - logs.max())
+    arrivals = (most - number + 1) / (point.think_time + point.delay)
+    probabilities = _birth_death(arrivals * visit)
     probabilities /= probabilities.sum()
     throughput = float(probabilities[1:] @ (1 / visit))
     served = float(probabilities[1:] @ np.minimum(number, rounds.most))
     waiting = float(probabilities[1:] @ number) - served
     return _PresentMeans(throughput, served, waiting, float(probabilities[0]))
+
+
+def _of_stream(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
+    """Solve the number present of a stream; beyond the largest on the server it is geometric."""
+    most = min(rounds.most, float(MOST_PRESENT))
+    load = point.rate * float(rounds.visit(most)[0])
+    if load >= 1:
+        raise saturated(load)
+    number = np.minimum(np.arange(1.0, math.ceil(most) + 1), most)
+    visit = rounds.visit(number, point.rate)
+    weights = _birth_death(point.rate * visit)
+    decay = min(point.rate * float(visit[-1]), 1 - 1e-12)
+    beyond = float(weights[-1]) * decay / (1 - decay)
+    total = float(weights.sum()) + beyond
+    served = (float(weights[1:] @ number) + beyond * most) / total
+    waiting = beyond / (1 - decay) / total
+    return _PresentMeans(point.rate, served, waiting, float(weights[0]) / total)
+
+
+def _birth_death(steps: Array) -> Array:
+    """Return weights in proportion to the probabilities of 0, 1, ... by the ratios of successive
+    ones.
+    """
+    logs = np.concatenate([[0.0], np.cumsum(np.log(steps))])
+    weights: Array = np.exp(logs - logs.max())
+    return weights
 
 
 def _first_phase_open(
