@@ -408,3 +408,12 @@ def test_rounds_without_end_are_refused_by_the_chain_of_a_stream() -> None:
         match="the chain of rounds has no answer: rounds serve more than 512 customers",
     ):
         solve(model, method="markov-chain")
+
+
+def test_a_micro_batch_takes_half_an_interval_and_its_round() -> None:
+    """An event waits for half of 200 ms, and shares its round of 60 ms and 0.2 ms each with the 400
+    others that came in the same interval on average.
+    """
+    run = solve("micro-batch", simulation=Simulation(seed=7, cycles=20_000))
+    assert run["response_time"] == pytest.approx(0.1 + 0.06 + 0.2e-3 * 401, rel=0.01)
+    assert run["served"] == pytest.approx(400, rel=0.03)
