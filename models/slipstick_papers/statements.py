@@ -10,7 +10,7 @@ from math import inf, nextafter
 from typing import ClassVar, NamedTuple
 
 from slipstick.answer import Answer
-from slipstick.errors import Problem, did_you_mean
+from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension
 from slipstick.report.formatting import NO_ENDS, counted, escape, percent, quantity
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
@@ -123,6 +123,19 @@ def _head(rows: Sequence[StatementRow]) -> str:
 def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Question:
     """Take the sentences; their values can be checked only beside answers."""
 
+    taken = [
+        study.problem(
+            ("statements", name),
+            f"its readings are called {name}-1 and so on, and {reading} stands here too; choose"
+            " another name",
+            key=True,
+        )
+        for name, statement in statements.items()
+        for reading in statement.read_as(name)
+        if reading != name and reading in statements
+    ]
+    if taken:
+        raise SpecError(taken)
     readings = read_one_by_one(statements)
 
     def solve(answers: BaseAnswers) -> StatementsResult:

@@ -93,6 +93,20 @@ def test_values_take_the_place_of_a_range_and_draws_are_the_same_again(folder: P
     assert drawn(values, draws=50) == made
 
 
+def test_two_inputs_that_replace_the_same_are_never_drawn_together(folder: Path) -> None:
+    inputs = [
+        f"  {name}: {{title: {name}, reason: r, path: parameters.memory, values: [few, as it is],"
+        f" instead: {{3 ms: [{value}, 3 ms]}}}}"
+        for name, value in (("one", "1 ms"), ("other", "9 ms"))
+    ]
+    made = drawn(*inputs, draws=400)
+    # Of four pairs, as likely each, one has both another value.
+    assert made.drawn / 400 == pytest.approx(3 / 4, abs=0.08)
+    (ranged,) = (each for each in made.ranges if each.statement == "long")
+    assert ranged.low == pytest.approx(7.8e-3)
+    assert ranged.high == pytest.approx(15.8e-3)
+
+
 def test_a_value_within_a_change_is_drawn_there_alone(folder: Path) -> None:
     asked = [
         "rank: {changes: {nearer: {times: {parameters.latency: 0.5}}}, cases: [base]}",
@@ -181,4 +195,13 @@ def test_one_reading_is_none(folder: Path) -> None:
     lines += ["  s: {says: so, value: time, of: [base], readings: {near: {to: 1 s}}}", ""]
     Path("study.yaml").write_text("\n".join(lines))
     with pytest.raises(SpecError, match="write at least two, or none"):
+        check_file(Path("study.yaml"))
+
+
+def test_a_reading_has_a_name_of_its_own(folder: Path) -> None:
+    reading = "says: so, value: time, of: [base]"
+    lines = ["study: 1", "base: {model: model.yaml}", "statements:"]
+    lines += [f"  s: {{{reading}, readings: {{near: {{to: 1 s}}, far: {{to: 2 s}}}}}}"]
+    Path("study.yaml").write_text("\n".join([*lines, f"  s-2: {{{reading}, to: 1 s}}", ""]))
+    with pytest.raises(SpecError, match="its readings are called s-1 and so on, and s-2 stands"):
         check_file(Path("study.yaml"))
