@@ -106,6 +106,7 @@ _OWN_DISCIPLINES = {
             REVERSE,
             ANY_SERVICE,
             preemptive=True,
+            in_activities=True,
         ),
         Discipline("is", "infinite servers", NO_QUEUE, ANY_SERVICE),
         Discipline(
@@ -121,6 +122,7 @@ _OWN_DISCIPLINES = {
             RANK,
             NEVER,
             preemptive=True,
+            in_activities=True,
         ),
     )
 }
@@ -290,6 +292,7 @@ STREAMS, RENEWALS = "streams beside processors", "arrivals of another spread"
 BATCHES, BURSTS, TRACES = "batches", "bursts", "traces of arrivals"
 SECOND_PHASES, RANKS, ATTEMPTS = "second phases", "ranks", "attempts with a limit"
 FULL_QUEUES, ROUTES_BY_STATE = "queues that may be full", "routes by state"
+INTERRUPTIONS = "interrupted services"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
@@ -302,6 +305,7 @@ CONSTRUCTS = {
     RANKS: "stations that serve the smaller rank first",
     ATTEMPTS: "visits that are abandoned after a time in the queue, and tried again",
     FULL_QUEUES: "visits that are turned away where as many wait as may",
+    INTERRUPTIONS: "stations at which an arrival may interrupt a service, which is resumed later",
     ROUTES_BY_STATE: "one of several, chosen by how many are at the resources of each",
 }
 """What a part of a model may say beside what every method with a rule for its kind knows: a field
@@ -345,11 +349,14 @@ def all_methods() -> tuple[str, ...]:
 
 
 KNOWN: Mapping[str, frozenset[str]] = {
-    CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS}),
+    CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS}),
     BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE},
     MEAN_VALUE: frozenset({GEOMETRIC_COUNT}),
     MARKOV_CHAIN: frozenset(
-        {GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE}
+        {
+            *(GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES),
+            *(ROUTES_BY_STATE, INTERRUPTIONS),
+        }
     ),
     SIMULATION: frozenset(CONSTRUCTS),
 }

@@ -51,6 +51,7 @@ from slipstick.vocabulary import (
     CONSTRUCTS,
     FULL_QUEUES,
     GEOMETRIC_COUNT,
+    INTERRUPTIONS,
     KNOWN,
     MARKOV_CHAIN,
     RANKS,
@@ -128,11 +129,16 @@ def _second_phase(after: float | None) -> Model:
     return closed_model(thinks(1.0) >> held, 3, resources={"server": Permits(2)})
 
 
-def _ranked(rank: int | None) -> Model:
+def _interrupting(discipline: str) -> Model:
+    """Make a model of product form under both orders: one exponential time."""
+    return closed_model(thinks(1.0) >> served(0.7), 4, resources={"disk": Station(1, discipline)})
+
+
+def _ranked(rank: int | None, discipline: str = "priority") -> Model:
     last = service("disk", 0.7, name="last", scv=1.0, rank=rank or 0)
     groups: dict[str, Any] = {"first": (2, thinks() >> served()), "second": (2, last)}
     return grouped_model(
-        groups, resources={"disk": Station(1, "fcfs" if rank is None else "priority")}
+        groups, resources={"disk": Station(1, "fcfs" if rank is None else discipline)}
     )
 
 
@@ -179,6 +185,9 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
         _attempted(None),
     ),
     FULL_QUEUES: lambda: Example(_turned_away(1), _turned_away(9), _turned_away(None)),
+    INTERRUPTIONS: lambda: Example(
+        _ranked(1, "priority-preemptive"), _interrupting("lcfs-pr"), _interrupting("fcfs")
+    ),
     # A single processor finds nobody, and takes each with the same probability.
     ROUTES_BY_STATE: lambda: Example(
         _picked("shortest"), _picked("shorter-of-two", 0.0), _picked(None, 0.0)

@@ -216,11 +216,20 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
                 f"times made of exponential phases, and step {node.name} has scv {node.scv:g}:"
                 f" write from {LEAST_SCV:g} (1 is exponential), or ask for"
             )
+        elif isinstance(lock, Station) and lock.servers > 1 and _interrupts(lock):
+            yield (
+                f"services that are interrupted at one server, and {node.uses[0]} has"
+                f" {lock.servers}: ask for"
+            )
         elif isinstance(lock, Lock) and (LOCKS[lock.kind].spinning or lock.word is not None):
             yield (
                 "locks that are handed over at no cost, and the accesses and pauses of"
                 f" {node.uses[0]} are constant: write fifo, or ask for"
             )
+
+
+def _interrupts(station: Station) -> bool:
+    return DISCIPLINES[station.discipline].preemptive
 
 
 def phases_given(step: act.Step) -> bool:
@@ -484,7 +493,7 @@ class _States:
         """Name what a processor waits for in the order of arrival; empty where order is nothing."""
         word, at, *_ = position[0]
         node = self._nodes[at]
-        if word == "line":
+        if word in ("line", "halt"):
             resource = self._resources[node.resource]
             random = isinstance(resource, Station) and (
                 DISCIPLINES[resource.discipline].order == RANDOM
@@ -630,6 +639,15 @@ class _States:
             if shared or self._serving(every, name) < resource.servers:
                 begun = self._timed("serve", number, remaining)
                 return (name,), units, _in_place(every, at, begun)
+            if (served := self._interrupted(every, node)) is not None:
+                begun = self._timed("serve", number, remaining)
+                (_, other, phase), behind = every[served]
+                halted = (("halt", other, phase), behind)
+                ways = [
+                    (p, [*after[:served], *after[served + 1 :], halted])
+                    for p, after in _in_place(every, at, begun)
+                ]
+                return (name,), units, ways
         elif self._fits(every, node) and not self._before(every, node):
             body = (*remaining, ("held", number, 0), self._do(node.body))
             return (name,), units, _in_place(every, at, self._advanced(body))
@@ -637,6 +655,19 @@ class _States:
         if attempt is not None and self._full(every, attempt):
             return (), units, _moved(every, at, self._next_try(remaining))
         return (), units, _moved(every, at, [(1.0, (("line", number), remaining))])
+
+    def _interrupted(self, every: Sequence[Position], node: Any) -> int | None:
+        """Return the place of the processor whose service a new one interrupts at a station of one
+        server; None where it does not.
+        """
+        discipline = DISCIPLINES[self._resources[node.resource].discipline]
+        if not discipline.preemptive:
+            return None
+        for place, (position, _) in enumerate(every):
+            other = self._nodes[position[1]]
+            if position[0] == "serve" and other.resource == node.resource:
+                return place if not discipline.ranked or node.rank < other.rank else None
+        return None
 
     def _picks(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
         """Go on with the parts of a pick that its rule may choose, each as likely as it is."""
@@ -684,13 +715,24 @@ class _States:
             return (), units, [(1.0, after)]
         chosen = line if order == RANDOM else line[-1:] if order == REVERSE else line[:1]
         if order == RANK:
-            chosen = [min(line, key=lambda place: self._nodes[every[place][0][1]].rank)]
+            # One that was interrupted came before all of its rank that wait.
+            chosen = [min(line, key=lambda place: self._before_others(every[place][0]))]
         ways = []
         for place in chosen:
-            (_, step), behind = every[place]
+            (word, step, *phase), behind = every[place]
+            if word == "halt":
+                return (
+                    (),
+                    units,
+                    _in_place(after, place, [(1.0, (("serve", step, *phase), behind))]),
+                )
             begun = self._timed("serve", step, behind)
             ways += [(p / len(chosen), outcome) for p, outcome in _in_place(after, place, begun)]
         return (name,), units, ways
+
+    def _before_others(self, position: Any) -> tuple[int, bool]:
+        word, step, *_ = position
+        return self._nodes[step].rank, word == "line"
 
     def _releases(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
         """Release what is held to those that wait for it, then go on."""
@@ -794,8 +836,8 @@ class _States:
 
     def _waiting(self, every: Sequence[Position], name: str, word: str = "") -> list[int]:
         """List the places of the processors that wait for something, in the order of arrival."""
-        words = (word,) if word else ("line", "wait")
-        of = {"line": "resource", "wait": "counter", "barrier": "name"}
+        words = (word,) if word else ("line", "wait", "halt")
+        of = {"line": "resource", "halt": "resource", "wait": "counter", "barrier": "name"}
         return [
             place
             for place, (position, _) in enumerate(every)
@@ -943,7 +985,7 @@ class _States:
             labels = [(f"back-off:{node.resource}", None)]
         elif word == "ended":
             labels = [(IDLE_PROCESSORS, None)]
-        elif word in ("line", "wait", "serve"):
+        elif word in ("line", "wait", "halt", "serve"):
             name = node.counter if word == "wait" else node.resource
             wait = self.model.held_resource(name).label(name) if node.held else f"wait:{name}"
             labels = [(wait, None)]

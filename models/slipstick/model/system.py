@@ -94,6 +94,7 @@ from slipstick.vocabulary import (
     BATCHES,
     BURSTS,
     DISCIPLINES,
+    INTERRUPTIONS,
     LOCKS,
     MOST_HOLDERS,
     RANKS,
@@ -244,7 +245,9 @@ class Station(ResourceKind):
 
     @property
     def constructs(self) -> frozenset[str]:
-        return frozenset({RANKS} if DISCIPLINES[self.discipline].ranked else ())
+        discipline = DISCIPLINES[self.discipline]
+        ranks = {RANKS} if discipline.ranked else set()
+        return frozenset(ranks | ({INTERRUPTIONS} if discipline.preemptive else set()))
 
     @property
     def capacity(self) -> int:
@@ -1386,8 +1389,9 @@ class Model:
     def _check_attempt(self, node: Attempt) -> None:
         """Refuse an attempt at what cannot be abandoned."""
         resource = self.resources.get(node.resource)
-        shared = isinstance(resource, Station) and DISCIPLINES[resource.discipline].shared
-        if shared or not (isinstance(resource, Station) or _plainly_held(resource)):
+        discipline = DISCIPLINES[resource.discipline] if isinstance(resource, Station) else None
+        queued = discipline is not None and not (discipline.shared or discipline.preemptive)
+        if not (queued or _plainly_held(resource)):
             kind = "a processor" if resource is None else resource.noun
             raise ModelError(
                 f"an attempt waits in a queue, of a station that is not shared, of a fifo lock or"
