@@ -315,7 +315,7 @@ SYSTEMS = [
     ),
     bad(
         lambda: Station(discipline="lifo"),
-        "there is no discipline 'lifo'; known: fcfs, ps, lcfs, random, priority",
+        "there is no discipline 'lifo'; known: fcfs, ps, lcfs, random, lcfs-pr, priority, priority-preemptive",
     ),
     bad(
         lambda: Lock("spin"), "there is no lock 'spin'; known: fifo, tas, ttas, ticket, array, mcs"
