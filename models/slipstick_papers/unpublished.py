@@ -294,7 +294,7 @@ class _DrawnInput:
         inputs = resolved_with(self.study.cases[case], self.study.library)
         if not self.spec.instead:
             own = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
-            return own if own is not None or self.spec.cases else self._default(case)
+            return self._default(case) if own is None else own
         own = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
         text = own.text if isinstance(own, Scalar) else None
         if text not in self.spec.instead or level is None:
@@ -544,7 +544,8 @@ class _AtDraws:
                     marks.append((case, each.name, draw[each.name]))
             once = (key, name if isinstance(spec, Mapping) else "", tuple(marks))
             if once not in self.solved:
-                question = read_question(key, spec, replace(self.study, cases=cases))
+                undrawn = self.study.spec.model_copy(update={"pictures": []})
+                question = read_question(key, spec, replace(self.study, cases=cases, spec=undrawn))
                 self.solved[once] = question.solve(self.answers).named_answers()
             found[row][name] = self.solved[once][name]
 
