@@ -11,6 +11,8 @@ from slipstick.answer import Answer
 from slipstick.api import load, solve
 from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import RATE, Number, Parameter
+from slipstick.late import np
+from slipstick.method.batch_server.formula import BatchServerFormula
 from slipstick.model.batch_server import BatchServer, OpenCustomers, RoundPhase
 from slipstick.sim.settings import Simulation
 
@@ -94,6 +96,26 @@ def test_the_formula_finds_an_idle_server_at_the_lowest_load() -> None:
     answer = solve(TWO, {"parameters.rate": "0.001 /s"}, method="formula")
     assert answer["phase_time[prompt]"] == pytest.approx(28e-3, rel=0.01)
     assert answer["phase_time_quantile[prompt,0.9]"] == pytest.approx(28e-3, rel=0.001)
+
+
+def test_streams_solved_together_are_those_solved_alone() -> None:
+    """Points of unlike places, budgets and loads, of which one is saturated and one has no room."""
+    columns = {
+        "parameters.rate": np.array([0.5, 2.0, 4.0, 100.0, 1.0]),
+        "budget": np.array([600.0, 2048.0, 5000.0, 2048.0, 2048.0]),
+        "places": np.array([4.0, 64.0, 16.0, 64.0, 0.5]),
+    }
+    model = load(TWO)
+    assert isinstance(model, BatchServer)
+    together = BatchServerFormula(model).solution(columns)
+    assert together.refused == {3, 4}
+    assert "saturated" in str(together.remarks(3).failed)
+    assert "places is 0.5" in str(together.remarks(4).failed)
+    for index in range(3):
+        values = {path: float(column[index]) for path, column in columns.items()}
+        alone = solve(TWO, values, method="formula")
+        for name, value in alone.values.items():
+            assert together.values[name][index] == pytest.approx(value.value, rel=1e-6)
 
 
 def test_first_phases_one_after_the_other_are_a_queue_of_constant_services() -> None:

@@ -40,20 +40,28 @@ time the first phase is up to 12 % too short.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.errors import NoAnswerError
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 from slipstick.method.answers import Remarks
 from slipstick.method.batch_server.points import (
     BatchServerForm,
     PointAnswer,
     PointNumbers,
     exactly,
+    round_time_at,
 )
 from slipstick.method.names import QUANTILES, quantile_name
+from slipstick.model.batch_server import OpenCustomers
+from slipstick.sim.rounds import RoundContents
 from slipstick.vocabulary import FORMULA
+
+if TYPE_CHECKING:
+    Indices = NDArray[np.intp]
 
 MOST_PRESENT = 20_000
 """Numbers of customers that the birth-death process counts at most."""
@@ -67,6 +75,12 @@ MOST_PIECES = 400
 PLACES_IN_A_ROUND, MOST_BEFORE = 4, 16
 """Places in a round at which a customer may arrive, and customers that came in it before at most."""
 
+RARE = 1e-9
+"""Probability of numbers of first phases, and of customers that come in a round, that are left out."""
+
+CHUNK = 200_000
+"""Numbers of points in one array at most, so that the arrays stay in a cache."""
+
 LARGE_ROUND = 4096.0
 """Customers of a round of a server without a limit of them, whose capacity is asked for [1]."""
 
@@ -79,41 +93,128 @@ class BatchServerFormula(BatchServerForm):
     method = FORMULA
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
-        if len(point.phases) != 2:
-            raise NoAnswerError("the formula knows customers of two phases; ask for simulation")
-        if point.server.batching_delay or point.server.interval:
-            raise NoAnswerError("the formula knows rounds one after the other; ask for simulation")
-        if _in_step(point):
-            raise NoAnswerError(
-                "customers of equal work without think time stay in step, which the formula does"
-                " not know; give a think time or a least work below the largest, or ask for"
-                " simulation"
-            )
-        rounds = _MeanRounds(point)
-        numbers = _numbers(point, rounds)
-        throughput, in_queue = numbers.throughput, numbers.waiting
-        served = max(numbers.present, 1.0)
-        before = point.delay + in_queue / throughput
-        names, (_, answer) = list(self.model.phases), point.phases
-        quantiles = {}
+        """Solve one point; those of streams are solved together."""
+        _check_known(point)
         if point.rate:
-            times, weights = _first_phase_open(rounds, numbers, served)
-            in_first = float(times @ weights)
-            first = before + in_first
-            response_time = first + numbers.present / throughput
-            present = numbers.present + throughput * in_first
-            # How long customers wait for a place is known in the mean only.
-            if in_queue / throughput < NEGLIGIBLE_WAIT * first:
-                quantiles = {
-                    quantile_name(f"phase_time[{names[0]}]", part): point.delay
-                    + _quantile(times, weights, part)
-                    for part in QUANTILES
-                }
-        else:
-            first = before + _first_phase_closed(point, rounds, served)
-            present = numbers.present
-            response_time = (present + in_queue) / throughput + point.delay
-        plain, extra = rounds.at(served, 0.0), float(rounds.extra(served)[0])
+            (answer,) = self._of_streams([point])
+            if answer.remarks.failed:
+                raise NoAnswerError(answer.remarks.failed)
+            return answer
+        rounds = _MeanRounds([point])
+        numbers = _of_population(point, rounds)
+        served = max(numbers.present, 1.0)
+        before = point.delay + numbers.waiting / numbers.throughput
+        first = before + _first_phase_closed(point, rounds, served)
+        present = numbers.present + numbers.waiting
+        response_time = present / numbers.throughput + point.delay
+        extra, plain = rounds.extra(served), rounds.time(served, 0.0)
+        round_time = plain / np.maximum(1 - numbers.throughput * extra, 1e-9)
+        return self._answer(
+            point,
+            first=first,
+            response_time=response_time,
+            throughput=numbers.throughput,
+            served=numbers.present,
+            round_time=float(round_time[0, 0]),
+        )
+
+    def answers_at(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
+        """Solve at points, those of streams together."""
+        if not points or not isinstance(self.model.customers, OpenCustomers):
+            return super().answers_at(points)
+        answers = [PointAnswer({}, remarks=Remarks(failed=_unknown(point))) for point in points]
+        known = [index for index, answer in enumerate(answers) if not answer.remarks.failed]
+        solved = self._together([points[index] for index in known])
+        for index, answer in zip(known, solved, strict=True):
+            answers[index] = answer
+        return answers
+
+    def _together(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
+        """Solve streams together; where a time of a round is refused, find the points by halving."""
+        if not points:
+            return []
+        try:
+            return self._of_streams(points)
+        except NoAnswerError as error:
+            if len(points) == 1:
+                return [PointAnswer({}, remarks=Remarks(failed=str(error)))]
+        middle = len(points) // 2
+        return self._together(points[:middle]) + self._together(points[middle:])
+
+    def _of_streams(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
+        """Solve streams whose times of rounds are all known."""
+        rounds = _MeanRounds(points)
+        most = np.minimum(rounds.most, MOST_PRESENT)
+        loads = (rounds.rate * rounds.visit(most)).ravel()
+        answers = [
+            PointAnswer({}, remarks=Remarks(failed=str(saturated(float(load))))) for load in loads
+        ]
+        open_rows = np.flatnonzero(loads < 1)
+        numbers = np.full((len(points), 3), math.nan)
+        for rows in _chunks(open_rows, np.ceil(most.ravel()) + 1):
+            numbers[rows] = _present_of(rounds.rows(rows))
+        served = np.maximum(numbers[:, :1], 1.0)
+        sizes = np.zeros(len(points))
+        if len(open_rows):
+            sizes[open_rows] = _Backlog.sizes(rounds.rows(open_rows), served[open_rows])
+        for rows in _chunks(open_rows, sizes**2):
+            first = _first_phases_open(rounds.rows(rows), served[rows], numbers[rows, 2])
+            plain, extra = first.rounds.time(served[rows], 0.0), first.rounds.extra(served[rows])
+            round_times = plain / np.maximum(1 - first.rounds.rate * extra, 1e-9)
+            for place, row in enumerate(rows.tolist()):
+                answers[row] = self._of_stream(
+                    points[row],
+                    present=float(numbers[row, 0]),
+                    waiting=float(numbers[row, 1]),
+                    in_first=float(first.means[place]),
+                    quantiles=first.quantiles[place].tolist(),
+                    round_time=float(round_times[place, 0]),
+                )
+        return answers
+
+    def _of_stream(
+        self,
+        point: PointNumbers,
+        present: float,
+        waiting: float,
+        in_first: float,
+        quantiles: Sequence[float],
+        round_time: float,
+    ) -> PointAnswer:
+        """Answer for one stream by its numbers in the second phase and in the queue for a place, and
+        the time of its first phase.
+        """
+        wait = waiting / point.rate
+        first = point.delay + wait + in_first
+        # How long customers wait for a place is known in the mean only.
+        known = wait < NEGLIGIBLE_WAIT * first
+        name = f"phase_time[{next(iter(self.model.phases))}]"
+        return self._answer(
+            point,
+            first=first,
+            response_time=first + present / point.rate,
+            throughput=point.rate,
+            served=present + point.rate * in_first,
+            round_time=round_time,
+            quantiles={
+                quantile_name(name, part): point.delay + time
+                for part, time in zip(QUANTILES, quantiles, strict=True)
+                if known
+            },
+        )
+
+    def _answer(
+        self,
+        point: PointNumbers,
+        first: float,
+        response_time: float,
+        throughput: float,
+        served: float,
+        round_time: float,
+        quantiles: Mapping[str, float] = MappingProxyType({}),
+    ) -> PointAnswer:
+        """Gather values by name."""
+        names, (_, answer) = list(self.model.phases), point.phases
         values = {
             "response_time": response_time,
             "throughput": throughput,
@@ -125,10 +226,55 @@ class BatchServerFormula(BatchServerForm):
                 f"unit_rate[{name}]": throughput * phase.mean
                 for name, phase in zip(names, point.phases, strict=True)
             },
-            "served": present,
-            "round_time": plain / max(1 - throughput * extra, 1e-9),
+            "served": served,
+            "round_time": round_time,
         }
         return PointAnswer(exactly(values), remarks=Remarks(notes=(NOTE,)))
+
+
+def _unknown(point: PointNumbers) -> str:
+    """Return why the formula does not know a point; nothing where it answers."""
+    if point.wrong:
+        return point.wrong
+    if len(point.phases) != 2:
+        return "the formula knows customers of two phases; ask for simulation"
+    if point.server.batching_delay or point.server.interval:
+        return "the formula knows rounds one after the other; ask for simulation"
+    if _in_step(point):
+        return (
+            "customers of equal work without think time stay in step, which the formula does"
+            " not know; give a think time or a least work below the largest, or ask for"
+            " simulation"
+        )
+    return ""
+
+
+def _check_known(point: PointNumbers) -> None:
+    """Raise where the formula does not know a point.
+
+    Raises
+    ------
+    NoAnswerError : it does not
+    """
+    if reason := _unknown(point):
+        raise NoAnswerError(reason)
+
+
+def _chunks(rows: Indices, sizes: Array) -> Iterator[Indices]:
+    """Yield rows of like sizes, together as large as arrays that stay in a cache."""
+    rows = rows[np.argsort(sizes[rows], kind="stable")]
+    begin = 0
+    while begin < len(rows):
+        end = begin + 1
+        while end < len(rows) and sizes[rows[end]] * (end + 1 - begin) <= CHUNK:
+            end += 1
+        yield rows[begin:end]
+        begin = end
+
+
+def _column(numbers: Iterable[float]) -> Array:
+    """Return numbers of points as a column [points, 1]."""
+    return np.array([*numbers], dtype=np.float64)[:, None]
 
 
 def _in_step(point: PointNumbers) -> bool:
@@ -138,39 +284,51 @@ def _in_step(point: PointNumbers) -> bool:
 
 
 class _MeanRounds:
-    """Times of rounds by the numbers in them, with the mean lengths of both phases."""
+    """Times of rounds by the numbers in them, with the mean lengths of both phases; an array has a
+    row for each point.
+    """
 
-    def __init__(self, point: PointNumbers) -> None:
-        self._point = point
-        first, second = point.phases
-        self.units, self.piece = first.mean, min(second.piece, second.mean)
-        self.steps = second.mean / self.piece
-        self._held = first.mean + second.mean / 2
-        server = point.server
-        each = first.mean + second.mean if server.reserved else self._held
-        self.most = max(1.0, min(server.places, server.memory / each, server.budget / self.piece))
+    def __init__(self, points: Sequence[PointNumbers]) -> None:
+        self._points = points
+        self._duration = round_time_at(points)
+        firsts, seconds = zip(*(point.phases for point in points), strict=True)
+        servers = [point.server for point in points]
+        self.rate = _column(point.rate for point in points)
+        self.units = _column(phase.mean for phase in firsts)
+        self.piece = _column(min(phase.piece, phase.mean) for phase in seconds)
+        second = _column(phase.mean for phase in seconds)
+        self.steps = second / self.piece
+        self._held = self.units + second / 2
+        self._budget = _column(server.budget for server in servers)
+        largest = self.units + second
+        kept = np.where(_column(server.reserved for server in servers) > 0, largest, self._held)
+        places = _column(server.places for server in servers)
+        memory = _column(server.memory for server in servers)
+        limits = (places, memory / kept, self._budget / self.piece)
+        self.most: Array = np.maximum(1.0, np.minimum.reduce(limits))
+
+    def rows(self, rows: Indices) -> _MeanRounds:
+        """Return the same at some of the points."""
+        return _MeanRounds([self._points[row] for row in rows.tolist()])
 
     def time(self, present: Array | float, units: Array | float) -> Array:
         """Return F(n, q), the time of a round with customers in the second phase and units of the
-        first [s].
+        first [points, rounds; s].
         """
-        in_second, in_first = np.broadcast_arrays(np.atleast_1d(present), np.atleast_1d(units))
-        done = in_second * self.piece
-        times = self._point.round_time(
-            [in_first / self.units, in_second],
-            [in_first, done],
-            in_second * self._held,
-            [in_first * self.units / 2, done * self._held],
+        in_second, in_first, _ = np.broadcast_arrays(present, units, self.units)
+        done, held = in_second * self.piece, np.broadcast_to(self._held, in_second.shape)
+        rounds = RoundContents(
+            [(in_first / self.units).ravel(), in_second.ravel()],
+            [in_first.ravel(), done.ravel()],
+            (in_second * held).ravel(),
+            [(in_first * self.units / 2).ravel(), (done * held).ravel()],
         )
-        return np.broadcast_to(times, in_second.shape)
-
-    def at(self, present: float, units: float) -> float:
-        """Return F(n, q) for one round [s]."""
-        return float(self.time(present, units)[0])
+        times = self._duration(rounds).sum(axis=0)
+        return np.broadcast_to(times, in_second.size).reshape(in_second.shape)
 
     def room(self, present: Array | float) -> Array:
         """Return the units of first phases that a round has room for."""
-        return np.maximum(self._point.server.budget - np.atleast_1d(present) * self.piece, 1.0)
+        return np.maximum(self._budget - present * self.piece, 1.0)
 
     def extra(self, present: Array | float) -> Array:
         """Return P(n), by how much the first phase of a customer makes rounds longer [s]."""
@@ -178,7 +336,7 @@ class _MeanRounds:
         longer: Array = self.time(present, self.units / count) - self.time(present, 0.0)
         return count * longer
 
-    def visit(self, present: Array | float, rate: float = 0.0) -> Array:
+    def visit(self, present: Array | float, rate: Array | float = 0.0) -> Array:
         """Return S(n), the time that a visit takes of a server with some customers [s].
 
         Parameters
@@ -188,7 +346,7 @@ class _MeanRounds:
             second phases do not end [1/s]
         """
         second, extra = self.steps * self.time(present, 0.0) / present, self.extra(present)
-        if not rate:
+        if not np.any(rate):
             return np.asarray(second + extra)
         return np.asarray(second / np.maximum(1 - rate * extra, 1e-9))
 
@@ -200,149 +358,211 @@ class _PresentMeans(NamedTuple):
     ----------
     throughput : visits that end [1/s]
     present, waiting : customers on the server, and those that wait for a place [1]
-    idle : probability that no customer is there [1]
     """
 
     throughput: float
     present: float
     waiting: float
-    idle: float = 0.0
 
 
-def _numbers(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
-    """Solve the number present as a birth-death process."""
-    if point.rate:
-        return _of_stream(point, rounds)
-    most = point.population
-    number = np.arange(1.0, most + 1)
-    visit = rounds.visit(np.minimum(number, rounds.most))
-    if not point.think_time + point.delay:
-        served = min(float(most), rounds.most)
-        return _PresentMeans(1 / float(visit[-1]), served, most - served)
-    arrivals = (most - number + 1) / (point.think_time + point.delay)
-    probabilities = _birth_death(arrivals * visit)
+def _of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
+    """Solve the number present of a closed population as a birth-death process."""
+    population, most = point.population, float(rounds.most[0, 0])
+    number = np.arange(1.0, population + 1)
+    places = np.minimum(number, most)
+    visit = rounds.visit(places[None, :])[0]
+    outside = point.think_time + point.delay
+    if not outside:
+        served = min(float(population), most)
+        return _PresentMeans(1 / float(visit[-1]), served, population - served)
+    arrivals = (population - number + 1) / outside
+    probabilities = _birth_death((arrivals * visit)[None, :])[0]
     probabilities /= probabilities.sum()
     throughput = float(probabilities[1:] @ (1 / visit))
-    served = float(probabilities[1:] @ np.minimum(number, rounds.most))
+    served = float(probabilities[1:] @ places)
     waiting = float(probabilities[1:] @ number) - served
-    return _PresentMeans(throughput, served, waiting, float(probabilities[0]))
+    return _PresentMeans(throughput, served, waiting)
 
 
-def _of_stream(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
-    """Solve the number present of a stream; beyond the largest on the server it is geometric."""
-    most = min(rounds.most, float(MOST_PRESENT))
-    load = point.rate * float(rounds.visit(most)[0])
-    if load >= 1:
-        raise saturated(load)
-    number = np.minimum(np.arange(1.0, math.ceil(most) + 1), most)
-    visit = rounds.visit(number, point.rate)
-    weights = _birth_death(point.rate * visit)
-    decay = min(point.rate * float(visit[-1]), 1 - 1e-12)
-    beyond = float(weights[-1]) * decay / (1 - decay)
-    total = float(weights.sum()) + beyond
-    served = (float(weights[1:] @ number) + beyond * most) / total
-    waiting = beyond / (1 - decay) / total
-    return _PresentMeans(point.rate, served, waiting, float(weights[0]) / total)
+def _present_of(rounds: _MeanRounds) -> Array:
+    """Solve the number present of streams; beyond the largest on the server it is geometric.
 
-
-def _birth_death(steps: Array) -> Array:
-    """Return weights in proportion to the probabilities of 0, 1, ... by the ratios of successive
-    ones.
+    Returns
+    -------
+    customers in the second phase, customers that wait for a place, and the probability that there
+    is none [points, 3]
     """
-    logs = np.concatenate([[0.0], np.cumsum(np.log(steps))])
-    weights: Array = np.exp(logs - logs.max())
+    most = np.minimum(rounds.most, MOST_PRESENT)
+    last = np.ceil(most).astype(int)
+    number = np.minimum(np.arange(1.0, last.max() + 1), most)
+    visit = rounds.visit(number, rounds.rate)
+    weights = _birth_death(rounds.rate * visit, last)
+    ratio = rounds.rate * np.take_along_axis(visit, last - 1, axis=1)
+    decay = np.minimum(ratio, 1 - 1e-12)
+    beyond = np.take_along_axis(weights, last, axis=1) * decay / (1 - decay)
+    total = weights.sum(axis=1, keepdims=True) + beyond
+    served = (weights[:, 1:] * number).sum(axis=1, keepdims=True) + beyond * most
+    waiting = beyond / (1 - decay)
+    found: Array = np.hstack([served, waiting, weights[:, :1]]) / total
+    return found
+
+
+def _birth_death(steps: Array, last: Indices | None = None) -> Array:
+    """Return weights in proportion to the probabilities of 0, 1, ... by the ratios of successive
+    ones, up to the last number of each row.
+    """
+    logs = np.hstack([np.zeros((len(steps), 1)), np.cumsum(np.log(steps), axis=1)])
+    if last is not None:
+        logs = np.where(np.arange(logs.shape[1]) <= last, logs, -math.inf)
+    weights: Array = np.exp(logs - logs.max(axis=1, keepdims=True))
     return weights
 
 
-def _first_phase_open(
-    rounds: _MeanRounds, numbers: _PresentMeans, present: float
-) -> tuple[Array, Array]:
-    """Return times from admission to the end of the first phase of a Poisson stream, and how
-    probable each is; a customer that finds no other begins at once.
+class _FirstPhases(NamedTuple):
+    """Times of first phases of streams, from admission.
+
+    Attributes
+    ----------
+    rounds : of the points
+    means, quantiles : of the time [points; points, quantiles; s]
     """
-    backlog = _Backlog(rounds, numbers.throughput, present)
-    times, weights = backlog.first_phase()
-    room = float(rounds.room(0.0)[0])
-    alone = rounds.time(0.0, min(rounds.units, room)) * max(1.0, rounds.units / room)
-    # Where no first phase is under way, the server may have no customer at all.
-    idle = numbers.idle * float(weights[:, 0].sum())
-    weights[:, 0] *= 1 - numbers.idle
-    return np.append(times.ravel(), alone), np.append(weights.ravel(), idle)
+
+    rounds: _MeanRounds
+    means: Array
+    quantiles: Array
 
 
-class _Backlog:
-    """First phases of a Poisson stream that wait or are under way, at the beginnings of rounds.
+def _first_phases_open(rounds: _MeanRounds, present: Array, idle: Array) -> _FirstPhases:
+    """Compute the times from admission to the end of the first phase of Poisson streams; a customer
+    that finds no other begins at once.
 
     Parameters
     ----------
     rounds : their times
-    rate : of arrivals [1/s]
-    present : customers in the second phase, taken as constant [1]
+    present : customers in the second phase, taken as constant [points, 1; 1]
+    idle : probability that no customer is there [points]
+    """
+    times, weights = _Backlog(rounds, present).first_phase()
+    room = rounds.room(0.0)
+    alone = rounds.time(0.0, np.minimum(rounds.units, room)) * np.maximum(1.0, rounds.units / room)
+    # Where no first phase is under way, the server may have no customer at all.
+    free = idle * weights[:, :, 0].sum(axis=(1, 2, 3))
+    weights[:, :, 0] *= (1 - idle)[:, None, None, None]
+    count = len(times)
+    all_times = np.hstack([times.reshape(count, -1), alone])
+    all_weights = np.hstack([weights.reshape(count, -1), free[:, None]])
+    means = (all_times * all_weights).sum(axis=1)
+    return _FirstPhases(rounds, means, _quantiles(all_times, all_weights))
+
+
+class _Backlog:
+    """First phases of Poisson streams that wait or are under way, at the beginnings of rounds.
+
+    Parameters
+    ----------
+    rounds : their times
+    present : customers in the second phase, taken as constant [points, 1; 1]
     """
 
-    def __init__(self, rounds: _MeanRounds, rate: float, present: float) -> None:
-        self._rate = rate
-        self._room = float(rounds.room(present)[0])
-        self._units = rounds.units
-        self._work, self._most = _pieces(rounds.units / self._room)
-        load = rate * float(rounds.time(present, self._room)[0]) * self._work / self._most
-        size = 2 * self._most + self._work * math.ceil(8 + 8 / max(1 - load, 0.1))
-        number = np.arange(min(size, MOST_PIECES))
-        self._times = rounds.time(
-            present, np.minimum(number * rounds.units / self._work, self._room)
-        )
+    def __init__(self, rounds: _MeanRounds, present: Array) -> None:
+        self._rate, self._units = rounds.rate, rounds.units
+        self._room, self._work, self._most = self._in_pieces(rounds, present)
+        number = np.arange(int(self.sizes(rounds, present).max()))
+        units = np.minimum(number * rounds.units / self._work, self._room)
+        self._times = rounds.time(present, units)
         self._left = np.maximum(number - self._most, 0)
         self._stationary = self._solve()
 
+    @staticmethod
+    def _in_pieces(rounds: _MeanRounds, present: Array) -> tuple[Array, Array, Array]:
+        """Return the units of first phases in a round, and pieces of a customer and of a round."""
+        room = np.minimum(rounds.room(present), MOST_PIECES // 4 * rounds.units)
+        pieces = [_pieces(needed) for needed in (rounds.units / room).ravel().tolist()]
+        work, most = np.array(pieces, dtype=float).T
+        return room, work[:, None], most[:, None]
+
+    @classmethod
+    def sizes(cls, rounds: _MeanRounds, present: Array) -> Array:
+        """Return how many numbers of pieces each point counts [points]."""
+        room, work, most = cls._in_pieces(rounds, present)
+        load = rounds.rate * rounds.time(present, room) * work / most
+        sizes = 2 * most + work * np.ceil(8 + 8 / np.maximum(1 - load, 0.1))
+        return np.minimum(sizes, MOST_PIECES).ravel()
+
     def _solve(self) -> Array:
-        """Return the distribution of the pieces at the beginning of a round: q' = (q - most)+ +
-        work A, where A is Poisson with mean rate times the time of the round.
+        """Return the distribution of the pieces at the beginning of a round [points, pieces]: q' =
+        (q - most)+ + work A, where A is Poisson with mean rate times the time of the round.
         """
-        states = np.arange(len(self._times))
-        arrived = (states[None, :] - self._left[:, None]) / self._work
+        states = np.arange(self._times.shape[1])
+        arrived = (states - self._left[:, :, None]) / self._work[:, :, None]
         step = np.where(
             (arrived >= 0) & (arrived == np.floor(arrived)),
-            _poisson(self._rate * self._times[:, None], np.maximum(arrived, 0)),
+            _poisson((self._rate * self._times)[:, :, None], np.maximum(arrived, 0)),
             0.0,
         )
-        step[:, -1] += 1 - step.sum(axis=1)
-        equations = step.T - np.eye(len(states))
-        equations[-1] = 1.0
-        right = np.eye(1, len(states), len(states) - 1).ravel()
-        stationary = np.asarray(np.linalg.solve(equations, right), dtype=np.float64)
+        step[:, :, -1] += 1 - step.sum(axis=2)
+        equations = step.transpose(0, 2, 1) - np.eye(len(states))
+        equations[:, -1] = 1.0
+        right = np.zeros((len(step), len(states), 1))
+        right[:, -1] = 1.0
+        stationary = np.asarray(np.linalg.solve(equations, right)[..., 0], dtype=np.float64)
         return np.clip(stationary, 0.0, None)
 
     def first_phase(self) -> tuple[Array, Array]:
         """Return times from an arrival to the end of the first phase, and how probable each is, by
-        whether others come behind, and by the number at the beginning of the round of the arrival.
+        point, by whether others come behind, by the number at the beginning of the round of the
+        arrival, by the place in it, and by how many came in it before.
 
         A customer arrives in a round with a probability in proportion to its time, at a place
         that is uniform in it. In front of it are then the pieces left by that round, and those
         of the customers that came in the same round before.
         """
-        parts = (np.arange(PLACES_IN_A_ROUND) + 0.5) / PLACES_IN_A_ROUND
-        times = self._times[:, None, None]
-        before = np.arange(float(MOST_BEFORE))[None, None, :]
-        passed = times * parts[None, :, None]
-        rest = times - passed
-        weights = (self._stationary * self._times)[:, None, None] * _poisson(
-            self._rate * passed, before
+        rate, room, units = (
+            part[:, :, None, None] for part in (self._rate, self._room, self._units)
         )
+        chances = self._stationary * self._times
+        reached = self._reached(chances)
+        parts = (np.arange(PLACES_IN_A_ROUND) + 0.5) / PLACES_IN_A_ROUND
+        times = self._times[:, :reached, None, None]
+        passed = times * parts[None, None, :, None]
+        rest = times - passed
+        before = np.arange(float(_most_before(float((rate * times).max()))))
+        weights = chances[:, :reached, None, None] * _poisson(rate * passed, before)
         piece = self._units / self._work
-        ahead = self._left[:, None, None] * piece + self._units * (before + 1)
-        full_rounds = np.ceil(ahead / self._room - 1e-9) - 1
-        full = full_rounds * self._times[-1]
+        ahead = (self._left[:, :reached] * piece)[:, :, None, None] + units * (before + 1)
+        full_rounds = np.ceil(ahead / room - 1e-9) - 1
+        full = full_rounds * self._times[:, -1][:, None, None, None]
         # Behind it others come until its last round: none, or some in their mean.
-        expected = self._rate * (rest + full)
+        expected = rate * (rest + full)
         none_behind = np.exp(-expected)
-        last = ahead - full_rounds * self._room
-        more = self._units * expected / np.maximum(1 - none_behind, 1e-9)
-        ends = [
-            rest + full + np.interp(units, np.arange(len(self._times)) * piece, self._times)
-            for units in (last, last + more)
-        ]
-        chances = np.stack([weights * none_behind, weights * (1 - none_behind)])
-        return np.stack(ends), chances / chances.sum()
+        last = ahead - full_rounds * room
+        more = units * expected / np.maximum(1 - none_behind, 1e-9)
+        ends = [rest + full + self._time_of(part) for part in (last, last + more)]
+        weights_behind = np.stack([weights * none_behind, weights * (1 - none_behind)], axis=1)
+        return np.stack(ends, axis=1), weights_behind / weights_behind.sum(
+            axis=(1, 2, 3, 4), keepdims=True
+        )
+
+    @staticmethod
+    def _reached(chances: Array) -> int:
+        """Return how many numbers of pieces are not so rare that they do not count."""
+        tails = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1]
+        return int(np.flatnonzero((tails > RARE * tails[:, :1]).any(axis=0))[-1]) + 1
+
+    def _time_of(self, units: Array) -> Array:
+        """Interpolate the time of a round that does some units of first phases, by point."""
+        count, size = self._times.shape
+        places = np.minimum(units.reshape(count, -1) * self._work / self._units, size - 1.0)
+        lower = np.minimum(places.astype(int), size - 2)
+        below = np.take_along_axis(self._times, lower, axis=1)
+        above = np.take_along_axis(self._times, lower + 1, axis=1)
+        return np.asarray(below + (places - lower) * (above - below)).reshape(units.shape)
+
+
+def _most_before(mean: float) -> int:
+    """Return how many customers may come in a round before another, but for rare numbers."""
+    chances = np.cumsum(_poisson(np.array(mean), np.arange(float(MOST_BEFORE))))
+    return min(int(np.searchsorted(chances, 1 - RARE)) + 1, MOST_BEFORE)
 
 
 def _pieces(rounds_needed: float) -> tuple[int, int]:
@@ -350,6 +570,7 @@ def _pieces(rounds_needed: float) -> tuple[int, int]:
     does: pieces of a customer, and pieces of a round.
     """
     if rounds_needed < 1:
+        rounds_needed = max(rounds_needed, 1 / MOST_PIECES)
         share = Fraction(1 / rounds_needed).limit_denominator(3)
         return share.denominator, min(share.numerator, MOST_PIECES // 4)
     most = min((1, 2, 3), key=lambda m: abs(m * rounds_needed / round(m * rounds_needed) - 1))
@@ -365,18 +586,23 @@ def _poisson(mean: Array, number: Array) -> Array:
     return probabilities
 
 
-def _quantile(times: Array, weights: Array, part: float) -> float:
-    """Return the time within which a part of all probability lies."""
-    order = np.argsort(times)
-    below = np.cumsum(weights[order])
-    return float(times[order[min(int(np.searchsorted(below, part)), len(order) - 1)]])
+def _quantiles(times: Array, weights: Array) -> Array:
+    """Return the times within which parts of all probability lie [points, quantiles]."""
+    order = np.argsort(times, axis=1)
+    below = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
+    places = np.stack([(below < part).sum(axis=1) for part in QUANTILES], axis=1)
+    chosen = np.take_along_axis(order, np.minimum(places, times.shape[1] - 1), axis=1)
+    found: Array = np.take_along_axis(times, chosen, axis=1)
+    return found
 
 
 def _first_phase_closed(point: PointNumbers, rounds: _MeanRounds, present: float) -> float:
     """Return the time from admission to the end of the first phase, of a closed population [s]."""
-    plain, extra = rounds.at(present, 0.0), float(rounds.extra(present)[0])
+    plain, extra = (
+        float(part[0, 0]) for part in (rounds.time(present, 0.0), rounds.extra(present))
+    )
     customers = max(1, round(present))
-    outside = rounds.steps * plain + point.think_time + point.delay
+    outside = float(rounds.steps[0, 0]) * plain + point.think_time + point.delay
     queue = 0.0
     for number in range(1, customers + 1):
         residence = extra * (1 + queue)
@@ -414,7 +640,7 @@ def time_of_a_visit(point: PointNumbers, present: float) -> float:
     """
     server = point.server
     if len(point.phases) == 2:
-        return float(_MeanRounds(point).visit(present)[0])
+        return float(_MeanRounds([point]).visit(present)[0, 0])
     if len(point.phases) > 2:
         return 0.0
     (phase,) = point.phases

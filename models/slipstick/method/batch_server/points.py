@@ -23,7 +23,7 @@ from slipstick.model.batch_server import (
     OpenCustomers,
 )
 from slipstick.sim.estimate import Estimate
-from slipstick.sim.rounds import RoundContents, RoundServer
+from slipstick.sim.rounds import Duration, RoundContents, RoundServer
 
 WAIT, DELAY = "wait", "delay"
 """What the account books waiting to (for a place, for memory, for a round to begin), and the time
@@ -142,19 +142,31 @@ class BatchServerForm(CompiledModel):
         NoAnswerError : the method has no answer there
         """
 
-    def solution(self, values: Values) -> Solution:
-        """Solve at aligned points, one after the other."""
-        answers: list[PointAnswer] = []
-        refused = set()
-        for index, point in enumerate(self.points_at(values)):
+    def answers_at(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
+        """Solve at points, one after the other; where there is no answer say why."""
+        answers = []
+        for point in points:
             try:
                 if point.wrong:
                     raise NoAnswerError(point.wrong)
-                answer = self.answer_at(point)
-                answers.append(replace(answer, values=self._with_amounts(answer.values, point)))
+                answers.append(self.answer_at(point))
             except NoAnswerError as error:
-                refused.add(index)
                 answers.append(PointAnswer({}, remarks=Remarks(failed=str(error))))
+        return answers
+
+    def solution(self, values: Values) -> Solution:
+        """Solve at aligned points."""
+        points = self.points_at(values)
+        answers = self.answers_at(points)
+        refused = {index for index, answer in enumerate(answers) if answer.remarks.failed}
+        answered = [index for index in range(len(points)) if index not in refused]
+        if self._amounts is not None and answered:
+            amounts = self._amounts_of(
+                [answers[index] for index in answered], [points[index] for index in answered]
+            )
+            for index, more in zip(answered, amounts, strict=True):
+                found = answers[index]
+                answers[index] = replace(found, values={**found.values, **more})
         values_of, account, low, high = self._tables(answers)
         return Solution(
             model=self.model.name,
@@ -169,36 +181,49 @@ class BatchServerForm(CompiledModel):
             high=high,
         )
 
-    def _with_amounts(
-        self, values: Mapping[str, Estimate], point: PointNumbers
-    ) -> Mapping[str, Estimate]:
-        """Add what follows from the means; half-widths add up by their squares, to first order."""
-        if self._amounts is None:
-            return values
-        rates = {THROUGHPUT: values[THROUGHPUT]} | {
-            f"{UNIT_RATE}.{phase}": values[f"{UNIT_RATE}[{phase}]"] for phase in self.model.phases
+    def _amounts_of(
+        self, answers: Sequence[PointAnswer], points: Sequence[PointNumbers]
+    ) -> list[dict[str, Estimate]]:
+        """Compute what follows from the means of answers; half-widths add up by their squares, to
+        first order.
+        """
+        rates = {THROUGHPUT: THROUGHPUT} | {
+            f"{UNIT_RATE}.{phase}": f"{UNIT_RATE}[{phase}]" for phase in self.model.phases
         }
-        inside = values["response_time"].mean - point.delay
-        means = {name: estimate.mean for name, estimate in rates.items()}
-        means[PRESENT] = means[THROUGHPUT] * inside
-        middle = self._amounts_at(point, means)
-        spread, known = np.zeros(len(middle)), True
-        for name, estimate in rates.items():
-            known = known and math.isfinite(estimate.half_width)
-            if known:
-                moved = {**means, name: means[name] + estimate.half_width}
-                spread = spread + (self._amounts_at(point, moved) - middle) ** 2
-        found = {}
-        for name, amount, square in zip(self.model.amounts, middle, spread, strict=True):
-            half = math.sqrt(square)
-            between = (amount - half, amount + half) if known else (None, None)
-            found[f"amount[{name}]"] = Estimate(float(amount), *between)
-        return {**values, **found}
+        means, halves = (
+            {
+                name: np.array([getattr(answer.values[value], part) for answer in answers])
+                for name, value in rates.items()
+            }
+            for part in ("mean", "half_width")
+        )
+        inside = [
+            answer.values["response_time"].mean - point.delay
+            for answer, point in zip(answers, points, strict=True)
+        ]
+        means[PRESENT] = means[THROUGHPUT] * np.array(inside)
+        own = own_columns(points)
+        middle = self._amounts_at(own, means)
+        known = np.isfinite(np.array([*halves.values()])).all(axis=0)
+        square = np.where(known, 0.0, math.inf) * np.ones_like(middle)
+        for name, half in halves.items() if known.any() else ():
+            moved = {**means, name: means[name] + np.where(known, half, 0.0)}
+            square = square + (self._amounts_at(own, moved) - middle) ** 2
+        widths = np.sqrt(square)
+        return [
+            {
+                f"amount[{name}]": _interval(float(middle[at, index]), float(widths[at, index]))
+                for at, name in enumerate(self.model.amounts)
+            }
+            for index in range(len(points))
+        ]
 
-    def _amounts_at(self, point: PointNumbers, means: Mapping[str, float]) -> Array:
+    def _amounts_at(self, own: Columns, means: Columns) -> Array:
+        """Compute amounts [amounts, points]."""
         assert self._amounts is not None
-        used = only({**point.own, **means}, self._amounts.parameters)
-        return np.array([float(np.ravel(column)[0]) for column in self._amounts.run(used)])
+        used = only({**own, **means}, self._amounts.parameters)
+        count = len(means[PRESENT])
+        return np.array([np.broadcast_to(found, count) for found in self._amounts.run(used)])
 
     def _tables(self, answers: list[PointAnswer]) -> tuple[Columns, Columns, Columns, Columns]:
         """Gather values, the ends of their intervals and accounts into columns."""
@@ -284,12 +309,13 @@ class _RoundTime:
     Parameters
     ----------
     tape : the parts of the time
-    own : parameters that differ from the model's own
+    own : parameters that differ from the model's own; of several points arrays along them, and
+        as many rounds of each
     phases : names
     """
 
     tape: Tape
-    own: Mapping[str, float]
+    own: Values
     phases: tuple[str, ...]
 
     def __call__(self, rounds: RoundContents) -> Array:
@@ -301,7 +327,12 @@ class _RoundTime:
             for phase, part in zip(self.phases, parts, strict=True)
         }
         state[HELD] = rounds.held
-        used = only({**self.own, **state}, self.tape.parameters)
+        rounds_at_all = max(map(np.size, state.values()))
+        own = {
+            name: np.repeat(value, rounds_at_all // np.size(value)) if np.size(value) > 1 else value
+            for name, value in only(self.own, self.tape.parameters).items()
+        }
+        used = only({**own, **state}, self.tape.parameters)
         parts = np.array(np.broadcast_arrays(*self.tape.run(used)))
         times = np.atleast_1d(parts.sum(axis=0))
         # Written so that a time that is no number is refused as well.
@@ -328,6 +359,20 @@ class _RoundTime:
             f"a round that serves {served} takes {float(times[index]):.4g} s by the parts of its"
             " time; the time of every round must be above 0 and finite: mend the parts of 'round'"
         )
+
+
+def own_columns(points: Sequence[PointNumbers]) -> Columns:
+    """Return the parameters of points that differ from the model's own."""
+    return {name: np.array([point.own[name] for point in points]) for name in points[0].own}
+
+
+def round_time_at(points: Sequence[PointNumbers]) -> Duration:
+    """Return the time of rounds at several points, of as many rounds at each, one point after the
+    other.
+    """
+    duration = points[0].server.duration
+    assert isinstance(duration, _RoundTime)
+    return replace(duration, own=own_columns(points))
 
 
 _WHOLE, _ABOVE, _LEAST = "a whole number of at least 1", "more than 0", "at least 0"
@@ -423,3 +468,10 @@ def _column(ends: Sequence[float | None]) -> Array:
 def exactly(values: Mapping[str, float]) -> dict[str, Estimate]:
     """Return values without intervals."""
     return {name: Estimate(value) for name, value in values.items()}
+
+
+def _interval(mean: float, half_width: float) -> Estimate:
+    """Return an amount with its interval; none where half-widths are not known."""
+    if not math.isfinite(half_width):
+        return Estimate(mean)
+    return Estimate(mean, mean - half_width, mean + half_width)
