@@ -15,6 +15,7 @@ from slipstick.errors import ModelError, SpecError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, from_plain
 from slipstick.schema.uncertain import told_apart
+from slipstick.study.questions.choose import ChooseResult
 from slipstick.study.questions.rank import RankResult
 from slipstick.study.questions.seek import SeekResult
 from slipstick.study.uncertain import drawn, width_shares
@@ -186,3 +187,61 @@ def test_a_ranking_takes_the_same_draws_on_both_sides(
     assert change.value == pytest.approx(8e-3)
     assert change.low == pytest.approx(6e-3, rel=0.05)
     assert change.high == pytest.approx(9e-3, rel=0.05)
+
+
+STUDY = """
+study: 1
+base: {model: two.yaml, parameters.work: 2 ms..8 ms}
+answer: [time]
+vary: {parts: {cases: [base], axes: {parameters.n: [1, 2, 4]}}}
+choose:
+  cases: [base]
+  vary: {parameters.n: [1, 2, 4]}
+  minimize: time
+  where: time <= 1 s
+"""
+
+
+def test_points_of_sweeps_have_the_intervals_of_the_formula(folder: Path) -> None:
+    (folder / "study.yaml").write_text(STUDY)
+    (swept,) = run("study.yaml").sweeps
+    low, high = swept.ends("time")
+    parts = np.array([1.0, 2.0, 4.0])
+    assert np.asarray(swept.column("time")) == pytest.approx(4e-3 + 1e-3 * parts)
+    assert low == pytest.approx(2e-3 + 1e-3 * parts, rel=0.05)
+    assert high == pytest.approx(8e-3 + 1e-3 * parts, rel=0.05)
+    assert not np.any(swept.provenance.exact)
+
+
+def test_a_choice_is_undecided_only_where_the_same_draws_differ(folder: Path) -> None:
+    """One part is the best of work + parts * start whatever the work is, though intervals overlap;
+    of work / parts + parts * start it depends on the work.
+    """
+    (folder / "study.yaml").write_text(STUDY)
+    choice = run("study.yaml").questions["choose"]
+    assert isinstance(choice, ChooseResult)
+    (chosen,) = choice.choices
+    assert chosen.found[0].point["parameters.n"] == 1
+    assert chosen.found[0].values["objective"].high == pytest.approx(9e-3, rel=0.05)
+    assert not chosen.rivals
+    assert not chosen.found[0].exact
+    (folder / "two.yaml").write_text(TWO.replace("delay: work", "delay: work / n", 1))
+    (folder / "study.yaml").write_text(STUDY.replace("2 ms..8 ms", "1 ms..16 ms"))
+    choice = run("study.yaml").questions["choose"]
+    assert isinstance(choice, ChooseResult)
+    assert {rival.point["parameters.n"] for rival in choice.choices[0].rivals} == {1, 4}
+    words = " ".join(choice.sentences())
+    assert "undecided within the ranges against parameters.n = " in words
+
+
+def test_a_limit_is_undecided_within_the_ranges(folder: Path) -> None:
+    text = STUDY.replace("1 s", "5.5 ms") + "rank: {cases: [base]}\nseek:\n"
+    text += "  n: {cases: [base], of: parameters.n, from: 1, to: 1.1, where: time >= 5.05 ms}\n"
+    (folder / "study.yaml").write_text(text)
+    found = run("study.yaml").questions
+    words = " ".join(line for question in found.values() for line in question.sentences())
+    assert "undecided within the ranges, because a limit lies in the interval: 5" in words
+    assert "of their draws change there)" in words
+    assert "undecided within the ranges (" in words
+    assert "helps most" in words
+    assert "undecided within the ranges" in words.partition("helps most")[2]

@@ -12,7 +12,7 @@ from slipstick.answer import OVERHEAD, Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.late import Array, NDArray, np
 from slipstick.method.names import is_transient
-from slipstick.results.sweep import Axis, Provenance, Sweep
+from slipstick.results.sweep import Axis, Provenance, Sweep, split_name
 from slipstick.schema.inputs import (
     REFERENCES,
     BuiltModel,
@@ -43,6 +43,7 @@ from slipstick.study.points import (
     gathered,
     silent,
 )
+from slipstick.study.uncertain import bands
 
 if TYPE_CHECKING:
     from slipstick.method.answers import CompiledModel
@@ -58,12 +59,14 @@ class PointGroup:
     values : number of each varied path at each point, in base units
     rows : places of the points in the sweep
     notes : what there is to say of the model
+    uncertain : the case of the points, where some of its settings are not known exactly
     """
 
     solvable: SolvableModel
     values: Mapping[str, Array]
     rows: NDArray[np.intp]
     notes: Sequence[str] = ()
+    uncertain: Evaluator | None = None
 
     @property
     def form(self) -> CompiledModel:
@@ -316,7 +319,8 @@ def _groups(
         chosen = _where(definition, alike.built, values, len(rows))
         rows, model_paths = rows[chosen], set(alike.form.parameters) - changes.keys()
         read = {path: array[chosen] for path, array in values.items() if path in model_paths}
-        point_groups.append(PointGroup(alike.solvable, read, rows, alike.built.notes))
+        uncertain = alike if alike.built.uncertain.paths else None
+        point_groups.append(PointGroup(alike.solvable, read, rows, alike.built.notes, uncertain))
         kept_rows.append(rows)
     order = np.sort(np.concatenate(kept_rows))
     placed = [
@@ -393,13 +397,48 @@ def carried_out(
         for group in plan.groups
         for block_part in _blocks(group, plan, answer, as_answers)
     ]
-    return _assembled(
+    swept = _assembled(
         name,
         plan,
         answer,
         blocks_of_groups,
         solve((block for _, _, block in blocks_of_groups), progress),
     )
+    return _with_bands(swept, plan, answer)
+
+
+def _with_bands(sweep: Sweep, plan: SweepPlan, answer: Sequence[str]) -> Sweep:
+    """Add the ends of intervals of what was asked for, where settings are not known exactly."""
+    cases = [(group, group.uncertain) for group in plan.groups if group.uncertain is not None]
+    if not cases:
+        return sweep
+    names = [
+        end
+        for name in answer
+        for end in (name, f"low[{name}]", f"high[{name}]")
+        if end in sweep.columns
+    ]
+    pieces = []
+    for group, case in cases:
+        columns = {name: sweep.columns[name][group.rows] for name in names}
+        pieces.append((group.rows, bands(case, group.values, columns, len(group.rows))))
+    found = gathered(len(sweep), pieces)
+    for end, column in found.items():
+        if end in sweep.columns:
+            found[end] = np.where(np.isnan(column), sweep.columns[end], column)
+    estimates = np.isin(np.arange(len(sweep)), np.concatenate([rows for rows, _ in pieces]))
+    how = sweep.provenance
+    return replace(
+        sweep,
+        columns={**sweep.columns, **found},
+        units={**sweep.units, **{end: unit_of_end(sweep, end) for end in found}},
+        provenance=replace(how, exact=np.asarray(how.exact, dtype=bool) & ~estimates),
+    )
+
+
+def unit_of_end(sweep: Sweep, end: str) -> str:
+    """Return the unit of the value whose interval ends in a column such as ``low[time]``."""
+    return sweep.units[split_name(end)[1]]
 
 
 _Part = tuple[PointGroup, "NDArray[np.intp]", PointBlock]

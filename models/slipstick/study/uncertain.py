@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import Array, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
+from slipstick.results.sweep import split_name
 from slipstick.schema.inputs import BuiltModel
-from slipstick.schema.uncertain import UncertainValues
+from slipstick.schema.uncertain import NORMAL_90, UncertainValues
 from slipstick.study.evaluator import Evaluator
 
 POINTS = 512
 """Quasi-random points; ends of intervals of smooth answers change by a percent between seeds."""
+
+BAND_DRAWS = 64
+"""Draws at each of many points: ends of intervals are then those of three draws."""
 
 LOW_PART, HIGH_PART = 0.05, 0.95
 LEAST_SHARE = 0.01
@@ -74,6 +78,69 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     return replace(answer, values=values, notes=notes, exact=False)
 
 
+def drawn_columns(
+    case: Evaluator, values: Mapping[str, Array], names: Collection[str], count: int
+) -> dict[str, Array]:
+    """Answer points at the same draws of the uncertain settings, (draws, count) each column.
+
+    Parameters
+    ----------
+    case : whose settings are uncertain
+    values : by path, what is varied, and has no range then [count]
+    names : the columns to give
+    count : how many points
+
+    Raises
+    ------
+    NoAnswerError : a setting shapes the model
+    """
+    _check(case.built, case.built.uncertain)
+    points = drawn(case.built.uncertain, BAND_DRAWS)
+    tiled = {path: np.tile(column, BAND_DRAWS) for path, column in values.items()}
+    repeated = {path: np.repeat(draws, count) for path, draws in points.items()}
+    columns = case.smoothed.columns({**repeated, **tiled}, names)
+    return {name: column.reshape(BAND_DRAWS, count) for name, column in columns.items()}
+
+
+def bands(
+    case: Evaluator, values: Mapping[str, Array], columns: Mapping[str, Array], count: int
+) -> dict[str, Array]:
+    """Return the ends of the intervals of columns at points, such as ``low[time]``, widened by what
+    is not known of the settings: those of nine of ten draws.
+
+    Distances from the value add up by the root of the sum of the squares with the noise of a fit
+    and with an interval that the column has already. Where more than one draw in twenty has no
+    answer, nothing is known of the value.
+
+    Parameters
+    ----------
+    case : what was solved; nothing is returned where none of its settings is uncertain
+    values : by path, what is varied [count]
+    columns : what was found there [count]
+    count : how many points
+    """
+    uncertain = case.built.uncertain
+    names = [name for name in columns if split_name(name)[0] not in ("low", "high", "once")]
+    if not uncertain.paths or not names:
+        return {}
+    found = {}
+    own = case.smoothed.columns(values, names)
+    for name, draws in drawn_columns(case, values, names, count).items():
+        column, noise = columns[name], uncertain.noise.get(name, 0.0)
+        known = np.isfinite(draws)
+        told = np.where(known, draws, np.nan)
+        enough = known.mean(axis=0) > HIGH_PART
+        told[:, ~enough] = 0.0
+        scale = column / np.where(own[name] == 0.0, 1.0, own[name])
+        for end, part, sign in (("low", LOW_PART, -1.0), ("high", HIGH_PART, 1.0)):
+            apart = np.maximum(sign * (np.nanquantile(told, part, axis=0) - own[name]), 0.0) * scale
+            beside = columns.get(f"{end}[{name}]", column) - column
+            more = column * np.expm1(sign * NORMAL_90 * noise)
+            whole = np.sqrt(apart**2 + np.where(np.isfinite(beside), beside, 0.0) ** 2 + more**2)
+            found[f"{end}[{name}]"] = np.where(enough, column + sign * whole, sign * np.inf)
+    return found
+
+
 def paired_saving(case: Evaluator, changed: Evaluator, path: str, factor: float) -> Value:
     """Return which part of the first value a change saves, with its interval: the same draws of
     uncertain settings stand before and after the change, so that what both have in common does not
@@ -115,7 +182,7 @@ def _widened(value: Value, column: Array | None, own: Array | None, noise: float
         return value
     logs = np.log(ratios)
     low, high = np.quantile(logs, [LOW_PART, HIGH_PART])
-    more = 1.6448536269514722 * noise
+    more = NORMAL_90 * noise
     mine = abs(value.value)
     below = np.log(value.low / mine) if value.low and value.low > 0 else 0.0
     above = np.log(value.high / mine) if value.high and value.high > 0 else 0.0

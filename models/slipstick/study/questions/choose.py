@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -54,6 +54,7 @@ from slipstick.study.points import gathered
 from slipstick.study.questions import Question
 from slipstick.study.questions.conditions import Condition, ConditionSides, condition_of
 from slipstick.study.sweep import axis_of
+from slipstick.study.uncertain import BAND_DRAWS, LOW_PART, bands, drawn_columns
 
 if TYPE_CHECKING:
     Rows = NDArray[np.intp]
@@ -89,6 +90,7 @@ class ChosenPoints:
     unanswered : how many points that were solved have no answer though nothing is saturated there
     contradicted : a point that meets the conditions, and one with no less of anything that breaks
         one, where points were left out as if there were none
+    ranges : settings have ranges, the same at all points
     nearest : where no point meets the conditions, the one that is nearest to it
     worst : the condition that is farthest from being met there
     """
@@ -106,6 +108,7 @@ class ChosenPoints:
     rivals: tuple[Answer, ...] = ()
     unanswered: int = 0
     contradicted: tuple[Answer, Answer] | None = None
+    ranges: bool = False
     nearest: Answer | None = None
     worst: int = 0
 
@@ -244,18 +247,38 @@ class _Choosing:
                 for at, path in enumerate(self.values)
                 if at not in shaping
             }
-            pieces.append(
-                (
-                    np.array(members),
-                    *case.solved(free, self.condition.wanted | self.objective.wanted),
-                )
-            )
+            pieces.append((np.array(members), *self._banded(case, free, len(members))))
         pieces_of_rows = [
             (slice(None), values),
             *((places, columns) for places, columns, _ in pieces),
         ]
         how = Provenance.joined(len(rows), ((places, how) for places, _, how in pieces))
         return gathered(len(rows), pieces_of_rows), how
+
+    def _banded(
+        self, case: Evaluator, free: Mapping[str, Array], count: int
+    ) -> tuple[dict[str, Array], Provenance]:
+        """Answer at points of one model, with the intervals by what is not known of its
+        settings.
+        """
+        columns, how = case.solved(free, self.condition.wanted | self.objective.wanted)
+        ends = bands(case, free, columns, count)
+        return {**columns, **ends}, replace(how, exact=[False] * count) if ends else how
+
+    def objectives(self, answer: Answer) -> Array:
+        """Return the objective of a point at the same draws of uncertain settings for all
+        points [draws].
+        """
+        row = np.array(
+            [values.index(float(answer.point[path])) for path, values in self.values.items()]
+        )
+        given, case = self.given(row[None]), self.built([int(row[at]) for at in self.shaping])
+        free = {path: given[path] for at, path in enumerate(self.values) if at not in self.shaping}
+        columns = drawn_columns(case, free, self.objective.wanted, 1)
+        at_draws = {name: column[:, 0] for name, column in columns.items()}
+        at_draws |= {path: np.repeat(value, BAND_DRAWS) for path, value in given.items()}
+        middle: Array = self.objective.sides(at_draws)[0].left[0]
+        return middle
 
 
 def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
@@ -557,22 +580,32 @@ def _choice(
         ),
         nearest=failed[2] if failed and not best_found else None,
         worst=failed[1] if failed and not best_found else 0,
-        rivals=_rivals(enumeration.found, best_found[0][1]) if best_found else (),
+        rivals=_rivals(choosing, enumeration.found, best_found[0][1]) if best_found else (),
+        ranges=bool(choosing.case.built.uncertain.paths),
         unanswered=enumeration.unanswered,
         contradicted=enumeration.contradiction() if choosing.spec.monotone else None,
     )
 
 
-def _rivals(found_points: Sequence[tuple[float, Answer]], best: Answer) -> tuple[Answer, ...]:
-    """Return the points whose objective is an estimate that may be less than that of the best."""
+def _rivals(
+    choosing: _Choosing, found_points: Sequence[tuple[float, Answer]], best: Answer
+) -> tuple[Answer, ...]:
+    """Return the points whose objective is an estimate that may be less than that of the best.
+
+    Where settings are uncertain, both have the same of them: a point is a rival if it is better in
+    more than one of twenty draws.
+    """
     ends = best.values[OBJECTIVE].ends
-    further_answers = (
+    rivals = [
         answer
         for _, answer in sorted(found_points, key=lambda point: point[0])
-        if answer is not best
-    )
+        if answer is not best and overlap(ends, answer.values[OBJECTIVE].ends)
+    ]
+    if not rivals or not choosing.case.built.uncertain.paths or choosing.case.form.estimated:
+        return tuple(rivals)
+    least = choosing.objectives(best)
     return tuple(
-        answer for answer in further_answers if overlap(ends, answer.values[OBJECTIVE].ends)
+        rival for rival in rivals if np.mean(choosing.objectives(rival) < least) > LOW_PART
     )
 
 
@@ -651,7 +684,8 @@ def _rival_head(choice: ChosenPoints, words: Words) -> str:
     if not open_:
         return ""
     point = _point_words(choice, open_[0], words, True)
-    return f"; undecided is whether {point} is better"
+    within = " within the ranges" if choice.ranges else ""
+    return f"; undecided{within} is whether {point} is better"
 
 
 def _decided_row(choice: ChosenPoints, words: Words) -> list[str]:
@@ -708,6 +742,8 @@ def _against(choice: ChosenPoints) -> str:
         return ""
     first, more = choice.rivals[0], len(choice.rivals) - 1
     further_words = f" and {counted(more, 'further point')}" if more else ""
+    if choice.ranges:
+        return f", undecided within the ranges against {_place(choice, first)}{further_words}"
     return (
         f", undecided against {_place(choice, first)}{further_words}, because the intervals overlap"
     )
@@ -756,8 +792,9 @@ def _effort(choice: ChosenPoints) -> str:
 def _undecided(choice: ChosenPoints) -> str:
     first, more = choice.undecided[0], len(choice.undecided) - 1
     further_words = f", and {counted(more, 'further point')}" if more else ""
+    within = " within the ranges" if choice.ranges else ""
     return (
-        f"undecided, because a limit lies in the interval: {_number(first, OBJECTIVE)} at"
+        f"undecided{within}, because a limit lies in the interval: {_number(first, OBJECTIVE)} at"
         f" {_place(choice, first)}{further_words}"
     )
 

@@ -65,6 +65,7 @@ class Ranking:
         where neither has an answer, such as half a processor) and by the ``opposite`` change
     idle : quantities that change nothing here
     under : the technology that the case is ranked under; none is the case as it is
+    ranges : settings have ranges, and each row has the same draws of them
     """
 
     case: str
@@ -72,6 +73,7 @@ class Ranking:
     rows: tuple[Answer, ...]
     idle: tuple[str, ...]
     under: str = ""
+    ranges: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +354,9 @@ class _CaseRanking:
         # to have no effect.
         idle = [row for row in rows if not _matters(row) and row["time_saved"] is not None]
         names = tuple(str(row.point["parameter"]) for row in idle)
-        return Ranking(name, change, tuple(matter[: self.spec.most]), names, self.technology)
+        ranges = bool(self.case.built.uncertain.paths)
+        rows = matter[: self.spec.most]
+        return Ranking(name, change, tuple(rows), names, self.technology, ranges)
 
     def _row(self, path: str, change: float, answer: Answer) -> Answer:
         """Solve with less and with more of a quantity, and keep the change that saves more."""
@@ -671,6 +675,11 @@ def effect_name(case: str, change: str, technology: str) -> str:
     return "-".join(filter(None, (case, change, technology)))
 
 
+def _because(ranking: Ranking) -> str:
+    """Return why an order is undecided."""
+    return " within the ranges" if ranking.ranges else ", because their intervals overlap"
+
+
 def _undecided(ranking: Ranking) -> str:
     """Return which neighbours in a ranking of estimates may stand in the other order."""
     pairs = [
@@ -678,11 +687,7 @@ def _undecided(ranking: Ranking) -> str:
         for earlier, later in pairwise(ranking.rows)
         if overlap(earlier.values["time_saved"].ends, later.values["time_saved"].ends)
     ]
-    return (
-        f"Undecided, because their intervals overlap: the order of {', of '.join(pairs)}."
-        if pairs
-        else ""
-    )
+    return f"Undecided{_because(ranking)}: the order of {', of '.join(pairs)}." if pairs else ""
 
 
 def _best_quantity(ranking: Ranking) -> str:
@@ -706,7 +711,7 @@ def _best_quantity(ranking: Ranking) -> str:
     ]
     undecided = (
         f", undecided against {', '.join(rivals[:MOST_SAID])}"
-        f"{' and others' if len(rivals) > MOST_SAID else ''}, because their intervals overlap"
+        f"{' and others' if len(rivals) > MOST_SAID else ''}{_because(ranking)}"
         if rivals
         else ""
     )
@@ -737,7 +742,8 @@ def _quantity_head(ranking: Ranking, words: Words, several: bool) -> str:
     for row in next_best:
         second_words = f"{row.point['change']} {words.quantity(str(row.point['parameter']))}"
         amount = percent(row["time_saved"], ends=row.values["time_saved"].ends)
-        order = "undecided is whether more than" if rivals else "next comes"
+        within = " within the ranges" if ranking.ranges else ""
+        order = f"undecided{within} is whether more than" if rivals else "next comes"
         further_words = f"; {order} {second_words} ({amount})"
     return f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of the time{further_words}"
 

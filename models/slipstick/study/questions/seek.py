@@ -46,7 +46,7 @@ from slipstick.study.questions import Question
 from slipstick.study.questions.conditions import Condition, condition_of
 from slipstick.study.questions.trends import beyond, trend_called, trended_case, year, year_of
 from slipstick.study.sweep import axis_of
-from slipstick.study.uncertain import HIGH_PART, LOW_PART, drawn
+from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -536,14 +536,13 @@ def _banded(case_search: _CaseSearch, places: Array, change: Change) -> Change:
     """Return where a condition changes with the band of that place: the one of nine of ten draws of
     the uncertain settings, each of which is looked at in all places.
     """
-    draws = drawn(case_search.case.built.uncertain, BAND_DRAWS)
     count = len(places)
-    values = {
-        path: np.tile(value, BAND_DRAWS) for path, value in case_search.values(places).items()
-    }
-    values = {**{path: np.repeat(draw, count) for path, draw in draws.items()}, **values}
-    columns = case_search.case.smoothed.columns(values, case_search.condition.wanted)
-    margins, _ = case_search.condition.look(columns)
+    columns = drawn_columns(
+        case_search.case, case_search.values(places), case_search.condition.wanted, count
+    )
+    margins, _ = case_search.condition.look(
+        {name: column.ravel() for name, column in columns.items()}
+    )
     crossings = []
     for row in margins[0].reshape(BAND_DRAWS, count):
         sides = (
@@ -561,10 +560,6 @@ def _banded(case_search: _CaseSearch, places: Array, change: Change) -> Change:
         high=float(max(high, change.value)),
         part=len(crossings) / BAND_DRAWS,
     )
-
-
-BAND_DRAWS = 64
-"""Draws of uncertain settings for the band of a place: its ends are then those of three draws."""
 
 
 def _unanswered(
@@ -884,6 +879,9 @@ def _crossing(search: ConditionSearch, change: Change) -> str:
         else quantity(change.value, search.unit, 6, ends)
     )
     jump = ", by a jump" if change.jump else ""
+    if change.part is not None and change.part < HIGH_PART:
+        draws = f"{percent(change.part)} of their draws change there"
+        jump += f", undecided within the ranges ({draws})"
     return f"holds from {lead}{at} on{jump}" if change.starts else f"holds up to {lead}{at}{jump}"
 
 
