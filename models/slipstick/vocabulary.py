@@ -296,20 +296,19 @@ INTERRUPTIONS = "interrupted services"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
-    STREAMS: "a group of customers that arrive, in a model with other groups",
-    RENEWALS: "times between arrivals of an scv other than 1",
+    STREAMS: "a group of arriving customers in a model that has other groups",
+    RENEWALS: "times between arrivals with an scv other than 1",
     BATCHES: "customers that arrive several at a time",
-    BURSTS: "a rate of arrivals that is another one in bursts",
+    BURSTS: "arrivals with another rate during bursts",
     TRACES: "arrivals at given times",
-    SECOND_PHASES: "what is done under a hold while its processor goes on",
+    SECOND_PHASES: "work under a hold that continues while its processor goes on",
     RANKS: "stations that serve the smaller rank first",
     ATTEMPTS: "visits that are abandoned after a time in the queue, and tried again",
-    FULL_QUEUES: "visits that are turned away where as many wait as may",
+    FULL_QUEUES: "visits that are turned away if the queue is full",
     INTERRUPTIONS: "stations at which an arrival may interrupt a service, which is resumed later",
-    ROUTES_BY_STATE: "one of several, chosen by how many are at the resources of each",
+    ROUTES_BY_STATE: "one of several branches, chosen by the number of customers at their resources",
 }
-"""What a part of a model may say beside what every method with a rule for its kind knows: a field
-that has not its default. A method that does not declare that it knows a construct refuses the models
+"""Features of a model that not every method can solve: fields that differ from their defaults. A method that does not declare that it knows a construct refuses the models
 that have it (`KNOWN`)."""
 
 AGREED, REPLACED, UNDECIDED, NOT_CHECKED = "agreed", "replaced", "undecided", "not checked"
