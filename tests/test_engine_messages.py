@@ -470,7 +470,7 @@ PROGRAM = [
     bad(lambda: UNIT.on(SHARED, lock="mcss"), "bbn-tc2000 has no lock 'mcss'; did you mean 'mcs'?"),
     bad(
         lambda: UNIT.on(shared_machine("ksr-1"), local=0.5),
-        "no memory module of ksr-1 is a processor's own; leave out local",
+        "the memory modules of ksr-1 belong to no processor; leave out local",
     ),
     bad(
         lambda: UNIT.on(SHARED, compute=1, barrier="tee"),
@@ -676,7 +676,7 @@ PATTERNS = [
     ),
     bad(
         lambda: ArrivalPattern(burst_time=T),
-        "bursts need a burst_time and a quiet_time, or none of the two",
+        "bursts need both a burst_time and a quiet_time, or neither",
     ),
     bad(
         lambda: ArrivalPattern(arrivals_scv=2.0, trace=(1.0, 2.0)),
@@ -704,7 +704,7 @@ PATTERNS = [
     ),
     bad(
         lambda: closed_model(hold("door", A, after=barrier("all")), 2, resources={"door": Lock()}),
-        "the second phase at door meets other processors, but its own has gone on; leave barriers and pools out of it",
+        "the second phase at door cannot wait for other processors, because its own has gone on; leave barriers and pools out of it",
     ),
     bad(
         lambda: phased_model((1, 2, hold("door", A, after=C)), resources={"door": Lock()}),

@@ -124,7 +124,7 @@ def test_a_long_sweep_keeps_no_whole_answers() -> None:
         found.answer(0)
     assert (
         str(caught.value)
-        == "whole answers were not kept for so many points; solve this point alone"
+        == "a sweep of so many points keeps no whole answers; solve this point alone"
     )
 
 

@@ -340,7 +340,7 @@ def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
         if "did you mean" in hints[name] and name.removesuffix("s") not in METRICS
     ]
     notes = [
-        first[name].problem(f"is no part of the account of time{hints[name]}") for name in near
+        first[name].problem(f"is not a part of the account of time{hints[name]}") for name in near
     ]
     if rest := [name for name in first if name not in near]:
         notes.append(

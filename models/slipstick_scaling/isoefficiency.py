@@ -155,7 +155,7 @@ def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
         return model.right, model.right
     if not (len(model.population.groups) == 1 or isinstance(model.population, PhasedPopulation)):
         raise ModelError(
-            f"{model.name} is no run of N processors; give it one population, or phases"
+            f"{model.name} is not a run of N processors; give it one population, or phases"
         )
     form = ClosedForm(model)
     labels = Labels.of(model)

@@ -258,17 +258,14 @@ def _problems(
         near = did_you_mean(
             path_as_written, sorted(built.built.free & built.built.parameters.keys())
         )
-        why = (
-            f"no answer of {built.case} is computed from {path_as_written} as a number that can be"
-            f" anything{near}"
-        )
+        why = f"no answer of {built.case} depends continuously on {path_as_written}{near}"
         yield study.problem(place, why, key=True)
         return
     dimension = built.built.parameters[path].dimension
     if spec.dimension != dimension:
         yield study.problem(
             place,
-            f"{path_as_written} is a [{dimension}], and this is distributed as a [{spec.dimension}]",
+            f"{path_as_written} has the unit [{dimension}], but its distribution has [{spec.dimension}]",
         )
         return
     mark = value_mark(study.tree, place)

@@ -215,7 +215,7 @@ class MemoryPort:
         """
         if isinstance(self.machine.interconnect, Bus | Ring):
             raise ModelError(
-                f"no memory module of {self.machine.name} is a processor's own; leave out local"
+                f"the memory modules of {self.machine.name} belong to no processor; leave out local"
             )
         modules = self._modules
         return _one_of(

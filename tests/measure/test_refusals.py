@@ -151,7 +151,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "open quotes": (
         'p,time [s]\n1,"2\n',
         Hints(),
-        ["x.csv:2:1: this is no line of a table: unexpected end of data; check the quotes"],
+        ["x.csv:2:1: this is not a line of a table: unexpected end of data; check the quotes"],
     ),
     "empty": (
         "",
@@ -179,7 +179,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         ["x.csv:4:1: DATA: 1 DATA lines for main, time, where line 2 promises 2 points"],
     ),
     "no DATA lines": (EXTRA, S, ["x.csv:4:1: DATA: no DATA line follows; line 2 promises 2"]),
-    "no section": (f"{EXTRA}DATA 5\nDATA 3\nDATUM 3\n", S, ["x.csv:7:1: 'DATUM' is no section"]),
+    "no section": (f"{EXTRA}DATA 5\nDATA 3\nDATUM 3\n", S, ["x.csv:7:1: 'DATUM' is not a section"]),
     "an empty DATA line": (
         f"{EXTRA}DATA\nDATA 3\n",
         S,
@@ -403,7 +403,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "POP processes": (
         "Number of processes;many\nParallel efficiency;99\n",
         Hints(),
-        ["x.csv:1:1: p: 'many' is no number of processes"],
+        ["x.csv:1:1: p: 'many' is not a number of processes"],
     ),
     "POP without processes": (
         "Parallel efficiency;99\n",
@@ -415,7 +415,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         Hints(),
         [
             (
-                "x.csv:2:1: this is no line of a table of metrics: ';' expected after '\"'; check the"
+                "x.csv:2:1: this is not a line of a table of metrics: ';' expected after '\"'; check the"
                 " quotes"
             )
         ],
@@ -558,7 +558,7 @@ ODD: dict[str, tuple[str, Hints, str]] = {
     "a metric": (
         f"{HEAD}1,,,time,s,2,\n1,,,weit,s,2,\n1,,,cache,s,2,\n",
         Hints(),
-        "x.csv:3:1: weit: is no part of the account of time; did you mean 'wait'?",
+        "x.csv:3:1: weit: is not a part of the account of time; did you mean 'wait'?",
     ),
     "other metrics": (
         f"{HEAD}1,,,time,s,2,\n1,,,misses,1,-2,\n1,,,flops,1,2,\n",

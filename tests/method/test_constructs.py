@@ -403,7 +403,7 @@ def test_streams_saturate_together() -> None:
         ({"arrivals_scv": -1.0}, "the scv of times between arrivals is at least 0, got -1"),
         (
             {"burst_arrivals": rate(1.0)},
-            "bursts need a burst_time and a quiet_time, or none of the two",
+            "bursts need both a burst_time and a quiet_time, or neither",
         ),
         (
             {"trace": (1.0, 2.0), "arrivals_scv": 0.0},
@@ -591,7 +591,7 @@ def test_tries_of_an_attempt_are_counted() -> None:
         (
             lambda: closed_model(hold("door", served(), after=barrier("meet"))),
             (
-                "the second phase at door meets other processors, but its own has gone on; leave"
+                "the second phase at door cannot wait for other processors, because its own has gone on; leave"
                 " barriers and pools out of it"
             ),
         ),

@@ -381,7 +381,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         lambda: Trees(((2, 0, 0),), 1, ((1, 1),)),
         "work of trees has one number for each node of each tree, or is left out",
     ),
-    (lambda: Trees(((0, 0),)), "a tree has one root and at most 1000000 nodes; this has 2 and 2"),
+    (
+        lambda: Trees(((0, 0),)),
+        "a tree has one root and at most 1000000 nodes; this one has 2 roots and 2 nodes",
+    ),
     (lambda: pool(Loop(1), order="random"), "there is no order 'random'; known: lifo, fifo"),
     (
         lambda: program(pool(Loop(1), queues=0), 1),
@@ -392,7 +395,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
             (1, 2, fork(ask("pool"), delay(1.0))), resources={"pool": pool(Loop(1))}
         ),
         (
-            "ask('pool'): all processors ask each time; not arrivals, nor inside a fork, a choice"
+            "ask('pool') needs all processors each time, so it cannot be in a model with arrivals, or"
             " or a hold"
         ),
     ),

@@ -296,7 +296,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: closed_model(wait("x.y"), resources={"x": Semaphores({"y": 0})}), "no step signals x.y, so a wait for it never ends"),
     (lambda: closed_model(delay(1.0) >> signal("x.y"), resources={"x": Semaphores({"y": 0})}), "no step waits for x.y, so its units grow without end"),
     (lambda: closed_model(signal("quee.items"), resources={"queue": buffer(1)}), "signal('quee.items') needs a semaphore, the places or items of a buffer, or a condition of a monitor; did you mean 'queue.items'?"),
-    (lambda: closed_model(within(), resources={"m": Monitor({"c": 0})}), "wait('m.c') belongs right inside a hold of the monitor m, in no fork, choice or pipeline"),
+    (lambda: closed_model(within(), resources={"m": Monitor({"c": 0})}), "wait('m.c') must be directly inside a hold of the monitor m, not in a fork, a choice or a pipeline"),
     (lambda: closed_model(within("m", "door"), resources={"m": Monitor({"c": 0})}), "wait('m.c') leaves m, but not door, which is held as well: a deadlock"),
     (
         lambda: closed_model(hold("m", signal("m.c") >> delay(1.0)), resources={"m": Monitor({"c": 0})}),
@@ -304,7 +304,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: closed_model(hold("m", fork(signal("m.c"), delay(1.0))), resources={"m": Monitor({"c": 0})}),
-        "signal('m.c') belongs right inside a hold of the monitor m, in no fork, choice or pipeline",
+        "signal('m.c') must be directly inside a hold of the monitor m, not in a fork, a choice or a pipeline",
     ),
     (lambda: closed_model(hold("t", delay(1.0)), resources={"t": ReaderWriterLock()}), "t is a reader-writer lock; hold it in one of the modes read, write"),
     (lambda: closed_model(hold("t", delay(1.0), "read"), resources={"t": Lock()}), "t is a lock; hold it without a mode"),

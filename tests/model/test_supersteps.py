@@ -58,13 +58,13 @@ def test_what_supersteps_cannot_be_is_refused() -> None:
     with pytest.raises(ModelError, match="the repeat of a superstep"):
         superstep_model((-1, [line], meet))
     with pytest.raises(
-        ModelError, match="has supersteps, which no file says; keep its counts instead"
+        ModelError, match="has supersteps, which a file cannot state; keep its counts instead"
     ):
         dump(program())
     for body, kind in ((hold("door", line), "hold"), (fork(line, meet), "fork")):
         with pytest.raises(
             NoAnswerError,
-            match=f"mean-value takes no {kind} within the supersteps of model; simulate it",
+            match=f"mean-value cannot solve {kind} in the supersteps of model; simulate it",
         ):
             solve(superstep_model((1, [body], meet)), method="mean-value")
     uneven = pipeline(

@@ -166,7 +166,7 @@ WRONG = [
     ),
     (
         lambda: run_of(open_model(delay(1.0, name="a"), 0.5), "a"),
-        "model is no run of N processors; give it one population, or phases",
+        "model is not a run of N processors; give it one population, or phases",
     ),
 ]
 

@@ -129,7 +129,7 @@ def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -
     with pytest.raises(pickle.UnpicklingError, match=r"posix.system is no result"):
         _PointReader(io.BytesIO(hostile)).load()
     (tmp_path / NAME).write_bytes(b"no database" * 100)
-    with pytest.raises(InputError, match="is no file of points"):
+    with pytest.raises(InputError, match="is not a file of points"):
         Journal(tmp_path, about)
 
 
@@ -482,7 +482,7 @@ def test_other_versions_and_systems_are_refused(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(
         InputError,
         match=(
-            "this system gives no process its own limits; leave out --on processes and the limits"
+            "this operating system cannot limit single processes; leave out --on processes and the limits"
         ),
     ):
         Engine(limits=Limits(time=1.0))

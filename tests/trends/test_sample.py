@@ -153,15 +153,12 @@ WRONG = [
     (
         "parameters.memory:",
         "parameters.memry:",
-        (
-            "no answer of base is computed from parameters.memry as a number that can be anything;"
-            " did you mean"
-        ),
+        ("no answer of base depends continuously on parameters.memry; did you mean"),
     ),
     (
         "mean: 3 ms, deviation: 0.3 ms",
         "mean: 3, deviation: 0.3",
-        "parameters.memory is a [s], and this is distributed as a [1]",
+        "parameters.memory has the unit [s], but its distribution has [1]",
     ),
     (
         "deviation: 0.3 ms",

@@ -825,7 +825,7 @@ class ArrivalPattern(ModelPart):
         if (self.burst_time is None) != (self.quiet_time is None) or (
             self.burst_arrivals is not None and self.burst_time is None
         ):
-            raise ModelError("bursts need a burst_time and a quiet_time, or none of the two")
+            raise ModelError("bursts need both a burst_time and a quiet_time, or neither")
         other = self.constructs - {BATCHES}
         if len(other) > 1 or (TRACES in other and self.batch > 1):
             raise ModelError(
@@ -1407,8 +1407,8 @@ class Model:
             )
         if any(inner.use in (MET, ASKED) for inner in steps(after)):
             raise ModelError(
-                f"the second phase at {name} meets other processors, but its own has gone"
-                " on; leave barriers and pools out of it"
+                f"the second phase at {name} cannot wait for other processors, because its own"
+                " has gone on; leave barriers and pools out of it"
             )
         if self.population.finite:
             raise ModelError(
@@ -1507,8 +1507,8 @@ def _check_waits(model: Model) -> None:
     def check(node: Activity, around: tuple[Activity, ...], last: bool) -> None:
         if node.use == ASKED and (around or model.population.open):
             raise ModelError(
-                f"{node!r}: all processors ask each time; not arrivals, nor inside a fork, a choice"
-                " or a hold"
+                f"{node!r} needs all processors each time, so it cannot be in a model with"
+                " arrivals, or inside a fork, a choice or a hold"
             )
         if node.counter:
             check_unit(node, around, last)
@@ -1524,8 +1524,8 @@ def _check_waits(model: Model) -> None:
         held = [name for outer in around for name in outer.held]
         if monitor is not None and not (held[-1:] == [monitor] and around[-1].held):
             raise ModelError(
-                f"{node!r} belongs right inside a hold of the monitor {monitor}, in no fork, choice"
-                " or pipeline"
+                f"{node!r} must be directly inside a hold of the monitor {monitor}, not in a fork,"
+                " a choice or a pipeline"
             )
         others = [name for name in held[:-1] if model.resources[name].capacity == 1]
         if monitor is not None and waits and others:

@@ -118,8 +118,8 @@ def _sizes(shape: Sequence[int]) -> list[int]:
         subtrees.append(node)
     if len(subtrees) != 1 or len(shape) > MOST_NODES:
         raise ModelError(
-            f"a tree has one root and at most {MOST_NODES} nodes; this has {len(subtrees)} and"
-            f" {len(shape)}"
+            f"a tree has one root and at most {MOST_NODES} nodes; this one has"
+            f" {len(subtrees)} roots and {len(shape)} nodes"
         )
     return sizes
 

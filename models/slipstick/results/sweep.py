@@ -407,7 +407,7 @@ class Sweep(Labelled, ShownAsTables):
         """
         if not self.answers:
             raise ModelError(
-                "whole answers were not kept for so many points; solve this point alone"
+                "a sweep of so many points keeps no whole answers; solve this point alone"
             )
         if index >= len(self.answers):
             raise ModelError(f"there are {len(self.answers)} points, from 0; there is no {index}")

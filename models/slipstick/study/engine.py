@@ -144,8 +144,8 @@ class Engine:
             )
         if self._isolated and not hasattr(socket, "socketpair"):
             raise InputError(
-                "this system gives no process its own limits; leave out --on processes and the"
-                " limits"
+                "this operating system cannot limit single processes; leave out --on processes and"
+                " the limits"
             )
         if self.limits.memory is not None and not Path(_OWN_MEMORY).exists():
             raise InputError(

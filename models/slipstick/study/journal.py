@@ -198,7 +198,7 @@ class Journal:
         if isinstance(error, sqlite3.OperationalError):
             return OSError(None, str(error), str(self.path))
         return InputError(
-            f"{self.path} is no file of points ({error}); remove it, and the points are solved"
+            f"{self.path} is not a file of points ({error}); remove it, and the points are solved"
             " again"
         )
 

@@ -167,8 +167,7 @@ def _known(entry: _Parted, observed: Observed) -> Given:
         raise entry.wrong(f"{entry.path} comes from the rows, so it cannot be free")
     if not observed.built.computed_from([entry.path]):
         raise entry.wrong(
-            f"no answer of {observed.built.name} is computed from {entry.path} as a number that can"
-            " be anything"
+            f"no answer of {observed.built.name} depends continuously on {entry.path}"
         )
     return entries[entry.path].given
 

@@ -135,7 +135,7 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
         elif kind.startswith("number of servers") and where:
             axes.append({f"stations.{station}.servers": [round(value) for value in values]})
         else:
-            why = f"{short(element.get('type'))} of {short(station or name)} is no axis of a study"
+            why = f"{short(element.get('type'))} of {short(station or name)} is not an axis of a study"
             model.reading.refuse(
                 element.line, "whatIf", f"{why}; take the range out, and vary it there"
             )

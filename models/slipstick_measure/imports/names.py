@@ -25,7 +25,7 @@ class SpecNames:
         except UnitError as error:
             reading.refuse(1, "--unit", str(error))
         if dimension != TIME:
-            reading.refuse(1, "--unit", f"{short(unit)} is no unit of time")
+            reading.refuse(1, "--unit", f"{short(unit)} is not a unit of time")
         self.second, self.unit = float(factor), unit
 
     def name(self, original: str, line: int = 1, subject: str = "name") -> str:

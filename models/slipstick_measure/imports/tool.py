@@ -41,7 +41,7 @@ class ToolModel:
             self.reading.refuse(
                 element.line,
                 element.tag,
-                f"{short(text.strip())} is no number of at least {least:g}",
+                f"{short(text.strip())} is not a number of at least {least:g}",
             )
         return value
 
@@ -66,7 +66,7 @@ class ToolModel:
         classes or stations.
         """
         if not (classes or more) or not stations:
-            self.reading.refuse(1, "", "there is no class of customers, or no station, in it")
+            self.reading.refuse(1, "", "the model has no class of customers or no station")
         customers = {"classes": classes} if classes else {}
         document = {
             "source": f"model {self.reading.name}",

@@ -140,7 +140,9 @@ def _read_extra_p(reading: Reading) -> Measurements:
                 _read_data(reading, line, now, rest.split())
             case _:
                 reading.wrong(
-                    line, "", f"{short(section)} is no section; there are {', '.join(SECTIONS)}"
+                    line,
+                    "",
+                    f"{short(section)} is not a section; sections are {', '.join(SECTIONS)}",
                 )
     _end_data(reading, now)
     return _finished(reading)

@@ -164,7 +164,7 @@ def _rows(
             lines_read = reader.line_num
     except csv.Error as error:
         line = content[min(lines_read, len(content) - 1)][0]
-        reading.refuse(line, "", f"this is no line of a table: {error}; check the quotes")
+        reading.refuse(line, "", f"this is not a line of a table: {error}; check the quotes")
     return rows
 
 

@@ -590,7 +590,7 @@ def read_load(reading: Reading, name: str) -> LoadTest:
         else:
             rows = _rows_of_parts(reading, GENERATORS[name])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        reading.refuse(1, "", f"this is no output of {name} as it is known: {error}")
+        reading.refuse(1, "", f"this is not an output of {name} as it is known: {error}")
     if not rows or not all(row.throughput for row in rows):
         reading.refuse(1, "", f"{name} completed no request, or its output is cut")
     told = reading.hints.processors

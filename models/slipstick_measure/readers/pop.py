@@ -117,7 +117,7 @@ def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
             row = next(csv.reader([text.lstrip("# \t")], delimiter=delimiter, strict=True), [])
         except csv.Error as error:
             reading.refuse(
-                line, "", f"this is no line of a table of metrics: {error}; check the quotes"
+                line, "", f"this is not a line of a table of metrics: {error}; check the quotes"
             )
         if not text.lstrip().startswith("#"):
             table_rows.append((line, row))
@@ -188,7 +188,7 @@ def _places(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordina
         if cell.metric == "p":
             match = _PROCESSES.fullmatch(cell.text)
             if match is None:
-                reading.wrong(cell.line, "p", f"{short(cell.text)} is no number of processes")
+                reading.wrong(cell.line, "p", f"{short(cell.text)} is not a number of processes")
             elif (p := reading.processors(cell.line, "p", match[1])) is not None:
                 coordinates[cell.run] = Coordinates(p, reading.hints.size)
     if not coordinates and not reading.problems:

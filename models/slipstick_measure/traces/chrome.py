@@ -175,7 +175,7 @@ class ChromeReader:
                 f"the file ends, or is damaged, inside a value after {count:,} events"
             )
         except TypeError:
-            self.columns.refuse(f"the pid or tid of event {count:,} is no number and no text")
+            self.columns.refuse(f"the pid or tid of event {count:,} must be a number or a text")
         except RecursionError:
             self.columns.refuse(f"the value after event {count:,} is nested too deeply")
         except ValueError:

@@ -234,7 +234,7 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
                 left_out[kind] += 1
             elif line.strip() and not line.startswith("#"):
                 columns.refuse(
-                    f"{short(line)} is no record of a Paraver trace; is the file cut or damaged?",
+                    f"{short(line)} is not a record of a Paraver trace; is the file cut or damaged?",
                     number,
                 )
         except (ValueError, OverflowError):
@@ -431,7 +431,7 @@ def _scale(columns: TraceColumns, unit: str | None) -> float:
     except UnitError as error:
         columns.refuse(str(error), subject="time")
     if dimension != TIME:
-        columns.refuse(f"{short(unit)} is no unit of time", subject="time")
+        columns.refuse(f"{short(unit)} is not a unit of time", subject="time")
     return float(factor)
 
 
@@ -451,7 +451,7 @@ def _csv_rows(columns: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
                 ),
             )
         except csv.Error as error:
-            columns.refuse(f"this is no line of a table: {error}; check the quotes", at)
+            columns.refuse(f"this is not a line of a table: {error}; check the quotes", at)
 
 
 def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:

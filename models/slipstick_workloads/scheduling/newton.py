@@ -149,7 +149,7 @@ class _Schedule:
     def __init__(self, machine: SharedMemory, inputs: InputValues, *, sample: bool = False) -> None:
         if isinstance(machine.interconnect, Bus | Ring):
             raise ModelError(
-                f"no memory module of {machine.name} is a processor's own; {NAME} runs on switches"
+                f"the memory modules of {machine.name} belong to no processor; {NAME} runs on switches"
             )
         self.machine, self.inputs = machine, inputs
         self.count, variables, seed = (

@@ -41,7 +41,7 @@ def test_what_is_odd_about_the_data_is_said_aside(
     notes = capsys.readouterr().err.replace(f"{path}:", "").splitlines()
     assert notes == [
         "note: 6:1: time: time at p = 8 is there 2 times without a number; taken as repetitions",
-        "note: 8:1: tmie: is no part of the account of time; did you mean 'time'?",
+        "note: 8:1: tmie: is not a part of the account of time; did you mean 'time'?",
         (
             "note: 3:1: time: superlinear: speed-up 2.5 on 2 processors; less work, more cache, or"
             " another program"

@@ -461,7 +461,7 @@ def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> No
         ('<!DOCTYPE a [<!ENTITY b "c">]><lqn-model/>', {}, "a document type or an entity does not stand in a model"),
         ("<lqn-model><processor", {}, "this is no XML: unclosed token; is the file cut off?"),
         ("<a>" * 99 + "<lqn-model/>", {}, "more than 60 elements inside one another"),
-        ("<model><sim name='x'/></model>", {}, "there is no class of customers, or no station, in it"),
+        ("<model><sim name='x'/></model>", {}, "the model has no class of customers or no station"),
         ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1\n16 1\n32 0\n", {"placement": "switch"}, "time: is 0; a message takes some time"),
         (
             ("# Benchmarking PingPong\n #bytes #repetitions  t[usec]  Mbytes/sec\n 8 9 1 1\n# Benchmarking PingPing\n"

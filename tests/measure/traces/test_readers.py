@@ -487,7 +487,7 @@ X = '{"ph":"X","pid":1,"tid":1,"ts":%s,"dur":%s,"name":"a"}'
         ("[" + X % (1, 2) + ", 7]", "event 2 is no object"),
         (
             '[{"ph":"X","pid":[1],"tid":1,"ts":1,"dur":1}]',
-            "the pid or tid of event 1 is no number and no text",
+            "the pid or tid of event 1 must be a number or a text",
         ),
         (
             '{"traceEvents": []}',
@@ -510,7 +510,7 @@ def test_bad_events_are_refused_in_one_message(text: str, said: str, tmp_path: P
             "time,processor,event\n1,0,create\n",
             "times have no unit; write one, as in 'time [us]', or give --unit us",
         ),
-        ("time [B],processor,event\n1,0,create\n", "'B' is no unit of time"),
+        ("time [B],processor,event\n1,0,create\n", "'B' is not a unit of time"),
         ("time [u],processor,event\n1,0,create\n", "there is no unit"),
         (
             "time [s],processor,event,x\n1,0,create,3\n",
@@ -542,7 +542,7 @@ def test_bad_events_are_refused_in_one_message(text: str, said: str, tmp_path: P
             "time [s],processor,event\n1e18,0,create\n2e18,0,end\n",
             "a time of 2e+18 s is out of range",
         ),
-        ('time [s],processor,event\n1,"0,create\n', "this is no line of a table"),
+        ('time [s],processor,event\n1,"0,create\n', "this is not a line of a table"),
         (
             "time [s],processor,event,destination,count\n1,0,access,1,-2\n2,0,access,1,\n",
             "a count is a finite number",
@@ -596,7 +596,7 @@ def test_records_in_another_order_are_read_by_their_times(tmp_path: Path) -> Non
         ),
         (
             "#Paraver (x):10:0\n1:1:1:1:1:0:5:1\n1:1:1:1:1:5",
-            "is no record of a Paraver trace; is the file cut or damaged?",
+            "is not a record of a Paraver trace; is the file cut or damaged?",
         ),
         ("#Paraver (x):10:0\n1:1:1:1:1:0:five:1\n", "has a field that is no number in range"),
         ("#Paraver (x):10:0\n1:1:1:1:1:5:2:1\n", "a span of -3 is negative: from 5 to 2"),

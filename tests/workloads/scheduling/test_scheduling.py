@@ -92,7 +92,7 @@ def test_blocks_need_modules_of_their_own() -> None:
     with pytest.raises(
         ModelError,
         match=(
-            "no memory module of sequent-symmetry-s81 is a processor's own; newton/blocks runs on"
+            "the memory modules of sequent-symmetry-s81 belong to no processor; newton/blocks runs on"
             " switches"
         ),
     ):

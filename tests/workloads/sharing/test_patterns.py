@@ -187,5 +187,6 @@ def test_an_image_too_small_for_its_processors_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         raytrace(processors=8, image=2, generations=1)
     assert (
-        str(caught.value) == "an image of 2 x 2 pixels gives no jobs of (16, 2) to 4 x 2 processors"
+        str(caught.value)
+        == "an image of 2 x 2 pixels has too few pixels for jobs of (16, 2) on 4 x 2 processors"
     )

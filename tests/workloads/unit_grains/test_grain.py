@@ -293,7 +293,7 @@ def test_accesses_to_the_own_module_take_no_network() -> None:
     remote, own, half = (answer(machine, local=share)["time"] for share in (0.0, 1.0, 0.5))
     assert (remote, own, half) == pytest.approx((4 * US, 0.2664 * US, 2.1332 * US))
     assert (remote or 0) / (own or 1) == pytest.approx(15, rel=0.002)
-    with pytest.raises(ModelError, match="is a processor's own; leave out local"):
+    with pytest.raises(ModelError, match="belong to no processor; leave out local"):
         unit(SYMMETRY, local=0.5)
 
 

@@ -354,7 +354,7 @@ class _LineReader:
                 return totals
             case _:
                 raise NoAnswerError(
-                    f"mean-value takes no {activity.kind} within the supersteps of"
+                    f"mean-value cannot solve {activity.kind} in the supersteps of"
                     f" {self.model.name}; simulate it"
                 )
 

@@ -1710,5 +1710,5 @@ class ActivityWriter:
                 return {"phases": [self.values.keys(each, self.inner) for each in phases]}
             case system.SuperstepPopulation():
                 raise ModelError(
-                    f"{model.name} has supersteps, which no file says; keep its counts instead"
+                    f"{model.name} has supersteps, which a file cannot state; keep its counts instead"
                 )

@@ -381,9 +381,7 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
     shapes = not built.built.computed_from([path])
     if shapes and spec.step is None and not only_whole:
         near = did_you_mean(spec.of, sorted(built.built.free))
-        why = (
-            f"no answer of {case} is computed from {spec.of} as a number that can be anything{near}"
-        )
+        why = f"no answer of {case} depends continuously on {spec.of}{near}"
         raise study.refusal((*place, "of"), f"{why}; to look at single values of it, give a step")
     condition = condition_of(spec.where, (*place, "where"), built, study)
     at_place = dict(zip(places, nodes, strict=True))

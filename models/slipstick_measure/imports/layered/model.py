@@ -251,7 +251,7 @@ class LayeredNetwork:
             self.reading.wrong(line, "call", why)
 
     def _check_replies(self, entry: LayeredEntry, task: Task) -> None:
-        """Refuse an entry that replies twice in a row, and a reply to what is no entry of the
+        """Refuse an entry that replies twice in a row, and a reply to what is not an entry of the
         task.
         """
         for name, replied in task.replies.items():
@@ -259,7 +259,7 @@ class LayeredNetwork:
                 self.reading.wrong(task.line, "reply", f"there is no activity {short(name)}")
             for entry_name in replied:
                 if entry_name not in task.entries:
-                    why = f"{short(entry_name)} is no entry of {short(task.name)}"
+                    why = f"{short(entry_name)} is not an entry of {short(task.name)}"
                     self.reading.wrong(task.line, "reply", why)
 
 

@@ -91,7 +91,7 @@ class Variables:
         else:
             amount = self._computed(bare, line, subject)
         if least is not None and amount.value < least:
-            why = f"{short(bare)} is no number of at least {least:g}"
+            why = f"{short(bare)} is not a number of at least {least:g}"
             self.reading.refuse(line, subject, why)
         return amount
 

@@ -229,7 +229,7 @@ class _XmlReader:
 
     def _bind(self, entry: str, activity: str, element: XmlElement, task: Task) -> None:
         if entry not in task.entries:
-            why = f"{short(entry)} is no entry of {short(task.name)}"
+            why = f"{short(entry)} is not an entry of {short(task.name)}"
             self.reading.refuse(element.line, "activity", why)
         if self.network.entries[entry].start:
             why = f"{short(entry)} begins with two activities; take one binding out"
