@@ -396,7 +396,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         ),
         (
             "ask('pool') needs all processors each time, so it cannot be in a model with arrivals, or"
-            " or a hold"
+            " inside a fork, a choice or a hold"
         ),
     ),
     (
