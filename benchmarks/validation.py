@@ -7,9 +7,12 @@ Serving: times between tokens of servers of language models, each group of model
 left out whole and predicted by the others, and one framework by the other; the study is
 ``benchmarks/serving.yaml``. Database: throughput by threads, each curve known up to 8 or 16 threads
 and predicted at 2 and 4 times as many by its siblings on the same machine, and by laws alone.
-Speed: rows of a closed form that are fitted in a second.
+Study: the sets of the study `validation`, which are typed in. Pool: of all these sets, how many
+intervals of 90 % hold, how wide they are within twice and at four times the range that was fitted,
+and their interval score beside that of intervals by the errors of the other groups alone. Speed:
+rows of a closed form that are fitted in a second.
 
-    python benchmarks/validation.py [--data FOLDER] [--only serving|database|speed]
+    python benchmarks/validation.py [--data FOLDER] [--only serving|database|study|speed]
 """
 
 from __future__ import annotations
@@ -17,28 +20,119 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 import numpy as np
+from scipy.stats import binom
 
 from slipstick import run
 from slipstick.errors import NoAnswerError
+from slipstick.late import Array
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar, from_plain
 from slipstick_measure.fit.columns import read_columns
 from slipstick_measure.fit.comparison import WIDEST, compare
-from slipstick_measure.fit.estimation import estimation
+from slipstick_measure.fit.estimation import estimation, interval_scores
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
 from slipstick_measure.fit.siblings import SiblingPrediction, curves_of, left_out
-from slipstick_measure.questions.validation import ValidationResult
+from slipstick_measure.questions.validation import ValidationResult, ValidationSet
 
 ROOT = Path(__file__).parents[1]
 STARTS, STEPS = (8.0, 16.0), (2.0, 4.0)
+LEVEL = 0.9
 
 
-def serving(table: Path, new: Path | None = None) -> None:
+@dataclass(frozen=True)
+class Group:
+    """Values of one set that were left out together.
+
+    Parameters
+    ----------
+    of, name : the set, and the group
+    residuals, halves : of logarithms, measured less predicted, and half the width of the intervals
+    times : how many times the range that was fitted; 1 inside of it
+    """
+
+    of: str
+    name: str
+    residuals: Array
+    halves: Array
+    times: float = 1.0
+
+    @property
+    def held(self) -> Array:
+        """Whether each value lies in its interval."""
+        return np.asarray(np.abs(self.residuals) <= self.halves)
+
+
+def pool(groups: list[Group]) -> None:
+    """Print how many intervals of each set and of all hold, how wide they are, and their scores."""
+    print(f"\n{'pool, intervals of 90 %':<32} values groups  held   band of groups  score  simple")
+    scores: list[Array] = []
+    for of in dict.fromkeys(group.of for group in groups):
+        members = [group for group in groups if group.of == of]
+        held = np.concatenate([group.held for group in members])
+        count = len(members)
+        band = "{:.0%} to {:.0%}".format(*(binom.ppf([0.025, 0.975], count, LEVEL) / count))
+        words = "not with fewer than three groups"
+        if count >= 3:
+            pair = interval_scores([(group.residuals, group.halves) for group in members])
+            scores.append(np.array(pair))
+            words = f"{pair[0].mean():6.3f} {pair[1].mean():7.3f}"
+        print(f"  {of:<30} {len(held):>6} {count:>6} {held.mean():>5.0%} {band:>16} {words}")
+    held = np.concatenate([group.held for group in groups])
+    by_group = [float(group.held.mean()) for group in groups]
+    print(
+        f"  all: {held.mean():.1%} of {len(held)} values, {np.mean(by_group):.1%} in the mean of"
+        f" {len(groups)} groups, {sum(part < 0.6 for part in by_group)} of them under 60 %"
+    )
+    for words, low, high in (("within twice", 0, 2), ("from twice to four times", 2, 4)):
+        halves = [group.halves for group in groups if low < group.times <= high]
+        if halves:
+            width = np.exp(2 * np.median(np.concatenate(halves)))
+            print(f"  high / low {words} the range: {width:.2f} in the median")
+    own, simple = np.concatenate(scores, axis=1).mean(axis=1)
+    print(f"  interval score {own:.3f}, by the rms of left-out groups {simple:.3f}")
+
+
+def _groups(
+    name: str, found: ValidationSet, times: Mapping[str, float] | None = None
+) -> list[Group]:
+    return [
+        Group(
+            name,
+            group.name,
+            np.array(group.residuals),
+            np.array(group.halves),
+            (times or {}).get(group.name, 1.0),
+        )
+        for group in found.found.groups
+    ]
+
+
+def study() -> list[Group]:
+    """Run the sets that are typed in; print them, and return their groups."""
+    found = run("validation").questions["validation"]
+    assert isinstance(found, ValidationResult)
+    print()
+    print("\n".join(found.sentences()))
+    groups = []
+    for name, each in found.sets.items():
+        times = {}
+        if "half" in each.split:
+            table = read_columns(ROOT / "specs" / "runs" / f"{name.removesuffix('-larger')}.csv")
+            pairs = [*zip(table.column("gpus"), table.column("half"), strict=True)]
+            largest = max(float(gpus) for gpus, half in pairs if half == "smaller")
+            times = {gpus: float(gpus) / largest for gpus, half in pairs if half == "larger"}
+        groups += _groups(name, each, times)
+    return groups
+
+
+def serving(table: Path, new: Path | None = None) -> list[Group]:
     """Run the study on the table, and print the errors of each group; rows of a new table are
     predicted by a fit to all of the other.
     """
@@ -72,6 +166,7 @@ def serving(table: Path, new: Path | None = None) -> None:
             f" {each.found.score or np.nan:.3f}, by other groups' errors"
             f" {each.found.simple_score or np.nan:.3f}"
         )
+    return [group for name, each in sets.items() for group in _groups(f"serving {name}", each)]
 
 
 def _joined(table: Path, new: Path) -> str:
@@ -84,7 +179,7 @@ def _joined(table: Path, new: Path) -> str:
     return "\n".join([f"{heading},origin", *rows])
 
 
-def database(table: Path) -> None:
+def database(table: Path) -> list[Group]:
     """Predict each curve by its siblings, and by laws alone."""
     read = read_columns(table)
     columns = {name: read.column(name) for name in ("curve", "series", "hardware_threads")}
@@ -94,15 +189,33 @@ def database(table: Path) -> None:
     alike = dict(zip(columns["curve"], columns["series"], strict=True))
     hardware = dict(zip(columns["curve"], map(int, columns["hardware_threads"]), strict=True))
     print(f"\n{len(curves)} curves of {len({*alike.values()})} series")
+    groups: list[Group] = []
     for last in STARTS:
         for step in STEPS:
-            _print(f"siblings, to {last:g}, at {step:g} times", left_out(curves, alike, step, last))
+            siblings = left_out(curves, alike, step, last)
+            _print(f"siblings, to {last:g}, at {step:g} times", siblings)
+            groups += _curves(f"siblings, {last:g} to {step * last:g}", siblings, step)
             alone = [
                 found
                 for name in curves
                 if (found := _alone(curves[name], name, hardware[name], last, step))
             ]
             _print(f"laws alone, to {last:g}, at {step:g} times", alone, len(curves))
+            groups += _curves(f"laws alone, {last:g} to {step * last:g}", alone, step)
+    return groups
+
+
+def _curves(of: str, found: list[SiblingPrediction], step: float) -> list[Group]:
+    return [
+        Group(
+            of,
+            each.curve,
+            np.log([(each.measured or np.nan) / np.sqrt(each.low * each.high)]),
+            np.log([each.high / each.low]) / 2,
+            step,
+        )
+        for each in found
+    ]
 
 
 def _alone(
@@ -177,7 +290,7 @@ def main() -> None:
         "--new", type=Path, help="rows of servers that are predicted by a fit to the table"
     )
     parser.add_argument("--database", type=Path, help="another table of the same columns")
-    parser.add_argument("--only", choices=["serving", "database", "speed"])
+    parser.add_argument("--only", choices=["serving", "database", "study", "speed"])
     parser.add_argument("--short", action="store_true", help="a thousand rows of speed alone")
     asked = parser.parse_args()
     if asked.short:
@@ -187,13 +300,16 @@ def main() -> None:
         "serving": asked.serving or asked.data / "serving.csv",
         "database": asked.database or asked.data / "database-threads.csv",
     }
+    groups = study() if asked.only in (None, "study") else []
     for name, table in tables.items():
         if asked.only not in (None, name):
             continue
         if table.is_file():
-            serving(table, asked.new) if name == "serving" else database(table)
+            groups += serving(table, asked.new) if name == "serving" else database(table)
         else:
             print(f"there is no {table}; name the folder by --data")
+    if groups:
+        pool(groups)
     if asked.only in (None, "speed"):
         speed(100_000)
 

@@ -160,6 +160,8 @@ class GroupError:
     coverage : part of the values that lie in their intervals of 90 % [1]
     width : high over low of these intervals, in the median [1]
     reasons : what explains the misfit
+    residuals, halves : of the logarithms of the values, measured less predicted, and half the width
+        of their intervals of 90 %
     """
 
     name: str
@@ -172,6 +174,8 @@ class GroupError:
     coverage: float
     width: float
     reasons: tuple[str, ...] = ()
+    residuals: Sequence[float] = field(default=(), repr=False)
+    halves: Sequence[float] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

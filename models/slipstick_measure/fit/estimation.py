@@ -164,7 +164,7 @@ def estimation(task: EstimationTask) -> Estimation:
         apart.append(distance)
     factor = _widening(apart)
     fit = replace(fit, posterior=widened(fit.posterior, factor))
-    return _result(task, fit, errors, apart, factor)
+    return _result(task, fit, errors, factor)
 
 
 def _whole_fit(task: EstimationTask) -> _Fit:
@@ -342,6 +342,8 @@ def _left_out(
         float(np.mean(np.abs(residual) <= NORMAL_90 * deviation[finite])),
         float(np.median(width)),
         tuple(_reasons(task, rows, residual, finite, fit)),
+        tuple(residual.tolist()),
+        tuple((NORMAL_90 * deviation[finite]).tolist()),
     )
     return error, (residual, noise, own)
 
@@ -442,7 +444,6 @@ def _result(
     task: EstimationTask,
     fit: _Fit,
     errors: Sequence[GroupError],
-    apart: Sequence[tuple[Array, Array, Array]],
     factor: float,
 ) -> Estimation:
     observed, posterior = task.observed, fit.posterior
@@ -452,7 +453,10 @@ def _result(
     )
     values, _ = predicted(task, fit, np.arange(task.count))
     own = np.abs(np.expm1((values - observed.logs)[np.isfinite(observed.logs)]))
-    score, simple = _scores(apart)
+    score, simple = None, None
+    if len(errors) >= 3:
+        groups = [(np.array(error.residuals), np.array(error.halves)) for error in errors]
+        score, simple = (float(scores.mean()) for scores in interval_scores(groups))
     return Estimation(
         model=observed.built.name,
         source=observed.table.file,
@@ -510,22 +514,28 @@ def _parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]
         )
 
 
-def _scores(apart: Sequence[tuple[Array, Array, Array]]) -> tuple[float | None, float | None]:
-    """Return the mean interval score (Gneiting and Raftery, 2007, section 6.2) of the logarithms of
-    left-out rows, and that of intervals by the root of the mean square of the other groups alone.
+def interval_scores(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return the interval scores (Gneiting and Raftery, 2007, section 6.2) of the logarithms of
+    left-out rows, and those of intervals by the root of the mean square of the other groups alone.
+
+    Parameters
+    ----------
+    groups : residuals and halves of intervals of 90 % of each of at least three groups
+
+    >>> own, simple = interval_scores([(np.full(1, 0.1), np.full(1, 0.2))] * 3)
+    >>> own.round(6).tolist(), bool((simple > own).all())
+    ([0.4, 0.4, 0.4], True)
     """
     from scipy.stats import t
 
-    if len(apart) < 3:
-        return None, None
+    squares = [float(np.mean(residual**2)) for residual, _ in groups]
     scores, simple = [], []
-    squares = [float(np.mean(residual**2)) for residual, _, _ in apart]
-    for index, (residual, noise, own) in enumerate(apart):
-        scores.append(_score(residual, NORMAL_90 * np.hypot(own, noise)))
+    for index, (residual, half) in enumerate(groups):
+        scores.append(_score(residual, half))
         other_squares = [square for at, square in enumerate(squares) if at != index]
-        half = float(t.ppf(0.95, len(other_squares) - 1)) * np.sqrt(np.mean(other_squares))
-        simple.append(_score(residual, np.full(len(residual), half)))
-    return float(np.concatenate(scores).mean()), float(np.concatenate(simple).mean())
+        width = float(t.ppf(0.95, len(other_squares) - 1)) * np.sqrt(np.mean(other_squares))
+        simple.append(_score(residual, np.full(len(residual), width)))
+    return np.concatenate(scores), np.concatenate(simple)
 
 
 def _score(residual: Array, half: Array) -> Array:
