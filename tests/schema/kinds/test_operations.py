@@ -564,3 +564,65 @@ def test_domains_fill_as_measured_on_sapphire_rapids(tmp_path: Path) -> None:
     errors = rates / np.array(list(measured.values())) - 1
     assert np.abs(errors).max() < 0.22
     assert np.abs(errors[3:]).max() < 0.07
+
+
+MIXTRAL = {
+    **{"parameters.width": 4096, "parameters.layers": 32, "parameters.inner": 3.5},
+    **{"parameters.matrices": 3, "parameters.kv": 0.25, "parameters.heads": 32},
+    **{"parameters.words": 32000, "parameters.tokens": 4096, "parameters.again": 0},
+    **{"parameters.tensor": 1, "parameters.micro": 1, "parameters.batch": 64},
+    **{"parameters.experts": 8, "parameters.chosen": 2},
+}
+
+
+def test_experts_have_the_published_numbers_of_weights() -> None:
+    """Mixtral 8x7B: 46.7e9 weights, of which a token meets 12.9e9 (arXiv 2401.04088, section 2.1).
+
+    The words are counted once here, and twice there.
+    """
+    given = {**MIXTRAL, "parameters.causal": 0, "machine.memory.capacity": 1e15}
+    account = solve("language-model-step", given, machine="gpu-node-h100").account
+    machine = solve("language-model-step", given, machine="gpu-node-h100").described
+    flops, bandwidth = (
+        machine[f"machine.{path}"].given.value for path in ("processors.flops", "memory.bandwidth")
+    )
+    words = 32000 * 4096
+    assert account["optimizer"] * bandwidth / 30 + words == pytest.approx(46.7e9, rel=2e-3)
+    operations = account["busy"] * flops / (6 * 64 * 4096)
+    assert operations + words == pytest.approx(12.9e9, rel=2e-3)
+
+
+def test_a_sequence_that_is_shared_costs_its_products_and_the_exchange() -> None:
+    """Two GPUs with half of each sequence have the products of two with half of the sequences."""
+    given = {**MIXTRAL, "parameters.experts": 1, "parameters.chosen": 1, "parameters.kept": 1.0}
+    shared, apart = (
+        solve("language-model-step", {**given, f"parameters.{ways}": 2}, machine="gpu-node-h100")
+        for ways in ("context", "data")
+    )
+    for component in ("busy", "gradients", "optimizer"):
+        assert shared.account[component] == pytest.approx(apart.account[component])
+    assert shared.account["context"] > 0
+    assert apart.account["context"] == 0
+
+
+def test_experts_that_are_spread_send_each_token_twice_forward_and_twice_back() -> None:
+    given = {**MIXTRAL, "parameters.data": 32, "parameters.stages": 4}
+    both, one = (
+        solve("language-model-step", {**given, **more}, machine="gpu-node-h100").account
+        for more in (
+            {"parameters.spread": 8},
+            {"parameters.spread": 8, "parameters.chosen": 1},
+        )
+    )
+    assert both["experts"] == pytest.approx(2 * one["experts"], rel=0.01)
+    for more, said in (
+        ({"parameters.spread": 16}, "over which experts are spread have as many each"),
+        ({"parameters.spread": 8, "parameters.context": 3}, "share a sequence have as many tokens"),
+        (
+            {"parameters.chosen": 9, "machine.memory.capacity": 1e15},
+            "has the experts that a token is sent to",
+        ),
+        ({"parameters.stages": 1}, "the activations of as many micro-batches"),
+    ):
+        with pytest.raises(NoAnswerError, match=said):
+            solve("language-model-step", {**given, **more}, machine="gpu-node-h100")
