@@ -567,11 +567,20 @@ def test_domains_fill_as_measured_on_sapphire_rapids(tmp_path: Path) -> None:
 
 
 MIXTRAL = {
-    **{"parameters.width": 4096, "parameters.layers": 32, "parameters.inner": 3.5},
-    **{"parameters.matrices": 3, "parameters.kv": 0.25, "parameters.heads": 32},
-    **{"parameters.words": 32000, "parameters.tokens": 4096, "parameters.again": 0},
-    **{"parameters.tensor": 1, "parameters.micro": 1, "parameters.batch": 64},
-    **{"parameters.experts": 8, "parameters.chosen": 2},
+    "parameters.width": 4096,
+    "parameters.layers": 32,
+    "parameters.inner": 3.5,
+    "parameters.matrices": 3,
+    "parameters.kv": 0.25,
+    "parameters.heads": 32,
+    "parameters.words": 32000,
+    "parameters.tokens": 4096,
+    "parameters.again": 0,
+    "parameters.tensor": 1,
+    "parameters.micro": 1,
+    "parameters.batch": 64,
+    "parameters.experts": 8,
+    "parameters.chosen": 2,
 }
 
 
