@@ -106,6 +106,25 @@ function solve(model, values) {
   return { value: registers[value], values: shown, account, elasticity, stages: stages.map((each) => registers[each]), full: [] };
 }
 
+// The ends of the interval of a value: of nine of ten draws of what has a range and was not moved, and of the noise of a fit.
+function ends(model, values, name) {
+  const drawn = Object.entries(model.draws || {}).filter(([path]) => values[path] === model.values[path]);
+  if (!drawn.length) return [NaN, NaN];
+  const found = drawn[0][1].map((_, at) => {
+    const point = { ...values };
+    for (const [path, factors] of drawn) point[path] *= factors[at];
+    return solve(model, point).values[name];
+  });
+  if (!found.every(Number.isFinite)) return [NaN, NaN];
+  found.sort((x, y) => x - y);
+  const own = solve(model, values).values[name], noise = 1.6448536269514722 * ((model.noise || {})[name] || 0);
+  return [0.05, 0.95].map((part) => {
+    const place = part * (found.length - 1), low = Math.floor(place), high = Math.min(low + 1, found.length - 1);
+    const end = found[low] + (place - low) * (found[high] - found[low]), sign = part < 0.5 ? -1 : 1;
+    return own + sign * Math.hypot(Math.max(sign * (end - own), 0), own * Math.expm1(sign * noise));
+  });
+}
+
 // Answers that were computed at the points of a grid: between them they, or their logarithms, are interpolated along
 // the logarithms of the inputs.
 function between(grid, values) {
@@ -304,6 +323,8 @@ function start(document) {
     const now = solve(model, values), unit = unitOf(chosen.output), value = now.values[chosen.output];
     find("shown").textContent = chosen.output;
     find("value").textContent = now.full.length && !Number.isFinite(value) ? "no steady state" : text(value, unit);
+    const [low, high] = ends(model, values, chosen.output);
+    if (low < high) find("value").textContent += ` (${text(low, unit)} to ${text(high, unit)})`;
     const ratio = Number((value / base.values[chosen.output]).toPrecision(4));
     find("ratio").textContent = ratio === 1 ? "as given" : Number.isFinite(ratio) ? `${ratio} times the value given` : "";
     const place = now.full.length ? saturation(chosen.against) : NaN;

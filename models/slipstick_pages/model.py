@@ -85,6 +85,8 @@ class LiveModel:
     pipelines : names of the stages of each, in the order of the outputs
     sliders : what can be moved, the most important first
     fixed : why nothing runs
+    draws : of inputs with ranges, by which factors draws of them differ from the values given
+    noise : of each value, the standard deviation of its logarithm that a fit tells
     """
 
     title: str
@@ -99,6 +101,8 @@ class LiveModel:
     shown: Mapping[str, int] = field(default_factory=dict)
     busy: Mapping[str, int] = field(default_factory=dict)
     fixed: str = ""
+    draws: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    noise: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def outputs(self) -> list[str]:
@@ -159,6 +163,8 @@ def _live(model: LiveModel) -> str:
         "tape": tape,
         "grid": model.grid,
         "values": model.values,
+        "draws": {} if model.grid else model.draws,
+        "noise": model.noise,
         "outputs": [{"name": name, "unit": unit} for name, unit in units.items()],
         "shown": model.shown,
         "busy": model.busy,
@@ -187,10 +193,12 @@ def _live(model: LiveModel) -> str:
 
 def _answer_part(model: LiveModel) -> str:
     """Write the chosen value, its curve, and the fields that choose both."""
-    unit = model.answer.unit(model.quantity)
-    now = escape(quantity(model.answer.find(model.quantity), unit))
+    now = escape(_with_ends(model.answer, model.quantity))
     limits = "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
     note = f"<p><small>{escape(_interpolated(model.grid))}</small></p>" if model.grid else ""
+    if model.draws:
+        where = "at the values given" if model.grid else "of what is not moved"
+        note += f"<p><small>Intervals hold 9 of 10 draws of the ranges {where}.</small></p>"
     inputs = [slider.name for slider in model.sliders]
     return (
         f'<section aria-live="polite"><h2 id="shown">{escape(model.quantity)}</h2>'
@@ -218,7 +226,7 @@ def _comparison(model: LiveModel) -> str:
     """Write the table of all values as given and as changed."""
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th>'
-        f"<td>{escape(quantity(model.answer.find(name), model.answer.unit(name)))}</td>"
+        f"<td>{escape(_with_ends(model.answer, name))}</td>"
         f'<td id="changed-{index}"></td><td id="change-{index}"></td></tr>'
         for index, name in enumerate(model.outputs)
     )
@@ -227,6 +235,10 @@ def _comparison(model: LiveModel) -> str:
         "<tr><th>value</th><th>as given</th>"
         f"<th>as changed</th><th>change</th></tr></thead><tbody>{rows}</tbody></table>"
     )
+
+
+def _with_ends(answer: Answer, name: str) -> str:
+    return quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
 
 
 def _choice(name: str, label: str, options: Sequence[str]) -> str:

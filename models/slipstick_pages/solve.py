@@ -27,6 +27,8 @@ from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, build, resolve, solve_settings
 from slipstick.schema.library import Library
 from slipstick.schema.text import read_value
+from slipstick.study.evaluator import evaluator
+from slipstick.study.uncertain import BAND_DRAWS, drawn, with_intervals
 from slipstick.vocabulary import (
     BOUNDS,
     CLOSED_FORM,
@@ -70,6 +72,9 @@ def live_model(
     by mean value and of networks are computed at the points of a grid. Estimates, bounds, and
     answers of laws with conditions stay as they are.
 
+    Settings with ranges give intervals: the page solves a closed form at draws of those that are not
+    moved, and elsewhere has the intervals at the values given.
+
     Parameters
     ----------
     settings : values by path, as for `slipstick.schema.inputs.solve_settings`
@@ -87,6 +92,26 @@ def live_model(
     (answer, *_), built = solve_settings(settings, library, [method])
     if answer.failed:
         raise NoAnswerError(answer.failed)
+    model = _page_of(answer, built, settings, library, over)
+    uncertain = built.uncertain
+    if not uncertain.paths:
+        return model
+    ratios = {
+        path: np.round(draws / np.exp(centre), 6).tolist()
+        for (path, draws), centre in zip(
+            drawn(uncertain, BAND_DRAWS).items(), uncertain.centre, strict=True
+        )
+    }
+    case = evaluator(built.name, settings, library)
+    return replace(
+        model, answer=with_intervals(answer, case), draws=ratios, noise=dict(uncertain.noise)
+    )
+
+
+def _page_of(
+    answer: Answer, built: BuiltModel, settings: Settings, library: Library, over: Sequence[str]
+) -> LiveModel:
+    """Take what a page needs to solve a model again, at the middle of all ranges."""
     model = built.model
     title = f"law/{model.name}: {model.title}" if isinstance(model, Law) else ""
     title = title or resolve(settings, library).title or built.name

@@ -365,6 +365,27 @@ stations:
         assert sum(page["account"].values()) == pytest.approx(page["value"], rel=1e-12)
 
 
+def test_a_page_has_the_intervals_of_ranges_that_are_not_moved(
+    engine: quickjs.Context, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "two.yaml", tmp_path / "two.html"
+    path.write_text(
+        "activity: 1\nparameters: {work: 4 ms, start: 1 ms}\npopulation: {processors: 1}\n"
+        "cycle: [{name: work, delay: work}, {name: start, delay: start}]\n"
+    )
+    options = ["--set", "parameters.work=2 ms..8 ms", "-o", str(out)]
+    assert main(["page", str(path), *options]) == 0
+    assert "Intervals hold 9 of 10 draws of the ranges of what is not moved." in out.read_text()
+    data = re.search(r'id="model">(.*?)</script>', out.read_text())
+    assert data
+    script = f"const ranged = {data[1]}; const at = (more) => JSON.stringify(ends(ranged,"
+    engine.eval(f"{script} {{...ranged.values, ...more}}, 'time'));")
+    given, moved = json.loads(engine.eval("at({'parameters.start': 0.003})")), "at({})"
+    assert given == pytest.approx([5e-3, 11e-3], rel=0.05)
+    assert json.loads(engine.eval(moved)) == pytest.approx([3e-3, 9e-3], rel=0.05)
+    assert json.loads(engine.eval("at({'parameters.work': 0.003})")) == [None, None]
+
+
 def test_servers_of_a_closed_network_slide_as_whole_numbers(engine: quickjs.Context) -> None:
     path = "stations.slow.servers"
     settings = {"model": read_value("central-server", "model")}
