@@ -46,6 +46,7 @@ from slipstick.model.system import Labels, Model, Requirement, SingleProcessor
 from slipstick.vocabulary import MOST_HOLDERS, SIMULATION
 
 if TYPE_CHECKING:
+    from slipstick.method.amounts import Amounts
     from slipstick.results.sweep import Provenance
 
 Checked: TypeAlias = "Callable[[Solution, Values], Solution]"
@@ -213,6 +214,7 @@ class CompiledModel:
     requires : what must hold at a point for it to have an answer
     identities : leaves out the points at which a solution contradicts itself, see
         `slipstick.method.identities`; None: nothing is held against them
+    amounts : what follows from the values, such as a cost; None: nothing
     """
 
     parameters: tuple[str, ...]
@@ -222,6 +224,7 @@ class CompiledModel:
     estimates: tuple[str, ...] = ()
     requires: tuple[Requirement, ...] = ()
     identities: Checked | None = None
+    amounts: Amounts | None = None
 
     @property
     def block(self) -> int:
@@ -245,17 +248,21 @@ class CompiledModel:
 
     def points(self, values: Values) -> Answers:
         """Solve at aligned points, to be read as columns or as answers."""
-        return self._held(self.solution(values), values)
+        return self._held(self.solution(self.solvable(values)), values)
+
+    def solvable(self, values: Values) -> Values:
+        """Leave out the parameters that nothing but amounts is computed from."""
+        return values if self.amounts is None else self.amounts.solvable(values)
 
     def brief_points(self, values: Values) -> Answers:
         """Solve for the first quantity alone."""
-        return self._held(self.brief(values), values)
+        return self._held(self.brief(self.solvable(values)), values)
 
     def _held(self, solution: Solution, values: Values) -> Answers:
         """Compare a solution with the bounds, when its position to them is first read."""
         compiled = self.bounds
         if self.identities is not None:
-            solution = self.identities(solution, values)
+            solution = self.identities(solution, self.solvable(values))
         solution = _allowed(solution, self.requires, values)
         if self.left_out or self.estimates:
             solution = replace(
@@ -264,6 +271,8 @@ class CompiledModel:
                 left_out=self.left_out,
                 estimates=self.estimates,
             )
+        if self.amounts is not None:
+            solution = self.amounts.added(solution, values)
         if compiled is None:
             return Answers(solution)
 
@@ -296,7 +305,7 @@ class CompiledModel:
 
     def times(self, values: Values) -> Array:
         """Return the first quantity alone, NaN at a point without an answer."""
-        return Answers(self.brief(values)).columns()[self.quantity]
+        return Answers(self.brief(self.solvable(values))).columns()[self.quantity]
 
     def slopes(
         self, values: Values, names: Sequence[str], wanted: Sequence[str]

@@ -74,6 +74,8 @@ def _state(
 ) -> AskedValue:
     if _has(answer, name):
         return AskedValue(ANSWERED, answer.method)
+    if name.startswith("amount[") and name in names_of(model, answer.method):
+        return AskedValue(NOT_DEFINED, why="a value that it follows from is not in this answer")
     if isinstance(model, QueueingNetwork):
         return _of_network(model, answer, name)
     if isinstance(model, Model):

@@ -231,6 +231,7 @@ class LadderForm(CompiledModel):
     def _parts(self, values: Values, count: int) -> list[tuple[Rows, Method, CompiledModel]]:
         """Divide the points among the methods that take them."""
         solved_parts: list[tuple[Rows, Method, CompiledModel]] = []
+        values = self.solvable(values)
         unsolved = np.ones(count, dtype=bool)
         for method in self._methods:
             if not unsolved.any():

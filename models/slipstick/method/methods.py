@@ -10,6 +10,7 @@ from typing import cast
 from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
 from slipstick.law import Law
+from slipstick.method.amounts import Amounts
 from slipstick.method.answers import CompiledModel
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
@@ -316,6 +317,9 @@ def form_of(
         form.estimates, form.requires = model.estimates, model.requires
     if isinstance(model, Model | QueueingNetwork):
         form.identities = Identities(model).held
+        if model.amounts and method != BOUNDS:
+            form.amounts = Amounts(model, form.quantity)
+            form.parameters = tuple(dict.fromkeys([*form.parameters, *form.amounts.parameters]))
     if method != BOUNDS and isinstance(model, Model | QueueingNetwork):
         bounds = method_named(kind, BOUNDS)
         form.bounds = lambda: bounds.compiled(model, parameters, settings)

@@ -13,10 +13,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, named_of, unit_of
-from slipstick.expression.nodes import TIME, zero
+from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, named_of, unit_of, without_group
+from slipstick.expression.nodes import TIME, Parameter, zero
 from slipstick.law import Law
 from slipstick.model.activity import Attempt, Pipeline, Step, thinking
+from slipstick.model.amounts import amounts_known, answer_value
 from slipstick.model.batch_server import BatchServer
 from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import (
@@ -167,7 +168,39 @@ def names_of(
             _network(model, method == BOUNDS),
             () if method == BOUNDS else model.stations,
         )
-    return AnswerNames({name: unit_of(name) for name in names}, counted, intervals)
+    listed = list(names)
+    if not isinstance(model, BatchServer) and method != BOUNDS:
+        listed += [f"amount[{name}]" for name in amounts_known(model.amounts, listed)]
+    return AnswerNames({name: unit_of(name) for name in listed}, counted, intervals)
+
+
+_MEANS = (
+    *("time", "throughput", "response_time", "residence_time", "waiting_time", "time_per_visit"),
+    *("utilization", "queue_length", "wait", "loss_probability"),
+    *("abandonment", "goodput", "amplification", "within_target"),
+)
+
+
+def means_of(model: Model | QueueingNetwork) -> dict[str, Parameter]:
+    """Return what stands for the values that amounts of a model may be computed from, by name.
+
+    Of several groups the time and the throughput have the group's name.
+
+    Parameters
+    ----------
+    model : the system or the network
+
+    >>> from slipstick.model.activity import service
+    >>> from slipstick.model.system import closed_model
+    >>> list(means_of(closed_model(service("bus", 1.0))))
+    ['time', 'throughput', 'utilization[bus]', 'queue_length[bus]', 'wait[bus]']
+    """
+    groups = group_names(model)
+    return {
+        name: answer_value(name)
+        for name in names_of(model)
+        if name.partition("[")[0] in _MEANS and not without_group(name, groups)
+    }
 
 
 def group_names(model: Model | QueueingNetwork | BatchServer | Law) -> list[str]:

@@ -36,6 +36,7 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.model.activity import check_model_name
+from slipstick.model.amounts import AMOUNTS, given_parameters
 from slipstick.time_laws import TimeLaw
 from slipstick.vocabulary import BLOCKING, DISCIPLINES
 
@@ -207,7 +208,7 @@ _OF_NETWORK = {
 _CHAINS = mapped_by_name(instance(Chain, "a chain, as chain(...) makes it"))
 
 
-@checked(chains=_CHAINS, left_out=mapped_by_name(TEXT), **_OF_NETWORK)
+@checked(chains=_CHAINS, left_out=mapped_by_name(TEXT), amounts=AMOUNTS, **_OF_NETWORK)
 @dataclass(frozen=True, slots=True)
 class QueueingNetwork:
     """A queueing network that a method can answer for.
@@ -220,6 +221,8 @@ class QueueingNetwork:
     chains : groups of classes, for those that change
     routing : the ways of the classes in chains
     left_out : losses of an import by name, and what each changes; no answer is exact then
+    amounts : plain numbers that follow from the values of an answer, such as a cost, by name;
+        expressions of parameters and of `slipstick.model.amounts.answer_value` [1]
 
     Raises
     ------
@@ -232,6 +235,7 @@ class QueueingNetwork:
     chains: Mapping[str, Chain] = field(default_factory=dict)
     routing: tuple[Route, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    amounts: Mapping[str, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_model_name(self.name)
@@ -264,10 +268,8 @@ class QueueingNetwork:
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """Everything that the network is computed from, by path."""
-        return {
-            parameter.name: parameter for parameter in parameters(*dict(self.quantities()).values())
-        }
+        """Everything that the network and its amounts are computed from, by path."""
+        return given_parameters([*dict(self.quantities()).values(), *self.amounts.values()])
 
 
 _BY_CLASS = {

@@ -68,6 +68,7 @@ from slipstick.model.activity import (
     thinking,
     timed,
 )
+from slipstick.model.amounts import AMOUNTS, given_parameters
 from slipstick.model.steps import (
     ACTIVITY,
     ASKED,
@@ -1174,6 +1175,7 @@ _MODEL: Mapping[str, Kind] = {"name": TEXT, "useful": listed(TEXT)}
     population=instance(PopulationKind, "a population, as closed_model(...) makes it"),
     resources=_RESOURCES,
     notes=listed(TEXT),
+    amounts=AMOUNTS,
     **_MODEL,
 )
 @dataclass(frozen=True, slots=True)
@@ -1195,6 +1197,8 @@ class Model:
     estimates : what is taken in the mean or left out where the model was built, in words; every
         answer repeats them, and none is exact
     requires : what must hold of its quantities; a point where it does not has no answer
+    amounts : plain numbers that follow from the values of an answer, such as a cost, by name;
+        expressions of parameters and of `slipstick.model.amounts.answer_value` [1]
 
     Raises
     ------
@@ -1216,6 +1220,7 @@ class Model:
     left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
     estimates: tuple[str, ...] = field(default=(), repr=False)
     requires: tuple[Requirement, ...] = field(default=(), repr=False)
+    amounts: Mapping[str, Expr] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         check_model_name(self.name)
@@ -1267,9 +1272,9 @@ class Model:
     @property
     def parameters(self) -> dict[str, Parameter]:
         """Everything that the model is computed from, by path; also what resources that no body
-        uses are made of.
+        uses are made of, and amounts.
         """
-        return {each.name: each for each in parameters(*self.expressions(unused=True))}
+        return given_parameters([*self.expressions(unused=True), *self.amounts.values()])
 
     def expressions(self, unused: bool = False) -> tuple[Expr, ...]:
         """List every expression that an answer may depend on, each once.

@@ -12,6 +12,7 @@ from slipstick.expression.columns import Columns, Values, count_of, only
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
+from slipstick.method.amounts import amounts_and_half_widths
 from slipstick.method.answers import CompiledModel, Remarks, Solution
 from slipstick.model.batch_server import (
     HELD,
@@ -184,9 +185,8 @@ class BatchServerForm(CompiledModel):
     def _amounts_of(
         self, answers: Sequence[PointAnswer], points: Sequence[PointNumbers]
     ) -> list[dict[str, Estimate]]:
-        """Compute what follows from the means of answers; half-widths add up by their squares, to
-        first order.
-        """
+        """Compute what follows from the means of answers."""
+        assert self._amounts is not None
         rates = {THROUGHPUT: THROUGHPUT} | {
             f"{UNIT_RATE}.{phase}": f"{UNIT_RATE}[{phase}]" for phase in self.model.phases
         }
@@ -202,28 +202,25 @@ class BatchServerForm(CompiledModel):
             for answer, point in zip(answers, points, strict=True)
         ]
         means[PRESENT] = means[THROUGHPUT] * np.array(inside)
-        own = own_columns(points)
-        middle = self._amounts_at(own, means)
         known = np.isfinite(np.array([*halves.values()])).all(axis=0)
-        square = np.where(known, 0.0, math.inf) * np.ones_like(middle)
-        for name, half in halves.items() if known.any() else ():
-            moved = {**means, name: means[name] + np.where(known, half, 0.0)}
-            square = square + (self._amounts_at(own, moved) - middle) ** 2
-        widths = np.sqrt(square)
+        finite = {name: np.where(known, half, 0.0) for name, half in halves.items()}
+        middle, widths = amounts_and_half_widths(
+            self._amounts, own_columns(points), means, finite if known.any() else {}
+        )
+        intervals = {
+            f"amount[{name}]": (
+                np.broadcast_to(amount, len(points)),
+                np.where(known, width, math.inf),
+            )
+            for name, amount, width in zip(self.model.amounts, middle, widths, strict=True)
+        }
         return [
             {
-                f"amount[{name}]": _interval(float(middle[at, index]), float(widths[at, index]))
-                for at, name in enumerate(self.model.amounts)
+                name: _interval(float(amount[index]), float(width[index]))
+                for name, (amount, width) in intervals.items()
             }
             for index in range(len(points))
         ]
-
-    def _amounts_at(self, own: Columns, means: Columns) -> Array:
-        """Compute amounts [amounts, points]."""
-        assert self._amounts is not None
-        used = only({**own, **means}, self._amounts.parameters)
-        count = len(means[PRESENT])
-        return np.array([np.broadcast_to(found, count) for found in self._amounts.run(used)])
 
     def _tables(self, answers: list[PointAnswer]) -> tuple[Columns, Columns, Columns, Columns]:
         """Gather values, the ends of their intervals and accounts into columns."""

@@ -32,6 +32,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.extensions import Registry
 from slipstick.law.collectives import ALGORITHMS, OPERATIONS
+from slipstick.method.names import means_of
 from slipstick.model import activity as activities
 from slipstick.model import system
 from slipstick.model.activity import choose, hold, parallel, pipeline, serial, then
@@ -1426,9 +1427,10 @@ class ActivityReader:
             self.values.refuse(("resources",), str(error))
             raise SpecError(self.values.problems) from None
         self._check_useful(made)
+        amounts = self.values.amounts(self._spec.amounts, means_of(made))
         if self.values.problems:
             raise SpecError(self.values.problems)
-        return made
+        return replace(made, amounts=amounts) if amounts else made
 
     def _requirements(self) -> tuple[tuple[system.Requirement, ...], list[str]]:
         """Read what must hold; note what the machine does not tell."""

@@ -118,15 +118,6 @@ class BatchServerSpec(ModelFileSpec):
         None, description="rounds begin at multiples of it; without it one after the other"
     )
 
-    amounts: dict[Name, UnitsFormula] = Field(
-        {},
-        description=(
-            "plain numbers that follow from the means of an answer, such as a cost: arithmetic on"
-            " parameters, throughput, unit_rate.PHASE (units done in a time) and present (customers"
-            " at the server, with those that wait)"
-        ),
-    )
-
     def build(
         self, name: str, tree: Node, parameters: Mapping[str, Expr]
     ) -> batch_server.BatchServer:
@@ -167,11 +158,9 @@ class BatchServerSpec(ModelFileSpec):
             label: values.expr(spec, ("round", label), TIME) for label, spec in self.round.items()
         }
         means = QuantityReader(tree, self.parameters, parameters)
-        means.add_names(batch_server.mean_parameters(phases))
-        amounts = {
-            label: means.expr(spec, ("amounts", label), COUNT)
-            for label, spec in self.amounts.items()
-        }
+        rates = batch_server.mean_parameters(phases)
+        spelt = {f"unit_rate[{label}]": rates[f"unit_rate.{label}"] for label in phases}
+        amounts = means.amounts(self.amounts, {**rates, **spelt})
         if problems := [*values.problems, *means.problems]:
             raise SpecError(problems)
         try:

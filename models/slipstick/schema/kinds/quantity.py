@@ -522,6 +522,9 @@ def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> li
     return []
 
 
+PlainFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
+
+
 class ModelFileSpec(Described):
     """What every file of a model may say beside the model."""
 
@@ -532,6 +535,16 @@ class ModelFileSpec(Described):
             " its name in the catalogue, a file, or in place"
         ),
         json_schema_extra={"type": ["string", "object"]},
+    )
+    amounts: dict[Name, PlainFormula] = Field(
+        {},
+        description=(
+            "plain numbers that follow from the values of an answer, such as a cost or an energy:"
+            " arithmetic on parameters and on values as answers have them, such as"
+            " throughput[clients] or utilization[cpu]; of a server that works in rounds: throughput,"
+            " unit_rate[PHASE] (units done in a time) and present (customers at the server, with"
+            " those that wait)"
+        ),
     )
     left_out: dict[Name, Note] = Field(
         {},
@@ -657,6 +670,8 @@ def read_formula(
     formula: Formula,
     expr_by_name: Mapping[str, Expr],
     dimension: Dimension | None,
+    *,
+    answers: bool = False,
 ) -> Expr:
     """Read one formula of a spec.
 
@@ -666,6 +681,7 @@ def read_formula(
     formula : its text
     expr_by_name : what its names stand for
     wanted : the dimension it must have; None takes any
+    answers : names are those of answers, such as ``utilization[cpu]``
 
     Raises
     ------
@@ -673,7 +689,7 @@ def read_formula(
     """
     mark = value_mark(tree, loc)
     try:
-        expr = read_expression(formula.text, expr_by_name)
+        expr = read_expression(formula.text, expr_by_name, answers=answers)
     except FormulaError as error:
         word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(
             error
@@ -768,6 +784,28 @@ class QuantityReader:
     def add_names(self, names: Mapping[str, Expr]) -> None:
         """Add names that the formulas which are read from now on may use."""
         self._known |= names
+
+    def amounts(
+        self, amounts: Mapping[str, Given | Formula], values: Mapping[str, Expr]
+    ) -> dict[str, Expr]:
+        """Read the amounts of a model; their formulas may name values of its answers.
+
+        Parameters
+        ----------
+        amounts : by name
+        values : what stands for those of answers, by name
+        """
+        known = {**self._known, **values}
+        found: dict[str, Expr] = {}
+        for label, value in amounts.items():
+            loc = ("amounts", label)
+            expr = (
+                self._formula(value, loc, known, COUNT, answers=True)
+                if isinstance(value, Formula)
+                else self.expr(value, loc, COUNT)
+            )
+            found |= {} if expr is None else {label: expr}
+        return found
 
     def whole(self, formula: WholeFormula, loc: Loc) -> int:
         """Evaluate arithmetic that gives a whole number of the model's structure; 1 for what is
@@ -871,6 +909,8 @@ class QuantityReader:
         loc: Loc,
         expr_by_name: Mapping[str, Expr],
         dimension: Dimension | None,
+        *,
+        answers: bool = False,
     ) -> Expr | None:
         try:
             if not self._machine and (machine_path := _OF_MACHINE.search(formula.text)):
@@ -879,7 +919,7 @@ class QuantityReader:
                     " --machine"
                 )
                 raise SpecError([problem(self._tree, loc, why)])
-            return read_formula(self._tree, loc, formula, expr_by_name, dimension)
+            return read_formula(self._tree, loc, formula, expr_by_name, dimension, answers=answers)
         except SpecError as error:
             # A formula over a parameter that could not be read is not a second problem.
             if not set(re.findall(r"\w+", formula.text)).intersection(self._unread):

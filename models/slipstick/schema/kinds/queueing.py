@@ -5,12 +5,14 @@ network.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Discriminator, Field, Tag
 
 from slipstick.errors import Fault, ModelFaultsError, SpecError
 from slipstick.expression.nodes import COUNT, Expr
+from slipstick.method.names import means_of
 from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
 from slipstick.schema.kinds.activity import Probability, Word
@@ -284,6 +286,8 @@ class QueueingNetworkSpec(ModelFileSpec):
         except ModelFaultsError as error:
             for fault in error.faults:
                 values.refuse(fault.path, fault.message, fault.key)
+        if built is not None and self.amounts:
+            built = replace(built, amounts=values.amounts(self.amounts, means_of(built)))
         if values.problems or built is None:
             raise SpecError(values.problems)
         if values.shaping.keys() & built.parameters.keys():

@@ -1,0 +1,152 @@
+"""Amounts of answers: computed after a method from the values that it gives, so that no method
+needs a rule for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from slipstick.expression.columns import Columns, Values, count_of, only
+from slipstick.expression.nodes import Expr
+from slipstick.expression.tape import Tape
+from slipstick.late import Array, np
+from slipstick.method.answers import Solution
+from slipstick.model.amounts import answer_value, values_needed
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Model
+
+
+def amounts_and_half_widths(
+    tape: Tape, given: Values, means: Columns, half_widths: Columns
+) -> tuple[list[Array], list[Array]]:
+    """Return amounts, and half the widths of their intervals [points].
+
+    Half-widths of the means add up by their squares, to first order: means of one run depend on
+    each other, which is left out.
+
+    Parameters
+    ----------
+    tape : of the amounts
+    given : parameters that differ from the model's own
+    means : by the parameter that stands for each
+    half_widths : of some of them; others are known without an error
+    """
+
+    def run(columns: Mapping[str, Array]) -> list[Array]:
+        return tape.run(only({**given, **columns}, tape.parameters))
+
+    middle = run(means)
+    squares = [np.zeros(1) for _ in middle]
+    for name, half in half_widths.items():
+        moved = run({**means, name: means[name] + half})
+        squares = [
+            square + (there - here) ** 2
+            for square, there, here in zip(squares, moved, middle, strict=True)
+        ]
+    return middle, [np.sqrt(square) for square in squares]
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """The amounts of a model, added to what a method finds.
+
+    Parameters
+    ----------
+    model : with its amounts
+    quantity : the value that is NaN at a point without an answer
+    """
+
+    model: Model | QueueingNetwork
+    quantity: str
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of what amounts are computed from beside the values of the answer."""
+        return tuple(self.model.parameters)
+
+    @cached_property
+    def _solved(self) -> frozenset[str]:
+        return frozenset(replace(self.model, amounts={}).parameters)
+
+    def solvable(self, values: Values) -> Values:
+        """Leave out the parameters that nothing but amounts is computed from."""
+        alone = set(self.parameters) - self._solved
+        return {name: value for name, value in values.items() if name not in alone}
+
+    def added(self, solution: Solution, values: Values) -> Solution:
+        """Add the amounts that follow from the values of a solution.
+
+        Parameters
+        ----------
+        solution : what a method found
+        values : of the parameters at its points
+        """
+        solution = _repeated(solution, count_of(values))
+        names = {answer_value(name).name: name for name in solution.values}
+        known = {
+            name: amount
+            for name, amount in self.model.amounts.items()
+            if values_needed(amount) <= names.keys()
+        }
+        inner = solution.detail
+
+        def detail(index: int) -> tuple[Solution, int]:
+            assert inner is not None
+            found, place = inner(index)
+            at_point = {
+                name: np.atleast_1d(value)[index if np.size(value) > 1 else 0]
+                for name, value in values.items()
+            }
+            return self.added(found, at_point), place
+
+        solution = solution if inner is None else replace(solution, detail=detail)
+        return self._with_values(solution, values, names, known) if known else solution
+
+    def _with_values(
+        self,
+        solution: Solution,
+        values: Values,
+        names: Mapping[str, str],
+        known: Mapping[str, Expr],
+    ) -> Solution:
+        used = frozenset[str]().union(*map(values_needed, known.values()))
+        means = {name: solution.values[names[name]] for name in used}
+        half_widths = {
+            name: (solution.high[names[name]] - solution.low[names[name]]) / 2
+            for name in used
+            if names[name] in solution.low and names[name] in solution.high
+        }
+        middle, half = amounts_and_half_widths(
+            Tape(list(known.values())), values, means, half_widths
+        )
+        answered = np.where(np.isnan(solution.values.get(self.quantity, np.zeros(1))), np.nan, 0.0)
+        found = {
+            f"amount[{name}]": column + answered for name, column in zip(known, middle, strict=True)
+        }
+        solution = replace(solution, values={**solution.values, **found})
+        if not solution.low:
+            return solution
+        widths = dict(zip(found, half, strict=True))
+        return replace(
+            solution,
+            low={**solution.low, **{name: found[name] - widths[name] for name in found}},
+            high={**solution.high, **{name: found[name] + widths[name] for name in found}},
+        )
+
+
+def _repeated(solution: Solution, count: int) -> Solution:
+    """Return a solution of one point as one of several, of which only amounts differ."""
+    if solution.count >= count:
+        return solution
+    points = range(count)
+    return replace(
+        solution,
+        count=count,
+        methods=[*solution.methods] * count,
+        errors=dict.fromkeys(points, solution.errors[0]) if solution.errors else {},
+        refused=frozenset(points) if solution.refused else frozenset(),
+        checks=dict.fromkeys(points, solution.checks[0]) if solution.checks else {},
+        detail=lambda index: (solution, 0),
+    )

@@ -1,0 +1,65 @@
+"""Amounts: plain numbers that follow from the values of an answer, such as a cost or an energy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from slipstick.answer import unit_of
+from slipstick.arguments import instance, mapped_by_name
+from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, Expr, Parameter, parameters
+
+_PREFIX = "answer."
+AMOUNTS = mapped_by_name(instance(Expr, 'an expression, such as 2 * answer_value("throughput")'))
+_DIMENSIONS = {"s": TIME, "1/s": RATE, "B": BYTES, "1": COUNT}
+
+
+def answer_value(name: str) -> Parameter:
+    """Return the parameter that stands for a value of the answer in an expression of an amount.
+
+    Parameters
+    ----------
+    name : of the value, as answers have it
+
+    >>> answer_value("utilization[cpu]"), answer_value("throughput").dimension
+    (answer.utilization.cpu, 1/s)
+    """
+    labels = re.sub(r"[^A-Za-z0-9_]+", ".", name).strip(".")
+    return Parameter(_PREFIX + labels, _DIMENSIONS[unit_of(name)])
+
+
+def is_answer_value(name: str) -> bool:
+    """Return whether a parameter stands for a value of the answer.
+
+    >>> is_answer_value("answer.throughput"), is_answer_value("parameters.price")
+    (True, False)
+    """
+    return name.startswith(_PREFIX)
+
+
+def given_parameters(expressions: Iterable[Expr]) -> dict[str, Parameter]:
+    """Return the parameters of expressions that stand for no value of the answer, by name."""
+    found = parameters(*expressions)
+    return {each.name: each for each in found if not is_answer_value(each.name)}
+
+
+def values_needed(amount: Expr) -> frozenset[str]:
+    """Return the names of the parameters of an amount that stand for values of the answer."""
+    names = (parameter.name for parameter in parameters(amount))
+    return frozenset(name for name in names if is_answer_value(name))
+
+
+def amounts_known(amounts: Mapping[str, Expr], names: Iterable[str]) -> list[str]:
+    """List the amounts that follow from some values.
+
+    Parameters
+    ----------
+    amounts : by name
+    names : of the values that an answer has
+
+    >>> from slipstick.expression.nodes import Number
+    >>> amounts_known({"cost": Number(2.0) * answer_value("queue_length[cpu]")}, ["time"])
+    []
+    """
+    known = {answer_value(name).name for name in names}
+    return [name for name, amount in amounts.items() if values_needed(amount) <= known]
