@@ -231,5 +231,10 @@ def test_values_of_several_groups_are_asked_by_group(
     study.write_text(text)
     with pytest.raises(SpecError, match=r"study.yaml:3:10: .* write throughput\[gold\] or"):
         check_file(study)
+    compared = text.replace("throughput", "'time[gold]'")
+    compared += "compare: [{title: Rates, unit: s, columns: [base], rows: [{row: r, sum: [time], printed: [1.0]}]}]\n"
+    study.write_text(compared)
+    with pytest.raises(SpecError, match=r"there is no time without a group; write time\[gold\]"):
+        check_file(study)
     study.write_text(text.replace("[throughput]", "['throughput[gold]', 'time[iron]']"))
     assert check_file(study) == "study"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from slipstick.answer import OF_EACH_GROUP, without_group
@@ -105,17 +105,25 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
     return problems
 
 
+def without_any_group(name: str, cases: Collection[Evaluator]) -> str:
+    """Describe the names to write for a value that each of several groups has, where all cases
+    have several; empty for other names.
+    """
+    groups = [group_names(case.built.sample.model) for case in cases]
+    if not groups or min(map(len, groups)) < 2:
+        return ""
+    hint = without_group(name, groups[0])
+    return f"there is no {name}{hint}" if hint else ""
+
+
 def values_of_first_group(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
     """List the values that are asked for without a group of models that have several."""
-    groups = [group_names(case.built.sample.model) for case in cases.values()]
-    if not groups or min(map(len, groups)) < 2:
-        return []
     problems = []
+    missing = {name: without_any_group(name, cases.values()) for name in OF_EACH_GROUP}
     for path, node in _texts(study.tree):
         if path.split(".")[0] not in ("answer", *_CONDITIONS):
             continue
-        for name in OF_EACH_GROUP:
-            if re.search(rf"(?<![\w.\[]){name}(?![\w\[])", node.text):
-                why = f"there is no {name}{without_group(name, groups[0])}"
+        for name, why in missing.items():
+            if why and re.search(rf"(?<![\w.\[]){name}(?![\w\[])", node.text):
                 problems.append(node.mark.problem(why, path))
     return problems

@@ -44,6 +44,7 @@ from slipstick.study.asked import (
     asked_notes,
     simulated_where_asked,
     values_of_first_group,
+    without_any_group,
     values_without_method,
 )
 from slipstick.study.cases import (
@@ -356,7 +357,7 @@ def _misnamed_columns(
     key: str,
     question: Question,
     study: StudyContext,
-    cases: Collection[str],
+    cases: Mapping[str, Evaluator],
     named: Mapping[str, ValueNames],
 ) -> list[Problem]:
     """List the values that a question names and no answer that it is about has: those that it
@@ -365,9 +366,13 @@ def _misnamed_columns(
     problems = list(question.name_problems(named))
     known_names = {**named, **question.names_by_case}
     for place, question_spec in parts_of(study.spec.questions[key]):
-        answer_names = [known_names[case] for case in question_spec.answers_of_columns() or cases]
+        about = question_spec.answers_of_columns() or list(cases)
+        answer_names = [known_names[case] for case in about]
+        alone = cases.keys() >= set(about)
         for inside, name in columns_in(question_spec):
             why = unknown_value(name, answer_names, "no case has") if answer_names else ""
+            if alone and not why:
+                why = without_any_group(name, [cases[case] for case in about])
             if why:
                 problem = study.problem((key, *place, *inside), why)
                 if problem.place not in {reported.place for reported in problems}:
