@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from slipstick.answer import Answer, Value
 from slipstick.expression.columns import Values
+from slipstick.expression.nodes import TIME, Number
 from slipstick.method.agreement import agreement
 from slipstick.method.answers import CompiledModel, Solution
 from slipstick.method.identities import Identities
 from slipstick.method.ladder import LadderForm, Method
 from slipstick.method.methods import answered, form_of
-from slipstick.model.activity import delay, service
+from slipstick.model.activity import delay, hold, service
 from slipstick.model.network import (
     CustomerClass,
     QueueingNetwork,
@@ -26,7 +27,7 @@ from slipstick.model.network import (
     open_class,
     station,
 )
-from slipstick.model.system import Model, closed_model
+from slipstick.model.system import Lock, Model, Station, closed_model
 from slipstick.sim.settings import Simulation
 from tests.sim_strategies import busy_models, open_models
 
@@ -182,3 +183,17 @@ def test_two_exact_answers_that_differ_are_reported_and_not_shown() -> None:
     assert "2.5 s by closed-form and 3 s by markov-chain" in together.failed["closed-form"]
     assert not together.rows
     assert together.findings
+
+
+@pytest.mark.parametrize("kind", ["tas", "mcs"])
+def test_what_waits_for_a_lock_may_access_its_word_beyond_what_one_pass_asks(kind: str) -> None:
+    body = delay(9.0, name="think", scv=1.0) >> hold("lock", service("bus", 0.5, scv=1.0))
+    lock = Lock(kind, word="bus", access=Number(0.1, TIME))
+    model = closed_model(body, 6, resources={"lock": lock, "bus": Station()})
+    (answer,) = answered(model, {}, "mean-value")
+    assert answer.failed is None
+    once = answered(closed_model(body, 6, resources={"lock": Lock("fifo")}), {}, "mean-value")[0]
+    busy, without = (each["utilization[bus]"] for each in (answer, once))
+    assert busy is not None
+    assert without is not None
+    assert busy > without

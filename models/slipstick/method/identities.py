@@ -24,7 +24,7 @@ from slipstick.method.answers import Remarks, Solution
 from slipstick.model.activity import Attempt, Step
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.model.steps import Activity, each_once
-from slipstick.model.system import ClosedPopulation, Model, OpenPopulation, Station
+from slipstick.model.system import ClosedPopulation, HeldResource, Model, OpenPopulation, Station
 from slipstick.structure.work import demands, total_work
 from slipstick.vocabulary import SIMULATION
 
@@ -264,10 +264,12 @@ def _station_loads(model: Model) -> list[StationLoad]:
         visits = total_work(model.bodies[0], _visited)
     except NoAnswerError:  # what is asked depends on the state
         return []
+    # Who waits for a lock may access its word again and again, as often as the state says.
+    words = {each.word for each in model.resources.values() if isinstance(each, HeldResource)}
     return [
         StationLoad(name, resource.servers, asked[name], visits[name])
         for name, resource in model.resources.items()
-        if isinstance(resource, Station) and name in asked and name in visits
+        if isinstance(resource, Station) and name in asked and name in visits and name not in words
     ]
 
 

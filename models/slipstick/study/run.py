@@ -44,8 +44,8 @@ from slipstick.study.asked import (
     asked_notes,
     simulated_where_asked,
     values_of_first_group,
-    without_any_group,
     values_without_method,
+    without_any_group,
 )
 from slipstick.study.cases import (
     BASE,
