@@ -308,6 +308,8 @@ class Answer(ShownAsTables):
     described : what the specs say of each quantity, by path, where they are known
     asked : what became of each value that was asked for by name
     groups : names of the groups, where there are several: time and throughput need one of them
+    draws : where settings have ranges, draws of each by its path, and the values there by name;
+        answers with the same names have the same draws
     """
 
     model: str
@@ -338,6 +340,7 @@ class Answer(ShownAsTables):
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     asked: Mapping[str, AskedValue] = field(default_factory=dict)
     groups: tuple[str, ...] = ()
+    draws: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @checked(name=TEXT)
     def __getitem__(self, name: str) -> float | None:

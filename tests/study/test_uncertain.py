@@ -245,3 +245,26 @@ def test_a_limit_is_undecided_within_the_ranges(folder: Path) -> None:
     assert "undecided within the ranges (" in words
     assert "helps most" in words
     assert "undecided within the ranges" in words.partition("helps most")[2]
+
+
+def test_cases_are_compared_by_the_same_draws(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A later start is slower whatever the work is; whether a wait for all of the work is shorter
+    than one for half of it and a start depends on the work.
+    """
+    (folder / "two.yaml").write_text(
+        "activity: 1\nparameters: {work: 4 ms, start: 2 ms, part: 0.5}\npopulation: {processors: 1}\n"
+        "useful: [work]\ncycle:\n  - {name: work, delay: work, component: work}\n"
+        "  - {name: wait, delay: part * work + start}\n"
+    )
+    (folder / "study.yaml").write_text(
+        "study: 1\nbase: {model: two.yaml, parameters.work: 1 ms..16 ms}\nanswer: [time]\ncases:\n"
+        "  later: {parameters.start: 3 ms}\n"
+        "  whole: {parameters.part: 1, parameters.start: 0.5 ms}\n"
+    )
+    assert main(["run", "study.yaml", "--out", "found", "--no-html"]) == 0
+    head = " ".join(capsys.readouterr().out.split())
+    assert "whole 1.06 times as long (undecided within the ranges)" in head
+    assert "later 1.12 times as long" in head
+    assert "later 1.12 times as long (" not in head

@@ -106,7 +106,7 @@ def _recommended(results: Results, answer: Sequence[str]) -> Iterator[str]:
     name, cases = ranked
     (first, best_answer), (_, second_answer) = cases[0], cases[1]
     (best_case, why), *_ = best
-    if first != best_case or overlap(best_answer.ends(name), second_answer.ends(name)):
+    if first != best_case or _doubt(best_answer, second_answer, name):
         return
     words = results.words
     quality = "it is the fastest" if name == "time" else f"it has the best {words.value(name)}"
@@ -207,10 +207,24 @@ def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
     yield f"compared with {words.case(base)}: {joined(ratios_told)}"
 
 
+def _doubt(first: Answer, second: Answer, name: str) -> str:
+    """Return that the order of two answers is undecided, or nothing; where the same settings have
+    ranges, by the same draws of them.
+    """
+    if name in first.draws and first.draws.keys() == second.draws.keys():
+        less = float((first.draws[name] < second.draws[name]).mean())
+        return " (undecided within the ranges)" if DRAWS_AGAINST < less < 1 - DRAWS_AGAINST else ""
+    return " (undecided)" if overlap(first.ends(name), second.ends(name)) else ""
+
+
+DRAWS_AGAINST = 0.05
+"""Part of the draws in which an order may be the other one, and is decided nonetheless."""
+
+
 def _ratio(case: str, first: Answer, case_answer: Answer, name: str, words: Words) -> str:
     """Return how many times as fast, or as much, as the first case another is."""
     ratio = (case_answer.find(name) or 0.0) / (first.find(name) or 1.0)
-    doubt = " (undecided)" if overlap(first.ends(name), case_answer.ends(name)) else ""
+    doubt = _doubt(first, case_answer, name)
     if "1" in (plain(ratio, 3), plain(1 / ratio, 3)):
         return f"{case} the same in three digits"
     if name == "time":

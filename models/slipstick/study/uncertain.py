@@ -75,7 +75,7 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
         for name, value in answer.values.items()
     }
     notes = (*_remarks(smooth, uncertain, columns, points), *answer.notes)
-    return replace(answer, values=values, notes=notes, exact=False)
+    return replace(answer, values=values, notes=notes, exact=False, draws={**points, **columns})
 
 
 def drawn_columns(
