@@ -268,3 +268,31 @@ def test_cases_are_compared_by_the_same_draws(
     assert "whole 1.06 times as long (undecided within the ranges)" in head
     assert "later 1.12 times as long" in head
     assert "later 1.12 times as long (" not in head
+
+
+def test_changes_are_ranked_by_the_same_draws(folder: Path) -> None:
+    """Without the start the overhead is half of the work; a smaller part leaves a quarter of it and
+    the start. Which removes more depends on the work, a little less of the start never does.
+    """
+    (folder / "two.yaml").write_text(
+        "activity: 1\nparameters: {work: 4 ms, start: 1 ms, part: 0.5}\npopulation: {processors: 1}\n"
+        "useful: [work]\ncycle:\n  - {name: work, delay: work, component: work}\n"
+        "  - {name: wait, delay: part * work + start}\n"
+    )
+    (folder / "study.yaml").write_text(
+        "study: 1\nbase: {model: two.yaml, parameters.work: 1 ms..16 ms}\nanswer: [time]\n"
+        "rank:\n  cases: [base]\n  changes:\n    sooner: {set: {parameters.start: 0.01 ms}}\n"
+        "    shorter: {times: {parameters.part: 0.5}}\n    little: {times: {parameters.start: 0.9}}\n"
+    )
+    ranked = run("study.yaml").questions["rank"]
+    words = " ".join(ranked.sentences())
+    assert "undecided within the ranges against sooner" in words or (
+        "undecided within the ranges against shorter" in words
+    )
+    assert "against sooner, little" not in words
+    assert "against shorter, little" not in words
+    assert isinstance(ranked, RankResult)
+    effects = {str(each.point["change"]): each for each in ranked.changes[0].effects}
+    low, high = effects["little"].ends("overhead_reduction")
+    assert low == pytest.approx(1e-4 / 9e-3, rel=0.05)
+    assert high == pytest.approx(1e-4 / 1.5e-3, rel=0.05)

@@ -44,7 +44,7 @@ from slipstick.schema.text import Mark, Node, Scalar, at, canonical, value_mark
 from slipstick.study.cases import Place, StudyContext, quantity_node
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.study.uncertain import paired_saving
+from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn, paired_saving
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -512,15 +512,23 @@ class _CaseChanges:
         cost.
         """
         costs = [each.value for name in names if (each := self.spec.changes[name].cost) is not None]
-        values = dict(after.values)
+        values, draws = dict(after.values), dict[str, Array]()
         for old, new in (("time", "time_saved"), ("overhead", "overhead_reduction")):
             if not after.failed and (before[old] or 0.0) > 0:
                 values[new] = reduction(after.values[old], before.values[old])
+                if before.draws and before.draws.keys() == after.draws.keys():
+                    draws[new] = 1 - after.draws[old] / before.draws[old]
+                    low, high = np.quantile(draws[new], [LOW_PART, HIGH_PART])
+                    middle = values[new].value or 0.0
+                    values[new] = Value(
+                        middle, "1", float(min(low, middle)), float(max(high, middle))
+                    )
         place = {"technology": self.technology} if self.technology else {}
         cost = {"cost": sum(costs)} if len(costs) == len(names) else {}
         return replace(
             after,
             values=values,
+            draws=draws,
             point={"case": self.case, **place, "change": " + ".join(names), **cost},
         )
 
@@ -648,9 +656,29 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
             }
             failed = case.why(columns_given, index) if values["time"].value is None else None
             answers_by_names[names] = Answer(
-                "changes", values=values, failed=failed, **how.at(index % len(how.methods))
+                "changes",
+                values=values,
+                failed=failed,
+                draws=_draws(case, points_of_case[names], {"time": first, "overhead": overhead}),
+                **how.at(index % len(how.methods)),
             )
     return answers_by_names
+
+
+def _draws(
+    case: Evaluator, point: Mapping[str, float], names: Mapping[str, str]
+) -> dict[str, Array]:
+    """Return draws of the settings with ranges, and the values there by name; nothing where none
+    has a range. What a change multiplies is multiplied in each draw.
+    """
+    if not case.built.uncertain.paths:
+        return {}
+    points = drawn(case.built.uncertain, BAND_DRAWS)
+    own = {path: case.built.parameters[path].value or 1.0 for path in points}
+    moved = {path: draws * point.get(path, own[path]) / own[path] for path, draws in points.items()}
+    fixed = {path: np.full(BAND_DRAWS, value) for path, value in point.items()}
+    columns = case.columns({**fixed, **moved}, set(names.values()))
+    return {**points, **{name: columns[column] for name, column in names.items()}}
 
 
 def _value(columns: Mapping[str, Array], name: str, index: int) -> Value:
@@ -748,6 +776,16 @@ def _quantity_head(ranking: Ranking, words: Words, several: bool) -> str:
     return f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of the time{further_words}"
 
 
+def _may_be_more(effect: Answer, best: Answer) -> bool:
+    """Return whether a change may remove more than the best one; by the same draws, where settings
+    have ranges.
+    """
+    name = "overhead_reduction"
+    if name in best.draws and name in effect.draws:
+        return bool(np.mean(effect.draws[name] > best.draws[name]) > LOW_PART)
+    return overlap(_reduced(best).ends, _reduced(effect).ends)
+
+
 def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
     """Return which change removes most overhead, in a reader's words."""
     best, before = _best(change_ranking), change_ranking.before.values["overhead"]
@@ -759,9 +797,10 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
     rivals = [
         spelt(str(effect.point["change"]))
         for effect in change_ranking.effects
-        if effect is not best and overlap(gain.ends, _reduced(effect).ends)
+        if effect is not best and _may_be_more(effect, best)
     ]
-    undecided = f" (undecided against {joined(rivals[:MOST_SAID])})" if rivals else ""
+    within = " within the ranges" if best.draws else ""
+    undecided = f" (undecided{within} against {joined(rivals[:MOST_SAID])})" if rivals else ""
     words_of_best = spelt(str(best.point["change"]))
     head = f"of single changes, {words_of_best} removes most overhead{undecided}: {gain_words} of {overhead}"
     pair = next(filter(change_ranking.affordable, change_ranking.pairs), None)
@@ -905,11 +944,15 @@ def _verdict(change_ranking: ChangeRanking) -> str:
     rivals = [
         effect
         for effect in change_ranking.effects
-        if effect is not best and overlap(gain.ends, _reduced(effect).ends)
+        if effect is not best and _may_be_more(effect, best)
     ]
     if rivals:
         names = ", ".join(str(rival.point["change"]) for rival in rivals)
-        words += f", undecided against {names}, because their intervals overlap"
+        words += (
+            f", undecided within the ranges against {names}"
+            if best.draws
+            else f", undecided against {names}, because their intervals overlap"
+        )
     pair = next(filter(change_ranking.affordable, change_ranking.pairs), None)
     budget = (
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
