@@ -160,7 +160,8 @@ def names_of(
         return AnswerNames({model.gives.name: str(model.gives.dimension)})
     counted: Iterable[str] = ()
     if isinstance(model, Model):
-        names = iter(("time", "throughput")) if method == BOUNDS else _activity(model, method)
+        bounded = ("time",) if model.population.open else ("time", "throughput")
+        names = iter(bounded) if method == BOUNDS else _activity(model, method)
     elif isinstance(model, BatchServer):
         names = _batch_server(model)
     else:
