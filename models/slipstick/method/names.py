@@ -18,7 +18,7 @@ from slipstick.expression.nodes import TIME, Parameter, zero
 from slipstick.law import Law
 from slipstick.model.activity import Attempt, Pipeline, Step, thinking
 from slipstick.model.amounts import amounts_known, answer_value
-from slipstick.model.batch_server import BatchServer
+from slipstick.model.batch_server import BatchServer, OpenCustomers
 from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import (
     IDLE_PROCESSORS,
@@ -231,6 +231,10 @@ def first_quantity(
     return f"{LOW}[throughput[{first}]]" if method == BOUNDS else f"response_time[{first}]"
 
 
+LOAD = "load"
+"""Rate of a stream, times the time of a visit of the fullest server by mean rounds."""
+
+
 def _batch_server(model: BatchServer) -> Iterator[str]:
     """List the names of the answers of a server that works in rounds."""
     phases = list(model.phases)
@@ -240,6 +244,8 @@ def _batch_server(model: BatchServer) -> Iterator[str]:
     yield from (quantile_name(name, part) for name in times for part in QUANTILES)
     yield from (f"unit_rate[{name}]" for name in phases)
     yield from ("throughput", "served", "round_time", "utilization", "put_back")
+    if isinstance(model.customers, OpenCustomers) and len(phases) == 2:
+        yield LOAD
     yield from (f"amount[{name}]" for name in model.amounts)
     yield from (f"account[{name}]" for name in (*model.components, "wait", "delay"))
 

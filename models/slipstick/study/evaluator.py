@@ -174,13 +174,17 @@ class Evaluator:
         """Return why a point has no answer; values that no time is computed from are passed
         over.
         """
-        alone = {
-            path: array[index : index + 1]
-            for path, array in values.items()
-            if path in self.form.parameters
-        }
-        (solved_block,) = solve([PointBlock(self.solvable, alone, 1)])
-        return solved_block.failed.get(0, "no answer")
+        alone = {path: array[index : index + 1] for path, array in values.items()}
+        return self.reasons(alone)[0]
+
+    def reasons(self, values: Mapping[str, Array]) -> list[str]:
+        """Return why each of some points has no answer, as `why` does."""
+        count = max((len(array) for array in values.values()), default=1)
+        read = {path: array for path, array in values.items() if path in self.form.parameters}
+        (solved_block,) = solve([PointBlock(self.solvable, read, count, answers=True)])
+        if solved_block.answers:
+            return [answer.failed or "no answer" for answer in solved_block.answers]
+        return [solved_block.failed.get(number, "no answer") for number in range(count)]
 
     def answer(self, shares: int = 0, wanted_names: Collection[str] = ()) -> Answer:
         """Answer at the case's own values, with the notes of the model; a simulation gives at least

@@ -120,6 +120,27 @@ def test_an_objective_of_answers_within_a_budget(folder: Path) -> None:
     assert not found.ordered
 
 
+def test_cases_that_are_choices_begin_with_the_best_one(folder: Path) -> None:
+    text = f"  cases: [base, quick]\n  vary: {{stations.db.servers: [3, 4]}}\n  minimize: {TIME}\n"
+    text += f"  where: {TIME} <= 90 ms\n"
+    cases = "cases: {quick: {classes.requests.arrivals: 60 /s}}\n"
+    for among, names in (
+        ("", ["base", "quick"]),
+        ("  cases_are_choices: true\n", ["quick", "base"]),
+    ):
+        results = run(prepare(str(written(text + among, more=cases))))
+        found = result_of(results, ChooseResult).choices
+        assert [choice.case for choice in found] == names
+
+
+def test_saturated_points_are_told_from_those_without_an_answer(folder: Path) -> None:
+    """Where all points have to be solved, those that are saturated are asked about together."""
+    text = "  vary: {classes.requests.arrivals: [100 /s, 900 /s, 950 /s], stations.db.servers: [3, 4]}\n"
+    found = chosen(text + f"  minimize: {TIME}\n  where: {TIME} <= 90 ms\n")
+    assert (found.solved, found.unanswered) == (6, 0)
+    assert found.found[0].point["classes.requests.arrivals"] == 100.0
+
+
 def test_numbers_that_shape_no_model_are_chosen_among_as_well(folder: Path) -> None:
     text = (
         "  vary: {stations.db.servers: [3, 4], classes.requests.arrivals: [140 /s, 100 /s, 120 /s,"

@@ -31,7 +31,7 @@ customer waits for half of the others.
 Assumptions: n is constant while a first phase lasts; numbers of customers and of first phases in a
 round are independent; lengths count by their means; customers do not stay in step. Errors beside
 simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up to load 0.8 at
-most 6 % in the mean of the first phase and 10 % in its 95 of 100; the time of a unit of the second
+most 9 % in the mean of the first phase and 14 % in its 95 of 100; the time of a unit of the second
 phase is up to 16 % too short where first phases exceed the budget, for rounds with and without first
 phases then differ by a factor of five, which a mean leaves out; of a closed population without think
 time the first phase is up to 12 % too short.
@@ -55,7 +55,7 @@ from slipstick.method.batch_server.points import (
     exactly,
     round_time_at,
 )
-from slipstick.method.names import QUANTILES, quantile_name
+from slipstick.method.names import LOAD, QUANTILES, quantile_name
 from slipstick.model.batch_server import OpenCustomers
 from slipstick.sim.rounds import RoundContents
 from slipstick.vocabulary import FORMULA
@@ -169,6 +169,7 @@ class BatchServerFormula(BatchServerForm):
                     in_first=float(first.means[place]),
                     quantiles=first.quantiles[place].tolist(),
                     round_time=float(round_times[place, 0]),
+                    load=float(loads[row]),
                 )
         return answers
 
@@ -180,9 +181,10 @@ class BatchServerFormula(BatchServerForm):
         in_first: float,
         quantiles: Sequence[float],
         round_time: float,
+        load: float,
     ) -> PointAnswer:
-        """Answer for one stream by its numbers in the second phase and in the queue for a place, and
-        the time of its first phase.
+        """Answer for one stream by its numbers in the second phase and in the queue for a place, the
+        time of its first phase, and its load by mean rounds.
         """
         wait = waiting / point.rate
         first = point.delay + wait + in_first
@@ -196,10 +198,13 @@ class BatchServerFormula(BatchServerForm):
             throughput=point.rate,
             served=present + point.rate * in_first,
             round_time=round_time,
-            quantiles={
-                quantile_name(name, part): point.delay + time
-                for part, time in zip(QUANTILES, quantiles, strict=True)
-                if known
+            further={
+                **{
+                    quantile_name(name, part): point.delay + time
+                    for part, time in zip(QUANTILES, quantiles, strict=True)
+                    if known
+                },
+                LOAD: load,
             },
         )
 
@@ -211,7 +216,7 @@ class BatchServerFormula(BatchServerForm):
         throughput: float,
         served: float,
         round_time: float,
-        quantiles: Mapping[str, float] = MappingProxyType({}),
+        further: Mapping[str, float] = MappingProxyType({}),
     ) -> PointAnswer:
         """Gather values by name."""
         names, (_, answer) = list(self.model.phases), point.phases
@@ -221,7 +226,7 @@ class BatchServerFormula(BatchServerForm):
             f"phase_time[{names[0]}]": first,
             f"phase_time[{names[1]}]": response_time,
             f"time_per_unit[{names[1]}]": (response_time - first) / answer.mean,
-            **quantiles,
+            **further,
             **{
                 f"unit_rate[{name}]": throughput * phase.mean
                 for name, phase in zip(names, point.phases, strict=True)

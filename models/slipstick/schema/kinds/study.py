@@ -256,6 +256,9 @@ class ChooseQuestionSpec(QuestionSpec):
     )
     runners_up: int = Field(3, description="how many further points to show", ge=0, le=100)
     cases: DistinctNames = Field(["base"], description="the cases to choose for", min_length=1)
+    cases_are_choices: bool = Field(
+        False, description="the cases are chosen among too, such as machines: the best comes first"
+    )
 
 
 Processors = Annotated[int, Field(ge=1, le=100_000_000)]

@@ -51,7 +51,7 @@ from slipstick.schema.text import Node, leaves
 from slipstick.study.cases import Place, StudyContext, axis_nodes
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.points import gathered
-from slipstick.study.questions import Question
+from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.questions.conditions import Condition, ConditionSides, condition_of
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PART, bands, drawn_columns
@@ -226,30 +226,36 @@ class _Choosing:
         nodes = {path: self.nodes[path][at] for path, at in zip(paths, chosen, strict=True)}
         return evaluator(self.case.case, {**self.settings, **nodes}, self.study.library)
 
-    def saturated(self, row: Rows) -> bool:
-        """Return whether a point without an answer has none because something is saturated."""
-        values = self.given(row[None])
-        case = self.built([int(row[at]) for at in self.shaping])
-        free = {path: values[path] for at, path in enumerate(self.values) if at not in self.shaping}
-        return SATURATED in case.why(free, 0)
-
-    def solved(self, rows: Rows, longer: float) -> tuple[dict[str, Array], Provenance]:
-        """Answer at points; those that differ in numbers only are solved together."""
+    def grouped(self, rows: Rows) -> Iterator[tuple[Rows, Evaluator, dict[str, Array]]]:
+        """Yield the numbers of points that differ in numbers only, their case, and these numbers."""
         values, shaping = self.given(rows), self.shaping
         groups: dict[tuple[int, ...], list[int]] = {}
         for number, row in enumerate(rows[:, shaping].tolist()):
             groups.setdefault(tuple(row), []).append(number)
-        pieces = []
         for chosen, members in groups.items():
-            case = self.built(chosen).longer(longer)
             free = {
                 path: values[path][members]
                 for at, path in enumerate(self.values)
                 if at not in shaping
             }
-            pieces.append((np.array(members), *self._banded(case, free, len(members))))
+            yield np.array(members), self.built(chosen), free
+
+    def saturated(self, rows: Rows) -> list[bool]:
+        """Return which points without an answer have none because something is saturated."""
+        found = [False] * len(rows)
+        for members, case, free in self.grouped(rows):
+            for member, reason in zip(members.tolist(), case.reasons(free), strict=True):
+                found[member] = SATURATED in reason
+        return found
+
+    def solved(self, rows: Rows, longer: float) -> tuple[dict[str, Array], Provenance]:
+        """Answer at points; those that differ in numbers only are solved together."""
+        pieces = [
+            (members, *self._banded(case.longer(longer), free, len(members)))
+            for members, case, free in self.grouped(rows)
+        ]
         pieces_of_rows = [
-            (slice(None), values),
+            (slice(None), self.given(rows)),
             *((places, columns) for places, columns, _ in pieces),
         ]
         how = Provenance.joined(len(rows), ((places, how) for places, _, how in pieces))
@@ -290,7 +296,20 @@ def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
         condition is none
     """
     cases = [_read_case(case, choose_spec, study) for case in choose_spec.cases]
-    return Question(lambda answers: ChooseResult(tuple(map(_chosen, cases))))
+
+    def choose(answers: BaseAnswers) -> ChooseResult:
+        choices = [_chosen(case) for case in cases]
+        if choose_spec.cases_are_choices:
+            choices.sort(key=_least)
+        return ChooseResult(tuple(choices))
+
+    return Question(choose)
+
+
+def _least(choice: ChosenPoints) -> float:
+    """Return the objective at the best point of a case; infinite where there is none."""
+    found = choice.found[0].find(OBJECTIVE) if choice.found else None
+    return math.inf if found is None else found
 
 
 def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Choosing:
@@ -385,6 +404,8 @@ class _Enumeration:
                 np.array([*margins[:, 0], objective.left[0]])
             ).all(axis=0)
             again = (state == 0) & finite & choosing.case.form.estimated & (longer < LONGEST)
+            without = np.flatnonzero(~again & ~finite)
+            saturated = dict(zip(without.tolist(), choosing.saturated(open_[without]), strict=True))
             for at in np.flatnonzero(~again).tolist():
                 value = float(objective.left[0, at])
                 answer = self._answer(open_[at], sides, objective, at, how)
@@ -398,7 +419,7 @@ class _Enumeration:
                     self.failed.append((float(margins[worst, 0, at]), worst, answer))
                     self.broken.append(open_[at])
                     self.broke.append((open_[at], answer))
-                elif choosing.saturated(open_[at]):
+                elif saturated[at]:
                     self.broken.append(open_[at])
                 else:
                     # Less of everything may have an answer: nothing is concluded from this point.
@@ -522,10 +543,11 @@ def _chosen(choosing: _Choosing) -> ChosenPoints:
     if choosing.spec.monotone and (rows == top).all(axis=1).any():
         solved = {tuple(row.tolist()) for row in enumeration.bound(top)}
         rows = rows[[tuple(row) not in solved for row in rows.tolist()]]
-    together, most_found = (
-        1 if choosing.case.form.estimated else TOGETHER,
-        1 + choosing.spec.runners_up,
-    )
+    together, most_found = TOGETHER, 1 + choosing.spec.runners_up
+    if choosing.case.form.estimated:
+        together = 1
+    elif not ordered and not choosing.spec.monotone:
+        together = max(len(rows), 1)  # all of them have to be solved
     while True:
         for broken_row in enumeration.broken if choosing.spec.monotone else ():
             rows = rows[(rows > broken_row).any(axis=1)]
