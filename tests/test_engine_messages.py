@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import slipstick
-from slipstick import solve
+from slipstick import dump, load, solve
 from slipstick.errors import (
     ModelError,
     ModelFaultsError,
@@ -491,6 +491,10 @@ PROGRAM = [
         lambda: solve(delay(1.0, name="work")),  # type: ignore[call-overload]
         "solve takes a model, not a Step; wrap an activity with closed_model(...), or load one by"
         " name",
+    ),
+    bad(
+        lambda: dump(load("group-commit")),  # type: ignore[arg-type]
+        "dump takes a model of an activity, not a server that works in rounds",
     ),
     bad(
         lambda: DIFFS.on("rs6000-43p-atm"),  # type: ignore[arg-type]

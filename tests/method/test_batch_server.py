@@ -160,6 +160,15 @@ def test_a_server_made_in_python_is_solved() -> None:
     )
 
 
+def test_a_server_that_was_seldom_idle_has_no_interval_of_its_utilization() -> None:
+    """At a load of 0.85 rounds follow one another for thousands of visits."""
+    busy = solve(TWO, {"parameters.rate": "6 /s", "places": 32}, simulation=FEW)
+    assert None in busy.values["utilization"].ends
+    assert any("only: utilization has no interval" in note for note in busy.notes)
+    often = solve(TWO, {"parameters.rate": "0.5 /s"}, simulation=FEW)
+    assert None not in often.values["utilization"].ends
+
+
 def test_littles_law_holds_of_rounds() -> None:
     """Customers present, over time, are the throughput times the time in rounds."""
     run = solve(TWO, simulation=FEW)

@@ -69,6 +69,7 @@ from slipstick.model.activity import (
     timed,
 )
 from slipstick.model.amounts import AMOUNTS, given_parameters
+from slipstick.model.batch_server import BatchServer
 from slipstick.model.steps import (
     ACTIVITY,
     ASKED,
@@ -1598,6 +1599,8 @@ def is_processor(resource: str) -> bool:
 
 def need_model(value: object, what: str) -> Model:
     """Require a model, and give it; an activity alone has no population."""
+    if isinstance(value, BatchServer):
+        raise ModelError(f"{what} takes a model of an activity, not a server that works in rounds")
     if not isinstance(value, Model):
         kind = type(value).__name__
         raise ModelError(

@@ -371,15 +371,15 @@ class _CaseRanking:
         (opposite,) = (effect for words, effect in effects.items() if words != best)
         tried = [words for words, effect in effects.items() if effect["time_saved"] is not None]
         share, unit = answer.share.get(first, {}).get(path), str(entry.given.dimension)
-        elasticity = (
-            beyond_rounding(answer.gradient[first].get(path, 0.0) * value / base) if base else 0.0
-        )
+        slopes = answer.gradient.get(first) if base else {}
+        # Some methods have no derivatives.
+        elasticity = None if slopes is None else slopes.get(path, 0.0) * value / (base or 1.0)
         values = {
             "value": Value(value, unit),
             "share": replace(
                 answer.values.get(f"share[{first},{path}]", Value(None, "1")), value=share
             ),
-            "elasticity": Value(elasticity, "1"),
+            "elasticity": Value(elasticity and beyond_rounding(elasticity), "1"),
         }
         return Answer(
             "rank",
@@ -444,7 +444,7 @@ class _CaseRanking:
 
 
 def _matters(row: Answer) -> bool:
-    return row["elasticity"] != 0.0 or bool(row["time_saved"]) or bool(row["opposite"])
+    return bool(row["elasticity"]) or bool(row["time_saved"]) or bool(row["opposite"])
 
 
 def _saved(effect: Answer) -> float:
