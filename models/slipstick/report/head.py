@@ -226,7 +226,7 @@ def _ratio(case: str, first: Answer, case_answer: Answer, name: str, words: Word
     ratio = (case_answer.find(name) or 0.0) / (first.find(name) or 1.0)
     doubt = _doubt(first, case_answer, name)
     if "1" in (plain(ratio, 3), plain(1 / ratio, 3)):
-        return f"{case} the same in three digits"
+        return f"{case} equal to three digits"
     if name == "time":
         how = (
             f"{plain(1 / ratio, 3)} times as fast"
@@ -303,7 +303,7 @@ def _rests_on(results: Results, answer: Sequence[str]) -> str:
         if estimated:
             how_sure = f"the model is solved {how_sure}; what was fitted in it is an estimate"
         elif ranges:
-            how_sure += ", but for values with an interval"
+            how_sure += "; some values have an interval"
         words.insert(0, how_sure)
     words += _losses(answers, results.sweeps)
     words += _without_answer(answers, results.sweeps)

@@ -158,6 +158,16 @@ class Words:
             return _KEYS[last].format(spelt(about))
         return spelt(last) if not about else f"{spelt(last)} of {spelt(about)}"
 
+    def change(self, size: str, path: str) -> str:
+        """Return a change of a quantity; of a number of things, how many fewer or more.
+
+        >>> Words().change("50 % less", "memory"), Words().change("50 % less", "number of nodes")
+        ('50 % less memory', '50 % fewer nodes')
+        """
+        quantity = self.quantity(path)
+        counted = quantity.removeprefix("number of ")
+        return f"{size if counted == quantity else size.replace('less', 'fewer')} {counted}"
+
     def resource(self, name: str) -> str:
         """Return a resource with what it is."""
         noun = self.nouns.get(name, "").removeprefix("a ").removeprefix("an ")
@@ -203,7 +213,7 @@ class Words:
         elif about or kind == "response_time_quantile":
             ended = f"{spelt(about) or 'customers'} are answered"
         else:
-            ended = "runs end"
+            ended = "runs end" if self.member == "processor" else f"{self.members} end"
         return f"{100 * float(part):g} of 100 {ended}"
 
     def part(self, label: str) -> str:

@@ -82,7 +82,7 @@ class MeasuredRows:
             )
         best = int(self.speedups.argmax())
         if best < len(p) - 1:
-            sentence += f" Most is done on p = {p[best]:g}: more bring nothing there."
+            sentence += f" The speed-up is highest at p = {p[best]:g}."
         return [sentence]
 
     def agrees_on_efficiency(self, processors: float) -> bool:

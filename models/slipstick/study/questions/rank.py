@@ -164,7 +164,7 @@ class RankResult(QuestionResult):
         if not self.changes:
             rows = [
                 [
-                    f"{row.point['change']} {words.quantity(str(row.point['parameter']))}",
+                    words.change(str(row.point["change"]), str(row.point["parameter"])),
                     percent(row["time_saved"], ends=row.values["time_saved"].ends),
                 ]
                 for row in self.rankings[0].rows[:_MOST_CHOICES]
@@ -763,12 +763,12 @@ def _quantity_head(ranking: Ranking, words: Words, several: bool) -> str:
     if (saved.value or 0.0) <= 0.0 or (saved.low is not None and saved.low <= 0.0):
         surely = "surely " if (saved.value or 0.0) > 0.0 else ""
         return f"{lead}no change of a single quantity by {size} {surely}shortens the time"
-    change = f"{best.point['change']} {words.quantity(str(best.point['parameter']))}"
+    change = words.change(str(best.point["change"]), str(best.point["parameter"]))
     rivals = [row for row in further_rows if overlap(saved.ends, row.values["time_saved"].ends)]
     next_best = rivals[:1] or further_rows[:1]
     further_words = ""
     for row in next_best:
-        second_words = f"{row.point['change']} {words.quantity(str(row.point['parameter']))}"
+        second_words = words.change(str(row.point["change"]), str(row.point["parameter"]))
         amount = percent(row["time_saved"], ends=row.values["time_saved"].ends)
         within = " within the ranges" if ranking.ranges else ""
         order = f"undecided{within} is whether more than" if rivals else "next comes"
