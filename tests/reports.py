@@ -33,6 +33,7 @@ ROOT = Path(__file__).parent.parent
 STUDIES = sorted(path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml"))
 SLOW = (
     "agreement",
+    "collectives",
     "dvsm-applications",
     "dvsm-technology",
     "dvsm-today",

@@ -102,7 +102,7 @@ def measured_scalability(
     >>> rows = [Measurement(p, float(n), "", "time", "s", n / p + p, None, "f", 1) for p in (1, 2, 4) for n in (8, 16, 64)]
     >>> found = measured_scalability(measured(Measurements(tuple(rows))).answers, {EFFICIENCY: 0.8})
     >>> [round(run.size, 1) for run in found.runs[EFFICIENCY].values() if run]
-    [10.8, 56.0]
+    [11.3, 60.2]
     """
     curves = _curves(answers)
     chosen = {way: _goal(way, curves) for way in WAYS} | dict(goals or {})

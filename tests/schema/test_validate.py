@@ -22,7 +22,7 @@ FIVE_US = "write a number with a unit, such as '5 us'"
 def test_the_advice_on_items_can_be_written_as_it_stands(kind: str, tmp_path: Path) -> None:
     example = ITEMS[kind].example
     assert ITEMS[kind].use.startswith("for ")
-    held = "bus: {servers: 1}, table: {lock: fifo}, meet: {barrier: central}, queue: {buffer: 4}"
+    held = "bus: {servers: 1}, left: {servers: 1}, right: {servers: 1}, table: {lock: fifo}, meet: {barrier: central}, queue: {buffer: 4}"
     pool = "stack: {pool: lifo, chunk: 1, iterations: 4, time: 1 ms}"
     head = f"machine: epyc-rome-7452\nresources: {{{held}, {pool}}}\n"
     others = {"wait": "{signal: queue.items}", "signal": "{wait: queue.places}"}
