@@ -399,10 +399,11 @@ def _few_values(compared: Sequence[PublishedTable], words: Words) -> Iterator[st
         return
     (table,) = compared
     for row in table.rows:
+        beside = [words.case(case) for case in row.against] or [row.reference] * len(row.cells)
         told = [
             f"{words.case(cell.case)} {_in_unit(cell.computed, table.unit)}"
-            f" ({row.reference} {_in_unit(cell.printed, table.unit)})"
-            for cell in row.cells
+            f" ({reference} {_in_unit(cell.printed, table.unit)})"
+            for reference, cell in zip(beside, row.cells, strict=True)
             if cell.computed is not None and cell.printed is not None
         ]
         if len(told) > 1:
