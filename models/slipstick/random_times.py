@@ -31,7 +31,7 @@ by Clark's formulas.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -69,7 +69,7 @@ class RandomTime:
         return RandomTime(self.mean * factor, self.variance * factor * factor, self.kind)
 
 
-ZERO_TIME = RandomTime(np.zeros(1), np.zeros(1), "constant")
+self._zero_TIME = RandomTime(np.zeros(1), np.zeros(1), "constant")
 """No time at all; sums leave this object out."""
 
 
@@ -109,9 +109,9 @@ def clamped(value: Array, low: Array | float = 0.0, high: Array | float = math.i
 
 def sum_of(times: Iterable[RandomTime]) -> RandomTime:
     """Add independent times."""
-    varying = [time for time in times if time is not ZERO_TIME]
+    varying = [time for time in times if time is not self._zero_TIME]
     if not varying:
-        return ZERO_TIME
+        return self._zero_TIME
     if len(varying) == 1:
         return varying[0]
     kind = "constant" if all(time.kind == "constant" for time in varying) else "general"
@@ -125,8 +125,8 @@ def repeated(count: Array, time: RandomTime) -> RandomTime:
     """Add `count` independent copies of a time; a fraction f is one more copy with probability
     f.
     """
-    if time is ZERO_TIME:
-        return ZERO_TIME
+    if time is self._zero_TIME:
+        return self._zero_TIME
     fraction = count - np.floor(count.real)
     # The last copy, done with probability f, varies by f (1 - f) m^2 beside its own variance.
     variance = count * time.variance + fraction * (1 - fraction) * time.mean * time.mean
@@ -138,8 +138,8 @@ def repeated_geometrically(count: Array, time: RandomTime) -> RandomTime:
     """Add a geometric number of independent copies of a time, from none on, in the mean `count`:
     the variance of the number is count (1 + count).
     """
-    if time is ZERO_TIME:
-        return ZERO_TIME
+    if time is self._zero_TIME:
+        return self._zero_TIME
     of_number = count * (1 + count) * time.mean * time.mean
     return RandomTime(count * time.mean, count * time.variance + of_number, "general")
 
@@ -450,6 +450,10 @@ class FittedDistribution:
         return nodes.reshape(flat), np.broadcast_to(weights, nodes.shape).reshape(flat), low
 
 
+MomentRows = dict[int, dict[int, Array]]
+"""Joint moments by the numbers of both times; those of constants, which are 0, are left out."""
+
+
 class JointlyNormalTimes:
     """Times that depend on each other, taken as nearly jointly normal: their means, covariances and
     fourth cumulants.
@@ -472,55 +476,72 @@ class JointlyNormalTimes:
 
     def __init__(self) -> None:
         self.mean: dict[int, Array] = {}
-        self.covariance: dict[tuple[int, int], Array] = {}
-        self._fourth: dict[tuple[int, int], Array] = {}
-        self._next = 0
+        self._covariance: MomentRows = {}
+        self._fourth: MomentRows = {}
+        self._next, self._zero = 0, np.zeros(1)
+
+    def variance(self, time: int) -> Array:
+        """Return the variance of a time."""
+        return self._covariance[time].get(time, self._zero)
 
     def after(self, before: int | None, time: RandomTime) -> int:
         """Add the sum of the time `before`, or of the common start, and an independent time;
         give its number.
         """
-        fourth = fourth_cumulant(time)
+        own = time.variance, fourth_cumulant(time)
         if before is None:
-            nothing = {key: np.zeros(1) for key in self.mean}
-            return self._add(time.mean, (time.variance, nothing), (fourth, nothing))
-        rows = []
-        for table, own in ((self.covariance, time.variance), (self._fourth, fourth)):
-            rows.append(
-                (table[before, before] + own, {key: table[before, key] for key in self.mean})
-            )
-        return self._add(self.mean[before] + time.mean, *rows)
+            return self._add(time.mean, *((moment, {}) for moment in own))
+        rows = (self._covariance[before], self._fourth[before])
+        moments = [
+            (row.get(before, self._zero) + moment, row)
+            for row, moment in zip(rows, own, strict=True)
+        ]
+        return self._add(self.mean[before] + time.mean, *moments)
 
     def later(self, a: int, b: int) -> int:
         """Add the maximum of two times, and give its number."""
+        mean, variance, first = self._maximum(a, b)
+        shared = [
+            {
+                key: table[a].get(key, self._zero) * first
+                + table[b].get(key, self._zero) * (1 - first)
+                for key in table[a].keys() | table[b].keys()
+            }
+            for table in (self._covariance, self._fourth)
+        ]
+        of_a, of_b = (self._fourth[time].get(time, self._zero) for time in (a, b))
+        fourth = of_a * first + of_b * (1 - first)
+        return self._add(mean, (variance, shared[0]), (fourth, shared[1]))
+
+    def _maximum(self, a: int, b: int) -> tuple[Array, Array, Array]:
+        """Return the mean and the variance of the maximum, and how often the first time is it."""
         ma, mb = self.mean[a], self.mean[b]
-        va, vb, cab = self.covariance[a, a], self.covariance[b, b], self.covariance[a, b]
+        va, vb, cab = self.variance(a), self.variance(b), self._covariance[a].get(b, self._zero)
         square = va + vb - 2 * cab
         scale = (ma + mb) * (ma + mb) * 1e-20 + 1e-300
-        theta = np.sqrt(np.where(square.real > scale.real, square, scale))
-        excess = clamped(
-            (self._fourth[a, a] + self._fourth[b, b] - 2 * self._fourth[a, b]) / theta**4
-        )
+        # Where the difference does not vary, the larger mean is the later time.
+        constant, larger = square.real <= scale.real, ma.real >= mb.real
+        of_constant = largest([ma, mb]), np.where(larger, va, vb), np.where(larger, 1.0, 0.0)
+        if np.all(constant):
+            return of_constant
+        theta = np.sqrt(np.where(constant, scale, square))
+        of_a, of_b = self._fourth[a], self._fourth[b]
+        fourth = of_a.get(a, self._zero) + of_b.get(b, self._zero) - 2 * of_a.get(b, self._zero)
+        excess = clamped(fourth / theta**4)
         shorter = theta * (1 + excess / 8.8) ** -0.41
         alpha = (ma - mb) / shorter
         first, second = normal_distribution(alpha), normal_distribution(-alpha)
         mean = ma * first + mb * second + shorter * np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
         variance = self._variance_of_later(a, b, theta, excess)
-        # Where the difference does not vary, the larger mean is the later time.
-        constant = square.real <= scale.real
-        mean = np.where(constant, largest([ma, mb]), mean)
-        variance = np.where(constant, np.where(ma.real >= mb.real, va, vb), variance)
-        first = np.where(constant, np.where(ma.real >= mb.real, 1.0, 0.0), first)
-        shared = [
-            {o: table[a, o] * first + table[b, o] * (1 - first) for o in self.mean}
-            for table in (self.covariance, self._fourth)
-        ]
-        fourth = self._fourth[a, a] * first + self._fourth[b, b] * (1 - first)
-        return self._add(mean, (variance, shared[0]), (fourth, shared[1]))
+        mean, variance, first = (
+            np.where(constant, *pair)
+            for pair in zip(of_constant, (mean, variance, first), strict=True)
+        )
+        return mean, variance, first
 
     def _variance_of_later(self, a: int, b: int, theta: Array, excess: Array) -> Array:
         """Return the variance of the maximum of two normal times, corrected for their tails."""
-        ma, mb, va, vb = self.mean[a], self.mean[b], self.covariance[a, a], self.covariance[b, b]
+        ma, mb, va, vb = self.mean[a], self.mean[b], self.variance(a), self.variance(b)
         alpha = (ma - mb) / theta
         first, second = normal_distribution(alpha), normal_distribution(-alpha)
         density = np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
@@ -541,19 +562,27 @@ class JointlyNormalTimes:
 
     def keep(self, wanted: set[int]) -> None:
         """Forget all other times."""
-        self.mean = {key: value for key, value in self.mean.items() if key in wanted}
-        for table in (self.covariance, self._fourth):
-            for a, b in [key for key in table if not wanted.issuperset(key)]:
-                del table[a, b]
+        self.mean = {key: self.mean[key] for key in wanted}
+        self._covariance, self._fourth = (
+            {
+                key: {other: table[key][other] for other in table[key].keys() & wanted}
+                for key in wanted
+            }
+            for table in (self._covariance, self._fourth)
+        )
 
-    def _add(self, mean: Array, *columns: tuple[Array, dict[int, Array]]) -> int:
+    def _add(self, mean: Array, *columns: tuple[Array, Mapping[int, Array]]) -> int:
         key = self._next
         self._next += 1
         self.mean[key] = mean
-        for table, (own, with_others) in zip((self.covariance, self._fourth), columns, strict=True):
-            table[key, key] = own
-            for earlier, with_other in with_others.items():
-                table[key, earlier] = table[earlier, key] = with_other
+        for table, (own, with_others) in zip(
+            (self._covariance, self._fourth), columns, strict=True
+        ):
+            table[key] = {other: moment for other, moment in with_others.items() if other != key}
+            for other, moment in table[key].items():
+                table[other][key] = moment
+            if np.any(own):
+                table[key][key] = own
         return key
 
 

@@ -506,7 +506,7 @@ class _ItemTimes:
         )
         # Covariances of what nothing depends on any more would grow with the square of the items.
         times.keep({self._last, *(key for stage in self._stages for key in stage.occupied)})
-        return times.mean[self._last], times.covariance[self._last, self._last]
+        return times.mean[self._last], times.variance(self._last)
 
     def _begin(self, stage: _StageTimes, arrived: int | None, begin: int) -> int:
         """Add up the wait for a place; an account books it as a wait, not to the steps that are
