@@ -69,7 +69,7 @@ class RandomTime:
         return RandomTime(self.mean * factor, self.variance * factor * factor, self.kind)
 
 
-self._zero_TIME = RandomTime(np.zeros(1), np.zeros(1), "constant")
+ZERO_TIME = RandomTime(np.zeros(1), np.zeros(1), "constant")
 """No time at all; sums leave this object out."""
 
 
@@ -109,9 +109,9 @@ def clamped(value: Array, low: Array | float = 0.0, high: Array | float = math.i
 
 def sum_of(times: Iterable[RandomTime]) -> RandomTime:
     """Add independent times."""
-    varying = [time for time in times if time is not self._zero_TIME]
+    varying = [time for time in times if time is not ZERO_TIME]
     if not varying:
-        return self._zero_TIME
+        return ZERO_TIME
     if len(varying) == 1:
         return varying[0]
     kind = "constant" if all(time.kind == "constant" for time in varying) else "general"
@@ -125,8 +125,8 @@ def repeated(count: Array, time: RandomTime) -> RandomTime:
     """Add `count` independent copies of a time; a fraction f is one more copy with probability
     f.
     """
-    if time is self._zero_TIME:
-        return self._zero_TIME
+    if time is ZERO_TIME:
+        return ZERO_TIME
     fraction = count - np.floor(count.real)
     # The last copy, done with probability f, varies by f (1 - f) m^2 beside its own variance.
     variance = count * time.variance + fraction * (1 - fraction) * time.mean * time.mean
@@ -138,8 +138,8 @@ def repeated_geometrically(count: Array, time: RandomTime) -> RandomTime:
     """Add a geometric number of independent copies of a time, from none on, in the mean `count`:
     the variance of the number is count (1 + count).
     """
-    if time is self._zero_TIME:
-        return self._zero_TIME
+    if time is ZERO_TIME:
+        return ZERO_TIME
     of_number = count * (1 + count) * time.mean * time.mean
     return RandomTime(count * time.mean, count * time.variance + of_number, "general")
 

@@ -248,13 +248,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         [
             (
                 "3:10: chains.users.reference: key 'reference' is missing: class and station where a"
-<<<<<<< HEAD
                 " cycle begins, or where customers arrive; a cycle ends with each visit of any class"
                 " of a closed chain to that station"
-=======
-                " cycle begins, or where customers arrive; a cycle ends with each visit of any"
-                " class of a closed chain to that station"
->>>>>>> 935ec6b2 (Follow what a day's changes print: pages, references, messages; leave the words of locks out of Little's law)
             )
         ],
     ),
