@@ -166,6 +166,8 @@ def test_a_server_that_was_seldom_idle_has_no_interval_of_its_utilization() -> N
     assert None in busy.values["utilization"].ends
     assert any("only: utilization has no interval" in note for note in busy.notes)
     often = solve(TWO, {"parameters.rate": "0.5 /s"}, simulation=FEW)
+    formula = solve(TWO, {"parameters.rate": "0.5 /s"}, method="formula")
+    assert often["load"] == formula["load"]
     assert None not in often.values["utilization"].ends
 
 

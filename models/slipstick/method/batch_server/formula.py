@@ -145,7 +145,7 @@ class BatchServerFormula(BatchServerForm):
         """Solve streams whose times of rounds are all known."""
         rounds = _MeanRounds(points)
         most = np.minimum(rounds.most, MOST_PRESENT)
-        loads = (rounds.rate * rounds.visit(most)).ravel()
+        loads = loads_of(points)
         answers = [
             PointAnswer({}, remarks=Remarks(failed=str(saturated(float(load))))) for load in loads
         ]
@@ -627,6 +627,15 @@ def saturated(load: float) -> NoAnswerError:
         f"by its mean rounds the server is saturated: load {load:.3g}, at most 1 has an answer; let"
         " fewer customers arrive, or make rounds shorter"
     )
+
+
+def loads_of(points: Sequence[PointNumbers]) -> Array:
+    """Return the value ``load`` of streams of two phases: the rate times the time of a visit of a
+    server with as many in the second phase as places, memory and budget allow [points].
+    """
+    rounds = _MeanRounds(points)
+    visits = rounds.visit(np.minimum(rounds.most, MOST_PRESENT))
+    return np.asarray(rounds.rate * visits).ravel()
 
 
 def load_of(point: PointNumbers) -> float:

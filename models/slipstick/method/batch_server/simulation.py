@@ -10,7 +10,7 @@ from itertools import pairwise
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, np
 from slipstick.method.answers import Remarks
-from slipstick.method.batch_server.formula import load_of, saturated
+from slipstick.method.batch_server.formula import load_of, loads_of, saturated
 from slipstick.method.batch_server.points import (
     DELAY,
     WAIT,
@@ -18,7 +18,7 @@ from slipstick.method.batch_server.points import (
     PointAnswer,
     PointNumbers,
 )
-from slipstick.method.names import QUANTILES, quantile_name
+from slipstick.method.names import LOAD, QUANTILES, quantile_name
 from slipstick.model.batch_server import BatchServer
 from slipstick.sim.estimate import (
     BATCHES,
@@ -90,6 +90,9 @@ class BatchServerSimulation(BatchServerForm):
             estimates, converged, notes = self._finite(point)
         else:
             estimates, converged, notes = self._without_end(point, load)
+        if point.rate and len(point.phases) == 2:
+            (by_mean_rounds,) = loads_of([point]).tolist()
+            estimates[LOAD] = Estimate(by_mean_rounds, by_mean_rounds, by_mean_rounds)
         account = {name: estimates[f"account[{name}]"].mean for name in self.model.components}
         waiting = estimates["response_time"].mean - sum(account.values()) - point.delay
         account |= {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
