@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slipstick.api import solve
-from slipstick.errors import SpecError
+from slipstick.api import dump, load, solve
+from slipstick.errors import ModelError, SpecError
 from slipstick.expression.nodes import Number, Parameter
 from slipstick.method.methods import form_of
 from slipstick.method.names import names_of
 from slipstick.model.activity import delay, service
 from slipstick.model.amounts import answer_value
-from slipstick.model.network import closed_class, network, station
+from slipstick.model.network import QueueingNetwork, closed_class, network, station
 from slipstick.model.system import Model, Station, closed_model
 from slipstick.sim.settings import Simulation
 
@@ -113,3 +113,11 @@ def test_several_groups_name_theirs_in_amounts() -> None:
     income = {"income": "throughput[readers] * 1 s"}
     answer = solve({**model, "groups": groups, "amounts": income}, simulation=SHORT)
     assert answer["amount[income]"] == pytest.approx(answer["throughput[readers]"])
+
+
+@pytest.mark.parametrize("model", [ACTIVITY, NETWORK])
+def test_a_model_with_amounts_is_not_written_without_them(model: dict[str, Any]) -> None:
+    loaded = load(model)
+    assert isinstance(loaded, Model | QueueingNetwork)
+    with pytest.raises(ModelError, match="amounts cannot be written to a file: cost, watts"):
+        dump(loaded)

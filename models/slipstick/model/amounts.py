@@ -21,10 +21,10 @@ def answer_value(name: str) -> Parameter:
     ----------
     name : of the value, as answers have it
 
-    >>> answer_value("utilization[cpu]"), answer_value("throughput").dimension
-    (answer.utilization.cpu, 1/s)
+    >>> answer_value("utilization[cpu]"), str(answer_value("throughput").dimension)
+    (answer.utilization.cpu, '1/s')
     """
-    labels = re.sub(r"[^A-Za-z0-9_]+", ".", name).strip(".")
+    labels = re.sub(r"[^A-Za-z0-9_-]+", ".", name).strip(".")
     return Parameter(_PREFIX + labels, _DIMENSIONS[unit_of(name)])
 
 

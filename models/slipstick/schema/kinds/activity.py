@@ -68,6 +68,7 @@ from slipstick.schema.kinds.quantity import (
     factors,
     hardware_of,
     plain_name,
+    refuse_amounts,
     whole_or_formula,
 )
 from slipstick.schema.kinds.streams import StreamSpec
@@ -1613,7 +1614,7 @@ def activity_data(model: system.Model) -> dict[str, Any]:
 
     Raises
     ------
-    ModelError : a parameter has no value
+    ModelError : a parameter has no value, or the model has amounts
 
     >>> from slipstick.model.activity import delay
     >>> from slipstick.model.system import closed_model
@@ -1621,6 +1622,7 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     [{'name': 'work', 'delay': 'work'}]
     """
     need_model(model, "dump")
+    refuse_amounts(model.amounts)
     writer = ActivityWriter(model.resources)
     body = writer.population(model)
     kinds = {each.node: each for each in RESOURCES.values() if each.node is not None}

@@ -968,6 +968,12 @@ takes.
 """
 
 
+def refuse_amounts(amounts: Mapping[str, Expr]) -> None:
+    """Raise a ModelError for amounts, which cannot be written to a file."""
+    if amounts:
+        raise ModelError(f"amounts cannot be written to a file: {', '.join(amounts)}")
+
+
 class QuantityWriter:
     """Writes the expressions of one model as the quantities of a file.
 

@@ -33,6 +33,7 @@ from slipstick.schema.kinds.quantity import (
     Servers,
     Spec,
     TimeOrFormula,
+    refuse_amounts,
 )
 from slipstick.schema.kinds.streams import StreamSpec
 from slipstick.schema.text import Node
@@ -355,12 +356,13 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
 
     Raises
     ------
-    ModelError : a parameter has no value
+    ModelError : a parameter has no value, or the network has amounts
 
     >>> from slipstick.model.network import closed_class, network, station
     >>> network_data(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 0.005})}))["stations"]
     {'cpu': {'demand': {'jobs': '0.005 s'}}}
     """
+    refuse_amounts(network.amounts)
     values = QuantityWriter()
 
     def members(customers: networks.CustomerClass) -> dict[str, Any]:
