@@ -5,6 +5,7 @@ Their look is in `slipstick.report.look`.
 from __future__ import annotations
 
 import string
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -333,6 +334,7 @@ def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
 _KINDS = {"account": "time of a processor", "technology": "time", "step": "time", "once": "time"}
 _METHOD = "method"
 _LIMIT = "#a00000"  # colour of a limit
+_LONGEST_AXIS_TITLE = 44  # beside a panel; a longer one is folded [1]
 _PANELS = 6.0  # of the panels [inch]; the legend is beside them
 _MOST_IN_COLUMN = 16
 
@@ -599,7 +601,7 @@ def _panel(
     words = (
         f"{subject} at first {short_path(spec.against, 30)} / {subject}" if spec.against else words
     )
-    axes.set_ylabel(axis_title(words, unit))
+    axes.set_ylabel(textwrap.fill(axis_title(words, unit), _LONGEST_AXIS_TITLE))
     if not len(finite_values):
         axes.text(
             0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center"
