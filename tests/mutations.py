@@ -297,6 +297,7 @@ class _Spot:
 
 
 _NAMED_BY_USER = (
+    "groups",
     *("sources", "cases", "vary", "ranges", "slips", "stack", "resources", "parameters"),
     *("classes", "chains", "stations", "waits", "events", "locks", "barriers", "seek", "changes"),
 )
@@ -335,6 +336,8 @@ def planted(chance: random.Random) -> Planted:
     """Draw a kind of fault and plant one, on a random line of a random spec."""
     while True:
         kind, name = chance.choice(list(FAULTS)), chance.choice(list(SHIPPED))
+        if kind == "wrong name" and name.startswith("fitted/"):
+            continue  # what a fit is of is a note, as a file of the user may be
         spots = [spot for spot in _spots_of(name) if FAULTS[kind][0](spot)]
         chance.shuffle(spots)
         for spot in spots:
@@ -443,17 +446,18 @@ def _is_number(spot: _Spot) -> bool:
     return bool(
         spot.scalar
         and _NUMBER.fullmatch(spot.scalar.text)
-        and spot.key not in ("title", "source", "text")
+        and spot.key not in ("title", "source", "text", "device")
     )
 
 
 def _is_quantity(spot: _Spot) -> bool:
-    # A parameter may be a quantity of any kind; what is wrong with it shows where it is used.
+    # A parameter may be a quantity of any kind; what is wrong with it shows where it is used. Values
+    # of what a paper does not print may be labels of files.
     return bool(
         _is_number(spot)
         and spot.scalar
         and _QUANTITY.fullmatch(spot.scalar.text)
-        and spot.path[0] != "parameters"
+        and spot.path[0] not in ("parameters", "unpublished")
         and not str(spot.path[-1]).startswith("parameters.")
     )
 

@@ -22,7 +22,7 @@ NEEDS_INPUTS = (
 )
 """What programs say that are no model without inputs, and models that have no equations."""
 
-BY_STATE = ("connection-pool",)
+BY_STATE = ("connection-pool", "retrying-service")
 """Models whose steps are done as often as their state lets them."""
 
 
