@@ -80,7 +80,7 @@ def main() -> None:
         values, words = parameters(*case), "{}/{}, {}".format(*case)
         most = capacity(values)
         for part in loads:
-            here = {**values, "parameters.rate": f"{part * most!r} /s"}
+            here: dict[str, float | str] = {**values, "parameters.rate": f"{part * most!r} /s"}
             both = (
                 solve("llm-serving", here, method="formula"),
                 solve("llm-serving", here, method="simulation", simulation=settings),
