@@ -145,9 +145,7 @@ def test_a_batch_waits_for_itself() -> None:
         solve(small, method="markov-chain")
     by_default = solve(small)
     assert by_default.method == "simulation"
-    with pytest.raises(
-        ModelError, match=r"open_class: batch must be a whole number from 1 to .*, got 0"
-    ):
+    with pytest.raises(ModelError, match="whole number from 1 to 9,007,199,254,740,992, got 0"):
         open_class(0.15, batch=0)
 
 

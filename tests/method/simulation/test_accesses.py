@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -67,12 +68,16 @@ def test_one_alone_accesses_what_its_kind_of_lock_counts(kind: str, word: str | 
     assert accesses(program(door(kind, 1, word), 1)) == (own, wanted - own)
 
 
-@pytest.mark.parametrize(("kind", "own"), [("array", 2), ("mcs", 0)])
-def test_a_queue_of_processors_tells_the_next_one_at_its_node(kind: str, own: int) -> None:
+@pytest.mark.parametrize(("kind", "own", "free"), [("array", 2, range(3, 6)), ("mcs", 0, [0])])
+def test_a_queue_of_processors_tells_the_next_one_at_its_node(
+    kind: str, own: int, free: Sequence[int]
+) -> None:
     local, remote = accesses(program(door(kind, 0), 5))
-    # The word is local to one of five; the flag of the next is never, but for the last release of
-    # all.
-    assert local == pytest.approx(own + 0.2, abs=0.034)
+    # The word is local to one of five; the flag of the next never, but in an array for releases
+    # with nobody waiting: the last one of each of three runs of 50, and few more.
+    alone = (local - own - 0.2) * 3 * 50
+    assert alone == pytest.approx(round(alone), abs=1e-9)
+    assert round(alone) in free
     assert local + remote == pytest.approx(own + 2)
 
 
