@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slipstick.answer import HELD, Answer, Limit, Takeover, Value
+from slipstick.answer import ANSWERED, HELD, Answer, AskedValue, Limit, Takeover, Value
 from slipstick.expression.nodes import TIME
 from slipstick.report.answer import answer_text, answers_text
 from slipstick.report.formatting import WIDTH, plain_table, telling
@@ -182,3 +182,12 @@ def test_what_is_the_same_in_every_row_does_not_run_into_its_title() -> None:
     head = ["case", "time <= 7", "slack of 1", "cost"]
     rows = [[f"a{cost}", "6 s", "1 s", cost] for cost in "123"]
     assert telling(head, rows)[0] == "In every row: time <= 7: 6 s, slack of 1: 1 s."
+
+
+def test_an_exact_solution_says_that_an_asked_quantile_is_estimated() -> None:
+    name = "response_time_quantile[requests,0.95]"
+    values = {"time": Value(0.1, "s"), name: Value(0.2, "s", 0.15, 0.25)}
+    answer = Answer("web", "exact", values=values, exact=True)
+    assert "web by exact: solved exactly\n" in answer_text(answer)
+    asked = replace(answer, asked={name: AskedValue(ANSWERED)})
+    assert "web by exact: solved exactly; some values have an interval\n" in answer_text(asked)

@@ -303,6 +303,13 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         yield wrapped(f"where the time goes: {', '.join(booked)}", _INDENT)
 
 
+def _but_for_intervals(answer: Answer) -> str:
+    """Return the words on asked values that are estimated, or have ranges, beside an exact solution."""
+    asked = [answer.values[name] for name in answer.asked if name in answer.values]
+    estimated = any(None not in value.ends for value in asked)
+    return "; some values have an interval" if estimated else ""
+
+
 def _heading(answer: Answer) -> str:
     if answer.failed is not None:
         line = f"{answer.model} by {answer.method}: no answer: {answer.failed}"
@@ -312,7 +319,7 @@ def _heading(answer: Answer) -> str:
         )
         line = f"{answer.model} by {answer.method}: estimated, {sure}"
     elif answer.exact:
-        line = f"{answer.model} by {answer.method}: solved exactly"
+        line = f"{answer.model} by {answer.method}: solved exactly{_but_for_intervals(answer)}"
     elif answer.method == CLOSED_FORM and any(
         "leaves out waiting" in note for note in answer.notes
     ):
