@@ -98,7 +98,9 @@ def test_bounds_and_a_closed_form_list_only_what_follows_from_their_values() -> 
 def test_an_amount_names_values_of_the_answer_and_is_a_plain_number() -> None:
     with pytest.raises(SpecError, match=r"did you mean 'utilization\[cpu\]'"):
         solve({**ACTIVITY, "amounts": {"watts": "2 * utilization[cpux]"}})
-    with pytest.raises(SpecError, match=r"gives a \[1/s\], but a \[1\] is wanted"):
+    with pytest.raises(
+        SpecError, match=r"gives a \[1/s\], but a \[1\] is wanted; multiply by a time"
+    ):
         solve({**NETWORK, "amounts": {"rate": "2 * throughput[users]"}})
 
 

@@ -388,7 +388,9 @@ UNREAD = [
     (
         ["{repeat: work, body: [{delay: work}]}"],
         "",
-        ["6:14: cycle.0.repeat: work gives a [s], but a [1] is wanted"],
+        [
+            "6:14: cycle.0.repeat: work gives a [s], but a [1] is wanted; divide by a time, as in '/ 1 s'"
+        ],
     ),
     (
         ["{delay: work +}"],

@@ -704,8 +704,15 @@ def read_formula(
         for name in sorted(set(re.findall(r"\w+", formula.text)) & expr_by_name.keys()):
             _refuse_without_unit(tree, loc, formula, name, expr_by_name, dimension)
         why = f"{formula.text} gives a [{expr.dimension}], but a [{dimension}] is wanted"
-        raise mark.error(why, loc)
+        raise mark.error(why + _UNIT_AWAY.get((expr.dimension, dimension), ""), loc)
     return expr
+
+
+_UNIT_AWAY = {
+    (RATE, COUNT): "; multiply by a time, as in '* 1 s'",
+    (TIME, COUNT): "; divide by a time, as in '/ 1 s'",
+}
+"""How a formula of one dimension becomes one of another."""
 
 
 def _refuse_without_unit(
