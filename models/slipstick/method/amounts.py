@@ -137,7 +137,7 @@ class Amounts:
 
 
 def _repeated(solution: Solution, count: int) -> Solution:
-    """Return a solution of one point as one of several, of which only amounts differ."""
+    """Repeat the solution of one point for several, whose amounts alone differ."""
     if solution.count >= count:
         return solution
     points = range(count)

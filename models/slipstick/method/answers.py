@@ -836,7 +836,7 @@ def activity_solution(
 
 
 def think_times(model: Model, values: Values) -> dict[str, Array]:
-    """Return the time that a cycle of each group thinks that thinks or arrives [s, points]."""
+    """Return the think time of a cycle of each group, 0 of one that arrives [s, points]."""
     groups = [group for group in model.population.groups if group.responds]
     steps = [thinking(group.cycle) for group in groups]
     times = [zero(TIME) if step is None else step.time for step in steps]

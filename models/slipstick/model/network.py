@@ -55,7 +55,7 @@ class ClosedClass:
     ----------
     population : how many there are [1]
     think_time : time away from all stations in a cycle [s]
-    target_time : response time of which the share of responses within it is told; 0: of none [s]
+    target_time : target of response times, whose share within it is reported; 0: none [s]
     """
 
     population: Expr
@@ -78,7 +78,7 @@ class OpenClass:
     quiet_time : mean time from the end of a burst to the next, exponential [s]
     batch : customers of one arrival [1]
     trace : times between arrivals, in proportion: they are scaled to the rate of arrivals [1]
-    target_time : response time of which the share of responses within it is told; 0: of none [s]
+    target_time : target of response times, whose share within it is reported; 0: none [s]
     """
 
     arrivals: Expr

@@ -749,7 +749,7 @@ class PopulationKind(ModelPart):
 
     @property
     def targets(self) -> dict[str, Expr]:
-        """Response times of which the share of responses within it is told, by the name of the group [s]."""
+        """Targets of response times, whose shares are reported, by the name of the group [s]."""
         return {
             group.name: group.target_time for group in self.groups if group.target_time is not None
         }
@@ -858,7 +858,7 @@ class Group(ModelPart):
     cycle : what each does
     arrivals : rate at which they arrive; None of processors [1/s]
     pattern : how the arrivals follow each other
-    target_time : response time of which the share of responses within it is told; none [s]
+    target_time : target of response times, whose share within it is reported; none [s]
     """
 
     name: str
@@ -888,7 +888,7 @@ class Group(ModelPart):
 
     @property
     def responds(self) -> bool:
-        """Whether its response time is told beside the time of a cycle."""
+        """Whether its response time is reported beside the time of a cycle."""
         return self.arrivals is not None or thinking(self.cycle) is not None
 
     @property

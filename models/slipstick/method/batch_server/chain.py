@@ -32,7 +32,7 @@ class BatchServerChain(BatchServerForm):
     def takes(self, values: Values) -> Flags:
         """Return at which points the chain answers."""
         points = self.points_at(values)
-        # What is wrong at a point is said by the first method.
+        # The first method reports what is wrong at a point.
         return np.array([bool(point.wrong) or not _beyond(point) for point in points])
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:

@@ -149,7 +149,7 @@ class FlatNetwork:
 
     @cached_property
     def targets(self) -> dict[str, float]:
-        """Response times of which the share of responses within it is told, by class or chain [s]."""
+        """Targets of response times, whose shares are reported, by class or chain [s]."""
         chained = self.model.chains
         paths = {
             name: f"{'chains' if name in chained else 'classes'}.{name}.target_time"

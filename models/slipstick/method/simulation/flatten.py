@@ -111,7 +111,7 @@ class Flat:
     population : processors, or arrivals a second
     once : mean time of one execution of each step [s]
     fraction_notes : notes on counts that are not whole: the fraction is the probability of one more
-    targets : response times of which the share of responses within it is told, by the name of the group [s]
+    targets : targets of response times, whose shares are reported, by the name of the group [s]
     """
 
     plan: Plan

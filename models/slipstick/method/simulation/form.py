@@ -281,7 +281,7 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
             values, model.single, float(processors[0]), values_given, settings
         )
     values |= {name: Value(count, unit_of(name)) for name, count in model.counted.items()}
-    time = result.mean_time()  # of which the precision is told
+    time = result.mean_time()  # the precision reported is that of its mean
     remarks = Remarks(
         notes=(*notes_of(result), *flat.fraction_notes),
         seed=result.settings.seed,
