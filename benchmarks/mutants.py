@@ -48,10 +48,16 @@ from typing import Any, NoReturn
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "models" / "slipstick"
-CHANGED = ("law", "queueing", "method", "sim")
+MODELS = ROOT / "models"
+CHANGED = (
+    "slipstick/law",
+    "slipstick/queueing",
+    "slipstick/method",
+    "slipstick/sim",
+    "slipstick_compiled",
+)
 TESTS = ("law", "queueing", "method", "sim")
-"""The folders of the tests that are run; the doctests of the four packages as well."""
+"""The folders of the tests that are run; the doctests of the changed packages as well."""
 
 _LIBRARIES = "numpy pydantic scipy.optimize scipy.stats scipy.sparse.linalg sympy yaml"
 """What children find loaded; nothing of the package itself."""
@@ -115,7 +121,7 @@ class Mutant:
     def text(self) -> str:
         """What is replaced, with its module: what a later run knows a mutant by."""
         lines = self.path.read_text().splitlines()[self.first - 1 : self.last]
-        inside = self.path.relative_to(PACKAGE)
+        inside = self.path.relative_to(MODELS)
         return (
             f"{inside}: {' '.join(each.strip() for each in lines)} [{self.start}] -> {self.after}"
         )
@@ -290,7 +296,7 @@ def exchanged(mutant: Mutant, source: Path) -> int:
     """Return the functions of a module in this process the code of the mutant; say how many there
     are.
     """
-    path = str(source / "slipstick" / mutant.path.relative_to(PACKAGE))
+    path = str(source / mutant.path.relative_to(MODELS))
     text = mutant.path.read_text()
     codes = list(
         zip(
@@ -429,12 +435,12 @@ class Trial:
                     for number, each in enumerate(self.mutants)
                     if each.path == path
                 ]
-                (source / "slipstick" / path.relative_to(PACKAGE)).write_text(marked(text, places))
+                (source / path.relative_to(MODELS)).write_text(marked(text, places))
 
         def work() -> str:
             fresh(source)
             setattr(builtins, _MARK, lambda number: None)
-            os.environ["PYTHONPATH"] = str(PACKAGE.parent)  # other processes do not know the marks
+            os.environ["PYTHONPATH"] = str(MODELS)  # other processes do not know the marks
             return str(_pytest(self.asked, Mapping(self.folder / "map.jsonl", self.known)))
 
         if not self.known and not self.short:
@@ -453,7 +459,8 @@ class Trial:
         path = self.mutants[number].path
         module = _used(_KERNEL if path.name == "loop.py" else path)
         users = {name for name, test in sound.items() if module in test.executed} - place - mates
-        folder = f"tests/{path.relative_to(PACKAGE).parts[0]}/"
+        package, *folders = path.relative_to(MODELS).parts
+        folder = "tests/sim/" if package == "slipstick_compiled" else f"tests/{folders[0]}/"
         others = {name for name in sound if name.startswith(folder)} - place - mates - users
         chosen: list[str] = []
         left = self.most
@@ -511,7 +518,7 @@ class Trial:
     def _anew(self, number: int, source: Path) -> None:
         """Try a mutant by new imports."""
         path = self.mutants[number].path
-        place, text = source / "slipstick" / path.relative_to(PACKAGE), path.read_text()
+        place, text = source / path.relative_to(MODELS), path.read_text()
 
         def run(mutant: Mutant | None, tests: Sequence[str]) -> str:
             place.write_text(mutant.apply(text) if mutant else text)
@@ -586,7 +593,7 @@ def _runnable(test: str) -> str:
     name = test.partition("::")[2]
     while (
         "." in name
-        and not (path := PACKAGE.parent.joinpath(*name.split("."))).is_dir()
+        and not (path := MODELS.joinpath(*name.split("."))).is_dir()
         and not path.with_suffix(".py").is_file()
     ):
         name = name.rpartition(".")[0]
@@ -601,13 +608,13 @@ def verdict(by: str) -> str:
     return "SURVIVES" if not by else "unknown" if by.startswith(_NO_VERDICT) else "killed"
 
 
-_KERNEL = PACKAGE / "sim" / "compiled" / "kernel.py"
+_KERNEL = MODELS / "slipstick_compiled" / "kernel.py"
 """What calls the compiled loop."""
 
 
 def _used(path: Path) -> int:
     """Return the number of the mark that a module is used."""
-    return -1 - sorted(PACKAGE.rglob("*.py")).index(path)
+    return -1 - sorted(MODELS.rglob("*.py")).index(path)
 
 
 def _returned(text: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
@@ -632,17 +639,21 @@ def asked_tests(folders: Sequence[str]) -> list[str]:
     return [
         *(str(ROOT / "tests" / each) for each in folders),
         "--pyargs",
-        *(f"slipstick.{each}" for each in CHANGED),
+        *(folder.replace("/", ".") for folder in CHANGED),
     ]
 
 
 def drawn(asked: argparse.Namespace) -> tuple[list[Mutant], int]:
     """Draw mutants; say of how many."""
-    roots = [asked.under] if asked.under else ["queueing/routes.py"] if asked.short else CHANGED
+    roots = (
+        [asked.under]
+        if asked.under
+        else ["slipstick/queueing/routes.py"]
+        if asked.short
+        else CHANGED
+    )
     paths = [
-        path
-        for root in roots
-        for path in sorted((PACKAGE / root).rglob("*.py")) or [PACKAGE / root]
+        path for root in roots for path in sorted((MODELS / root).rglob("*.py")) or [MODELS / root]
     ]
     every = [each for path in paths for each in mutants(path)]
     order = random.Random(asked.seed).sample(every, len(every))
@@ -664,7 +675,9 @@ def main() -> int:
         "--most", type=float, default=20.0, help="tests for a mutant take at most this together [s]"
     )
     arguments.add_argument(
-        "--under", default="", help="a folder or module of the package, instead of all four"
+        "--under",
+        default="",
+        help="a folder or module below models/, instead of the changed packages",
     )
     arguments.add_argument("--tests", nargs="*", default=TESTS, help="folders of tests")
     arguments.add_argument("--folder", type=Path, help="where the map and the results are kept")

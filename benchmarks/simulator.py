@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from slipstick.sim.compiled.kernel import CompiledKernel
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
+from slipstick_compiled.kernel import CompiledKernel
 
 CUSTOMERS, SHORT = 1_000_000, 4_000
 

@@ -24,7 +24,7 @@ import pytest
 from hypothesis import settings
 
 from slipstick.report.formatting import WIDTH
-from slipstick.sim.compiled.kernel import CompiledKernel
+from slipstick_compiled.kernel import CompiledKernel
 from tests.examples import examples
 
 settings.register_profile("house", deadline=None, derandomize=True, max_examples=examples(100))
@@ -37,7 +37,7 @@ gc.set_threshold(
 )  # as the command line sets it: 11,000 collected tests stay, and are searched for cycles
 
 COMPILE = """
-from slipstick.sim.compiled.kernel import CompiledKernel
+from slipstick_compiled.kernel import CompiledKernel
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 builder = Builder()

@@ -36,7 +36,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.system import ClosedPopulation, Resource
 from slipstick.queueing.markov.chain import stationary
-from slipstick.sim.compiled.kernel import AVAILABLE
+from slipstick_compiled.kernel import AVAILABLE
 from tests.bounds import bounds
 from tests.queueing.markov.by_hand import explore_states
 

@@ -34,9 +34,9 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.tasks import TaskSet, longest_paths
-from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plain.stations import SimulatedPool
+from slipstick_compiled.kernel import AVAILABLE
 from tests.bounds import bounds
 from tests.examples import examples
 from tests.sim.test_same import check_same

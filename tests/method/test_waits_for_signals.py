@@ -36,8 +36,8 @@ from slipstick.errors import NoAnswerError
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.steps import Activity
 from slipstick.model.system import Resource
-from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.vocabulary import READER_WRITER_ORDERS
+from slipstick_compiled.kernel import AVAILABLE
 from tests.bounds import bounds
 from tests.sim.test_same import check_same
 

@@ -18,11 +18,11 @@ from slipstick.model.system import Station, closed_model, grouped_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
-from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
 from slipstick.vocabulary import OVERTAKING_DISCIPLINES
+from slipstick_compiled.kernel import AVAILABLE
 
 SECOND_MOMENT: dict[str, Callable[[float], float]] = {
     "fcfs": lambda load: 1.0,
@@ -49,7 +49,7 @@ def one_server(discipline: str, load: float, scv: float) -> Plan:
 def test_response_times_vary_as_theory_says(
     discipline: str, load: float, scv: float, third: float
 ) -> None:
-    from slipstick.sim.compiled.kernel import CompiledKernel
+    from slipstick_compiled.kernel import CompiledKernel
 
     kernel = CompiledKernel(one_server(discipline, load, scv), 11)
     kernel.run(2_400_000)

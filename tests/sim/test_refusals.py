@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from slipstick.errors import ModelError, SlipstickError, UnknownNameError
-from slipstick.sim.compiled import kernel as compiled
 from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import CustomerGroup, Plan, StationPlan
 from slipstick.sim.settings import Simulation
+from slipstick_compiled import kernel as compiled
 from tests.sim.processes import System
 from tests.sim.stories import constant
 

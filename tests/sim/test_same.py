@@ -8,13 +8,13 @@ from hypothesis import given, settings
 
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.system import Model
-from slipstick.sim.compiled.kernel import AVAILABLE, CompiledKernel
 from slipstick.sim.estimate import Layout
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import COUNTER, Plan
 from slipstick.vocabulary import SIMULATED_DISCIPLINES
+from slipstick_compiled.kernel import AVAILABLE, CompiledKernel
 from tests.examples import examples
 from tests.sim_strategies import busy_models, open_models
 

@@ -11,10 +11,10 @@ from slipstick import Lock, Station, closed_model, delay, hold, network, repeat,
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.network import closed_class, station
 from slipstick.model.system import Model, grouped_model
-from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.estimate import Layout, unended
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
+from slipstick_compiled.kernel import AVAILABLE
 
 
 def starved(processors: int, discipline: str = "lcfs") -> Model:

@@ -12,13 +12,13 @@ from collections.abc import Callable
 import pytest
 from scipy.special import stdtrit
 
-from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
+from slipstick_compiled.kernel import AVAILABLE
 
 CHECKS = 40
 LEVEL = 1 - 0.005 / CHECKS

@@ -9,7 +9,6 @@ nor order changes them.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -19,7 +18,6 @@ import numpy as np
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array
 from slipstick.limits import WorkPace
-from slipstick.sim.compiled.kernel import AVAILABLE, CompiledKernel
 from slipstick.sim.deadlock import deadlock, lock_cycle
 from slipstick.sim.estimate import (
     BATCHES,
@@ -39,13 +37,10 @@ from slipstick.sim.estimate import (
     time_spent,
     warm_up,
 )
-from slipstick.sim.plain.kernel import Kernel
+from slipstick.sim.kernels import COMPILED, KERNELS, PLAIN, can_compile, is_loaded
 from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
-
-LOOP = "slipstick.sim.compiled.loop"
-"""The module of the compiled loop: once it is loaded, every run takes it."""
 
 PLAIN_EVENTS = 200_000
 """Events that the plain kernel is given before the compiled one, once loaded, takes over from
@@ -89,11 +84,6 @@ round is usually the last.
 _SPACING = 1.25
 """Factor between the lengths at which a run is judged: at most a quarter of it is more than needed,
 and the judgements, each one more chance to stop at an interval that is narrow by luck, are few."""
-
-_MAKE: dict[str, Callable[[Plan, int, int], AnyKernel]] = {
-    "plain": Kernel,
-    "compiled": CompiledKernel,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +171,14 @@ def _with_kernel(
     """
     kernel = settings.kernel
     # A row of statistics waits for a cycle of every customer, so that a short run of many has none.
-    long = LOOP in sys.modules or 10 * plan.population > PLAIN_EVENTS
-    compiled = replace(settings, kernel="compiled")
-    if kernel == "compiled" or (kernel == "auto" and AVAILABLE and long):
+    long = is_loaded() or 10 * plan.population > PLAIN_EVENTS
+    available = can_compile()
+    compiled = replace(settings, kernel=COMPILED)
+    if kernel == COMPILED or (kernel == "auto" and available and long):
         return replace(run(plan, compiled), settings=settings)
-    short = replace(settings, events=min(settings.events, PLAIN_EVENTS), kernel="plain")
-    alone = kernel == "plain" or not AVAILABLE or short.events == settings.events
-    result = run(plan, replace(settings, kernel="plain") if alone else short)
+    short = replace(settings, events=min(settings.events, PLAIN_EVENTS), kernel=PLAIN)
+    alone = kernel == PLAIN or not available or short.events == settings.events
+    result = run(plan, replace(settings, kernel=PLAIN) if alone else short)
     if not alone and result.stopped == "events":
         result = run(plan, compiled)
     return replace(result, settings=settings)
@@ -231,7 +222,7 @@ def _steady(replication: Replication) -> ReplicationResult:
     """Run a replication; estimate at growing distances, unless its number of cycles is given."""
     plan, settings = replication.plan, replication.settings
     record, layout = Record(plan), Layout(plan)
-    kernel = _MAKE[settings.kernel](plan, settings.seed, replication.number)
+    kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
     last_row = -(-(settings.cycles or 2**60) // chunk(plan))
     look_at = max(-(-settings.least // chunk(plan)), 2 * BATCHES)
     stopped, pace = "", WorkPace()
@@ -396,7 +387,7 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
 def _program(replication: Replication) -> ReplicationResult:
     """Run a program once, or as far as the budget of events reaches."""
     plan, settings = replication.plan, replication.settings
-    kernel = _MAKE[settings.kernel](plan, settings.seed, replication.number)
+    kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
     pace = WorkPace()
     while kernel.run(_STRETCH) and kernel.events < settings.events:
         pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))

@@ -14,12 +14,10 @@ The seed is fixed and both kernels give the same events, so a verdict is the sam
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from slipstick.late import Array, np
-from slipstick.sim.compiled.kernel import AVAILABLE, CompiledKernel
 from slipstick.sim.estimate import (
     AnyKernel,
     Estimate,
@@ -30,9 +28,9 @@ from slipstick.sim.estimate import (
     time_spent,
     unended,
 )
+from slipstick.sim.kernels import COMPILED, KERNELS, PLAIN, can_compile, is_loaded
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan
-from slipstick.sim.run import LOOP
 
 AGREES, DIFFERS, UNDECIDED, UNSETTLED = "agrees", "differs", "undecided", "unsettled"
 
@@ -176,8 +174,7 @@ class _Steady:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.layout = plan, Layout(plan)
         # Loading the compiled loop costs more than such a short run.
-        compiled = AVAILABLE and LOOP in sys.modules
-        make = CompiledKernel if compiled else Kernel
+        make = KERNELS[COMPILED if is_loaded() and can_compile() else PLAIN]
         self._kernel: AnyKernel = make(plan, SEED, 0)
         self._rows = [np.zeros((1, self.layout.width))]
 

@@ -30,7 +30,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.method.agreement import agreement
 from slipstick.method.methods import answered, form_of
 from slipstick.model.network import NetworkStation
-from slipstick.sim.compiled.kernel import AVAILABLE
+from slipstick_compiled.kernel import AVAILABLE
 from tests.method.networks.test_form import CENTRAL, LOSSY, MIXED, SWITCHING
 
 CHECKS = 1500

@@ -30,10 +30,10 @@ from slipstick.model.activity import (
 )
 from slipstick.model.steps import NEVER, NOTHING, Activity, Combination
 from slipstick.model.system import Lock, Model, Station, closed_model, open_model, phased_model
-from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op
 from slipstick.sim.settings import Simulation
+from slipstick_compiled.kernel import AVAILABLE
 from tests import simulation
 from tests.bounds import bounds
 from tests.sim_strategies import RESOURCES, busy_models, calm_models, few, many

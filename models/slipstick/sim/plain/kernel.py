@@ -5,7 +5,7 @@ Each instruction is a method named after it: it takes the operands that `slipsti
 lists, the token that executes it and the time, changes the state of the run, and says whether the
 token goes on at once (True) or waits (False). A parameter named in `Kernel.tables` is the object
 there that the operand numbers; any other is the operand itself. The compiled kernel
-(`slipstick.sim.compiled`) gives the same events and the same statistics to the last bit.
+(`slipstick_compiled`) gives the same events and the same statistics to the last bit.
 
 A spin lock is written in several instructions (see `slipstick.sim.plan.builder`): each test or
 test-and-set is a visit to the station that holds the lock word, then ATTEMPT, AWAIT_FREE or

@@ -17,11 +17,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from slipstick.sim.compiled.tables import READY, EventKind, GroupKind, Return, State, StationKind
 from slipstick.sim.plain.kernel import PLACES
 from slipstick.sim.plain.stations import NEVER_WAITED
 from slipstick.sim.plan import plan
 from slipstick.sim.plan.plan import Op, PickRule, Where
+from slipstick_compiled.tables import READY, EventKind, GroupKind, Return, State, StationKind
 
 F = TypeVar("F", bound=Callable[..., Any])
 Row = Any

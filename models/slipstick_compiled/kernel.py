@@ -17,7 +17,11 @@ from numpy.typing import NDArray
 
 from slipstick.errors import MissingExtraError
 from slipstick.late import Array
-from slipstick.sim.compiled.tables import (
+from slipstick.sim.deadlock import Wait
+from slipstick.sim.estimate import Layout, chunk
+from slipstick.sim.plan.plan import BLOCKS, COUNTER, Op, Plan
+from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, SHARED
+from slipstick_compiled.tables import (
     GROUP,
     POOL,
     READY,
@@ -32,10 +36,6 @@ from slipstick.sim.compiled.tables import (
     StationKind,
     _columns,
 )
-from slipstick.sim.deadlock import Wait
-from slipstick.sim.estimate import Layout, chunk
-from slipstick.sim.plan.plan import BLOCKS, COUNTER, Op, Plan
-from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, SHARED
 
 AVAILABLE = find_spec("numba") is not None
 
@@ -66,7 +66,7 @@ class CompiledKernel:
     ) -> None:
         if not AVAILABLE:
             raise MissingExtraError("numba", "the compiled kernel", "fast")
-        from slipstick.sim.compiled.loop import go_on
+        from slipstick_compiled.loop import go_on
 
         self.plan, self._go_on, self._trace = plan, go_on, trace
         self._blocks = [draw.blocks(seed, replication) for draw in plan.draws]
