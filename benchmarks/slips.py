@@ -290,19 +290,19 @@ SLIPS = (
         "tests/trends/test_sample.py",
     ),
     Slip(
-        "slipstick/study/questions/seek.py",
+        "slipstick_questions/seek.py",
         "fraction = row[at] / (row[at] - row[at + 1])",
         "fraction = row[at + 1] / (row[at + 1] - row[at])",
         f"{QUESTIONS}/test_seek.py",
     ),
     Slip(
-        "slipstick/study/questions/rank.py",
+        "slipstick_questions/rank.py",
         "beyond_rounding(answer.gradient[first].get(path, 0.0) * value / base)",
         "beyond_rounding(answer.gradient[first].get(path, 0.0) / base)",
         f"{QUESTIONS}/test_rank.py",
     ),
     Slip(
-        "slipstick/study/questions/choose.py",
+        "slipstick_questions/choose.py",
         "if value < best",
         "if value <= best",
         f"{QUESTIONS}/test_choose.py",

@@ -181,10 +181,11 @@ def test_a_name_that_is_taken_or_cannot_be_imported_is_refused(
 
 def test_the_model_of_a_study_has_the_keys_of_other_packages_that_the_study_uses() -> None:
     plain, asks = read_text("study: 1\n", "x.yaml"), read_text("study: 1\nmeasured: {}\n", "x.yaml")
-    own_keys = StudySpec.model_fields.keys() | QUESTIONS.own.keys()
+    own_keys = StudySpec.model_fields.keys()
     assert study_model(plain).model_fields.keys() == own_keys
     assert study_model(asks).model_fields.keys() == own_keys | {"measured"}
     assert {*QUESTIONS.places} == {
+        *("agree", "bottleneck", "choose", "rank", "seek"),
         *("measured", "traces", "fits", "validation"),
         *("compare", "project", "sample", "scale", "statements", "unpublished"),
     }

@@ -25,15 +25,15 @@ from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
 from slipstick.schema.inputs import Settings, resolved_with
-from slipstick.schema.kinds.study import RankSpec
 from slipstick.schema.text import Node, Scalar, at, canonical, plain, split
 from slipstick.study.cases import StudyContext, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question, read_question
-from slipstick.study.questions.rank import ChangeReader, effect_name, settings_under
 from slipstick_papers.page import RANGES, RangedRow, StatementRow, verdicts_of
 from slipstick_papers.specs import StatementSpec, UnpublishedInputSpec, UnpublishedSpec
 from slipstick_papers.statements import compared, read_one_by_one, values_needed
+from slipstick_questions.rank import ChangeReader, effect_name, settings_under
+from slipstick_questions.specs import RankSpec
 
 InputLevels = Mapping[str, float]
 """By input: the number of one of its values, or a value of its range; as the study has it where it

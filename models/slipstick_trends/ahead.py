@@ -14,7 +14,7 @@ from slipstick.report.formatting import percent, quantity
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Node, plain
 from slipstick.study.evaluator import Evaluator
-from slipstick.study.questions.trends import TrendedCase, year
+from slipstick_questions.trends import TrendedCase, year
 
 CLASS = "technology["
 MEANINGS: Mapping[str, str] = {

@@ -34,8 +34,8 @@ from slipstick.schema.text import Mark, Scalar, Table, at
 from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
-from slipstick.study.questions.conditions import Condition, condition_of
-from slipstick.study.questions.trends import (
+from slipstick_questions.conditions import Condition, condition_of
+from slipstick_questions.trends import (
     TrendedCase,
     told_year,
     trend_called,

@@ -12,8 +12,8 @@ from slipstick.answer import Answer, Limit, Takeover, Value
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, StudySpec
-from slipstick.study.questions.rank import Ranking, RankResult
 from slipstick_papers.compare import CompareResult, PublishedTable, TableCell, TableRow
+from slipstick_questions.rank import Ranking, RankResult
 
 US = 1e-6
 ADAPTER, NETWORK = "machine.network.adapter", "machine.network"

@@ -17,9 +17,9 @@ from slipstick.errors import SpecError, UnknownNameError
 from slipstick.results.study import Results
 from slipstick.study import sweep as sweep_module
 from slipstick.study.cases import CHECK_ALL
-from slipstick.study.questions.agree import AgreeResult
-from slipstick.study.questions.rank import RankResult
-from slipstick.study.questions.seek import SeekResult
+from slipstick_questions.agree import AgreeResult
+from slipstick_questions.rank import RankResult
+from slipstick_questions.seek import SeekResult
 from tests.questions import parameter, result_of
 from tests.specs import refused
 

@@ -11,9 +11,9 @@ from slipstick.errors import SpecError
 from slipstick.results.study import Results
 from slipstick.study.check import check_file
 from slipstick.study.engine import Engine
-from slipstick.study.questions.agree import AgreeResult
-from slipstick.study.questions.rank import RankResult
 from slipstick.study.run import prepare, run
+from slipstick_questions.agree import AgreeResult
+from slipstick_questions.rank import RankResult
 from tests.questions import parameter, result_of
 
 MODEL = """\

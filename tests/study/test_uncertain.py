@@ -15,10 +15,10 @@ from slipstick.errors import ModelError, SpecError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, from_plain
 from slipstick.schema.uncertain import told_apart
-from slipstick.study.questions.choose import ChooseResult
-from slipstick.study.questions.rank import RankResult
-from slipstick.study.questions.seek import SeekResult
 from slipstick.study.uncertain import drawn, width_shares
+from slipstick_questions.choose import ChooseResult
+from slipstick_questions.rank import RankResult
+from slipstick_questions.seek import SeekResult
 
 TWO = """
 activity: 1

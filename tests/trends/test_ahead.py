@@ -18,7 +18,7 @@ from slipstick.schema.kinds.trend import TrendSpec, trend_of
 from slipstick.schema.library import Library
 from slipstick.schema.text import read_value
 from slipstick.study.check import check_file
-from slipstick.study.questions.trends import year
+from slipstick_questions.trends import year
 from slipstick_trends.project import Projection, ProjectResult
 from slipstick_trends.specs import RatesPictureSpec, SharesPictureSpec
 from tests.questions import result_of

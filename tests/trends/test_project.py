@@ -20,8 +20,8 @@ from slipstick.schema.library import Library, shipped
 from slipstick.schema.text import Mark, Table
 from slipstick.study.cases import StudyContext
 from slipstick.study.check import check_file
-from slipstick.study.questions.trends import trend_called
 from slipstick.study.run import prepare, run
+from slipstick_questions.trends import trend_called
 from slipstick_trends.project import Projection, ProjectResult
 from slipstick_trends.sample import SampleResult
 from slipstick_trends.specs import HistogramSpec, ProjectionPictureSpec

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec, TimelineSpec
+    from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec
 
     Indices = NDArray[np.int64]
 
@@ -913,7 +913,7 @@ def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = 
             return _lines(results, spec)
         if spec.kind == "map":
             return _map(results, spec)
-        shown = cast("TimelineSpec", spec).show
+        shown = spec.show
         draw = {"run": draw_timeline, "steps": draw_steps, "phase": draw_phase}[shown]
         return draw(results.timelines[spec.name], spec.title, order)
 

@@ -6,7 +6,7 @@ from slipstick.answer import Value
 from slipstick.report.answer import agreement_text
 from slipstick.report.formatting import question_section
 from slipstick.results.study import Agreement, MethodValues
-from slipstick.study.questions.agree import AgreeResult
+from slipstick_questions.agree import AgreeResult
 
 FOUND = Agreement(
     "many",

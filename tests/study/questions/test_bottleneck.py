@@ -9,8 +9,8 @@ import pytest
 
 from slipstick.errors import SpecError
 from slipstick.study.check import check_file
-from slipstick.study.questions.bottleneck import BottleneckResult, CaseBottlenecks
 from slipstick.study.run import prepare, run
+from slipstick_questions.bottleneck import BottleneckResult, CaseBottlenecks
 from tests.questions import reported, result_of
 from tests.specs import activity
 

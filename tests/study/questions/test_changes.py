@@ -12,7 +12,7 @@ from slipstick.errors import SpecError
 from slipstick.schema.inputs import Inputs
 from slipstick.schema.text import Node
 from slipstick.study.check import check_file
-from slipstick.study.questions.rank import ChangeRanking, RankResult
+from slipstick_questions.rank import ChangeRanking, RankResult
 from tests.questions import reported, result_of
 from tests.study.small_program import alone, found, in_folder
 

@@ -13,8 +13,8 @@ from slipstick.errors import SpecError
 from slipstick.results.sweep import Sweep
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
-from slipstick.study.questions.choose import ChooseResult, ChosenPoints
 from slipstick.study.run import prepare, run
+from slipstick_questions.choose import ChooseResult, ChosenPoints
 from tests.questions import number, reported, result_of
 from tests.study.small_program import alone
 

@@ -11,8 +11,8 @@ from slipstick.errors import SpecError
 from slipstick.results.words import Words
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
-from slipstick.study.questions.rank import Ranking, RankResult
 from slipstick.study.run import prepare, run
+from slipstick_questions.rank import Ranking, RankResult
 from tests.questions import number, parameter, result_of
 from tests.specs import activity, settings, study
 

@@ -1,7 +1,7 @@
 """Study specs: a base, named differences, sweeps, questions and pictures.
 
-Each question is a key of a study: a spec class here, registered in `QUESTIONS`, and the module of
-`slipstick.study.questions` of the same name, which answers it and says what of the answer is shown.
+Each question is a key of a study, a `QuestionKey` that a package registers in `QUESTIONS`:
+`slipstick_questions` has those of what-if studies.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from slipstick.expression.nodes import BYTES, COUNT, TIME
 from slipstick.extensions import Registry
 from slipstick.limits import LIMITS
 from slipstick.schema.kinds.constraints import SPELT, Distinct, Name, Note, broken_rule
-from slipstick.schema.kinds.quantity import Described, Factor, Given, Quantity, Spec, Year
+from slipstick.schema.kinds.quantity import Described, Given, Quantity, Spec
 from slipstick.schema.text import Listing, Node, Scalar, Table, at
 
 Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]
@@ -130,137 +130,6 @@ Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 AnyNumber = Annotated[Given, Quantity(None, least=None)]
 
 
-class ChangeSpec(Spec):
-    """A change that could be made: values that become others, or a multiple of what they are."""
-
-    values: Settings = Field({}, alias="set", description="values by path")
-    times: dict[Path, Factor] = Field(
-        {},
-        description=(
-            "factors by path, on whatever there is; a class of cost has 1 if nothing is said"
-        ),
-    )
-    cost: Cost | None = Field(None, description="what it costs, in the unit of the budget")
-
-    def check_rules(self) -> None:
-        if not (self.values or self.times):
-            raise broken_rule("a change needs something to change: set or times")
-
-
-class RankSpec(QuestionSpec):
-    """What would help most."""
-
-    cases: DistinctNames = Field(["base"], description="the cases to rank for", min_length=1)
-    change: Fraction = Field(
-        Given(0.5, COUNT, "50%"), description="how much less of each quantity, such as 50%"
-    )
-    of: DistinctNotes = Field(
-        [], description="paths to rank; all that matter by default, none beside changes"
-    )
-    most: int = Field(12, description="how many to show", ge=1, le=1000)
-    under: DistinctNotes = Field(
-        [], description="technologies to rank under as well, beside the case as it is"
-    )
-    changes: dict[Name, ChangeSpec] = Field(
-        {}, description="changes by name: what each does to the overhead"
-    )
-    budget: Cost | None = Field(
-        None, description="what a pair of changes may cost together; with it, each pair is tried"
-    )
-
-    def check_rules(self) -> None:
-        if self.budget is None:
-            return
-        if len(self.changes) < 2:
-            raise broken_rule(
-                "a budget is for a pair of changes; name at least two under changes", "budget"
-            )
-        for name, change in self.changes.items():
-            if change.cost is None:
-                raise broken_rule(f"{name} needs a cost, for there is a budget", "changes", name)
-
-
-class SeekSpec(QuestionSpec):
-    """Where a condition on answers starts or stops holding along one parameter, or along a
-    trend.
-    """
-
-    title: Note = Field(
-        "",
-        description=(
-            "the condition in words, for the head of the report, such as: 80 % of the time is useful"
-        ),
-    )
-    of: Path = Field(description="path of the parameter, or year")
-    first: Any = Field(alias="from", description="where to begin, with its unit")
-    to: Any = Field(description="where to end, with its unit")
-    where: Note = Field(
-        description=(
-            "the condition, such as efficiency >= 0.6; own.efficiency is the case's,"
-            " base.efficiency the base's"
-        )
-    )
-    step: Any = Field(
-        None, description="look at single values only, so far apart; for what must be whole"
-    )
-    points: int | None = Field(
-        None,
-        description=(
-            "how many places to look at before closing in; by default 129, or 17 where each is"
-            " simulated"
-        ),
-        ge=2,
-        le=100_000,
-    )
-    spacing: Literal["linear", "geometric"] = Field(
-        "linear", description="how the places are spread"
-    )
-    trend: Note = Field("", description="the trend that the years go along")
-    base_year: Year | None = Field(
-        None, description="year that the values of the cases are of; by default of their machines"
-    )
-    cases: DistinctNames = Field(["base"], description="the cases to look at", min_length=1)
-
-    def check_rules(self) -> None:
-        along = self.of == YEAR
-        if along and not self.trend:
-            raise broken_rule("the year needs trend beside it", "of")
-        if not along and (self.trend or self.base_year is not None):
-            raise broken_rule(f"trend and base_year go with of: year, not with {self.of}", "of")
-
-
-class ChooseQuestionSpec(QuestionSpec):
-    """The values of several quantities, such as servers, that meet conditions at the least of an
-    objective.
-    """
-
-    vary: dict[Path, AxisValues] = Field(
-        description=(
-            "values by path, each a list or a range; * is any one key, as in stations.*.servers"
-        ),
-        min_length=1,
-    )
-    minimize: Note = Field(
-        description="a value or formula of values and of what is varied; cost, if costs are given"
-    )
-    where: Note = Field(description="conditions joined by and, such as response_time[jobs] <= 2 s")
-    cost: dict[Path, float] = Field(
-        {}, description="what one of each costs, by path; * is any one key; cost is their sum"
-    )
-    monotone: bool = Field(
-        False,
-        description=(
-            "more of any of them never breaks a condition that holds, so that fewer points are"
-            " solved"
-        ),
-    )
-    runners_up: int = Field(3, description="how many further points to show", ge=0, le=100)
-    cases: DistinctNames = Field(["base"], description="the cases to choose for", min_length=1)
-    cases_are_choices: bool = Field(
-        False, description="the cases are chosen among too, such as machines: the best comes first"
-    )
-
-
 Processors = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
@@ -299,26 +168,6 @@ Varied = Annotated[
         ),
     ),
 ]
-
-
-class AgreeSpec(QuestionSpec):
-    """Which methods to hold against each other."""
-
-    methods: DistinctNames = Field(description="the methods, in order", min_length=2)
-    cases: DistinctNames = Field(
-        [], description="the cases to solve by all of them; all by default"
-    )
-
-
-class BottleneckSpec(QuestionSpec):
-    """Which resource limits the throughput, and where along an axis another one does."""
-
-    cases: DistinctNames = Field(["base"], description="the cases to look at", min_length=1)
-    along: dict[Path, AxisValues] = Field(
-        description="values of one path, such as the number of processors",
-        min_length=1,
-        max_length=1,
-    )
 
 
 class Drawn(Spec):
@@ -422,20 +271,7 @@ class TimelineSpec(Drawn):
     )
 
 
-class ChangesSpec(Drawn):
-    """What each change of a ranking does."""
-
-    question: ClassVar[str] = "rank"
-    kind: Literal["changes"] = Field(
-        description="what each change of rank does to the overhead, a bar for each case"
-    )
-    under: Note = Field("", description="the technology to draw it under; none by default")
-    cases: DistinctNames = Field([], description="cases to draw; all of rank by default")
-
-
-PictureSpec = Annotated[
-    BarsSpec | ChangesSpec | LinesSpec | MapSpec | TimelineSpec, Field(discriminator="kind")
-]
+PictureSpec = Annotated[BarsSpec | LinesSpec | MapSpec | TimelineSpec, Field(discriminator="kind")]
 _PICTURES: tuple[type[Drawn], ...] = get_args(get_args(PictureSpec)[0])
 
 
@@ -446,47 +282,19 @@ class QuestionKey(NamedTuple):
     ----------
     takes : type of what is written there
     field : its default and description
-    answered_by : where its ``read`` is defined, ``module:NAME``; by default in the module of
-        `slipstick.study.questions` of the name of the key
+    answered_by : where its ``read`` is defined, ``module:NAME``
     pictures : specs of the pictures that draw its answer
     position : questions are read and shown in the order of their positions
     """
 
     takes: Any
     field: Any
-    answered_by: str = ""
+    answered_by: str
     pictures: tuple[type[Drawn], ...] = ()
     position: int = 0
 
 
-QUESTIONS: Registry[QuestionKey] = Registry(
-    "slipstick.questions",
-    {
-        "agree": QuestionKey(
-            AgreeSpec | None,
-            Field(None, description="methods to put side by side"),
-            position=20,
-        ),
-        "rank": QuestionKey(
-            RankSpec | None, Field(None, description="what would help most"), position=30
-        ),
-        "seek": QuestionKey(
-            dict[Name, SeekSpec],
-            Field({}, description="where conditions start or stop holding"),
-            position=50,
-        ),
-        "choose": QuestionKey(
-            ChooseQuestionSpec | None,
-            Field(None, description="values that meet conditions at least cost"),
-            position=60,
-        ),
-        "bottleneck": QuestionKey(
-            BottleneckSpec | None,
-            Field(None, description="the resource that limits the throughput"),
-            position=80,
-        ),
-    },
-)
+QUESTIONS: Registry[QuestionKey] = Registry("slipstick.questions")
 """The keys of all questions."""
 
 

@@ -22,12 +22,12 @@ from slipstick.report.formatting import as_number, as_percent, percent, quantity
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
-from slipstick.schema.kinds.study import BottleneckSpec
 from slipstick.study.cases import Place, StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import PointGroup, carried_out, checked_sweep, planned
 from slipstick.vocabulary import CLOSED_FORM
+from slipstick_questions.specs import BottleneckSpec
 
 _SPAN = "span"
 _PLACE: Place = ("bottleneck", "along")

@@ -38,13 +38,13 @@ from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words, spelt
 from slipstick.schema.inputs import BuiltModel, Settings, build, resolved_with
 from slipstick.schema.kinds.quantity import DescribedValue, Given
-from slipstick.schema.kinds.study import ChangesSpec, RankSpec
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, at, canonical, value_mark
 from slipstick.study.cases import Place, StudyContext, quantity_node
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn, paired_saving
+from slipstick_questions.specs import ChangesSpec, RankSpec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

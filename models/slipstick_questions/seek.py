@@ -37,16 +37,17 @@ from slipstick.results.question import (
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words, spelt
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolved_with
-from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec
+from slipstick.schema.kinds.study import YEAR, AxisSpec
 from slipstick.schema.text import Scalar, canonical
 from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.points import gathered
 from slipstick.study.questions import Question
-from slipstick.study.questions.conditions import Condition, condition_of
-from slipstick.study.questions.trends import beyond, trend_called, trended_case, year, year_of
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn_columns
+from slipstick_questions.conditions import Condition, condition_of
+from slipstick_questions.specs import SeekSpec
+from slipstick_questions.trends import beyond, trend_called, trended_case, year, year_of
 
 
 @dataclass(frozen=True, slots=True)

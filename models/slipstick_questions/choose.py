@@ -46,15 +46,15 @@ from slipstick.results.question import (
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import ONE_VALUE, Words, spelt
 from slipstick.schema.inputs import Settings, resolve
-from slipstick.schema.kinds.study import ChooseQuestionSpec
 from slipstick.schema.text import Node, leaves
 from slipstick.study.cases import Place, StudyContext, axis_nodes
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.points import gathered
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.study.questions.conditions import Condition, ConditionSides, condition_of
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PART, bands, drawn_columns
+from slipstick_questions.conditions import Condition, ConditionSides, condition_of
+from slipstick_questions.specs import ChooseQuestionSpec
 
 if TYPE_CHECKING:
     Rows = NDArray[np.intp]

@@ -15,11 +15,11 @@ from slipstick.report.formatting import counted, escape, joined, markdown_blocks
 from slipstick.results.question import MOST_SAID, QuestionResult
 from slipstick.results.study import Agreement
 from slipstick.results.words import Words
-from slipstick.schema.kinds.study import AgreeSpec
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.vocabulary import ACTIVITY, all_methods, known_methods
+from slipstick_questions.specs import AgreeSpec
 
 
 @dataclass(frozen=True, slots=True)

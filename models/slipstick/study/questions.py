@@ -1,9 +1,9 @@
-"""Questions of a study, beyond its cases and sweeps: a module for each, named as its key.
+"""A question of a study beyond its cases and sweeps: how it is read and what it gives.
 
-Each module has a function ``read(asked, study)``, which checks the value of the key, builds the
-models that it needs, and gives a `Question`; nothing is solved yet. The ``solve`` of the question
-gives a `QuestionResult`: data, sentences and tables. A module is imported only if a study has its
-key.
+The module of a question has a function ``read(asked, study)``, which checks the value of the key,
+builds the models that it needs, and gives a `Question`; nothing is solved yet. The ``solve`` of the
+question gives a `QuestionResult`: data, sentences and tables. A module is imported only if a study
+has its key.
 """
 
 from __future__ import annotations
@@ -87,7 +87,5 @@ def read_question(name: str, asked: Any, study: StudyContext) -> Question:
     ------
     SpecError : everything that is wrong with it
     """
-    found: Question = imported(QUESTIONS[name].answered_by or f"{__name__}.{name}:read")(
-        asked, study
-    )
-    return found
+    question: Question = imported(QUESTIONS[name].answered_by)(asked, study)
+    return question

@@ -1,0 +1,15 @@
+"""What a what-if study asks of its cases: which change helps most (`rank`), where a condition begins
+to be met (`seek`), which values meet conditions at least cost (`choose`), which resource limits
+(`bottleneck`), whether methods agree (`agree`).
+
+slipstick finds this package by its entry points and imports none of it. `specs` has the keys,
+`conditions` reads a condition and solves both sides of it, and `trends` puts a case into a year.
+"""
+
+QUESTIONS = {
+    "agree": "slipstick_questions.specs:AGREE",
+    "bottleneck": "slipstick_questions.specs:BOTTLENECK",
+    "choose": "slipstick_questions.specs:CHOOSE",
+    "rank": "slipstick_questions.specs:RANK",
+    "seek": "slipstick_questions.specs:SEEK",
+}
