@@ -328,7 +328,7 @@ SYSTEMS = [
         lambda: Lock("tas", back_off="grow"),
         "there is no back-off 'grow'; known: none, constant, exponential",
     ),
-    bad(lambda: grouped_model({}), "groups of processors are needed, at least one"),
+    bad(lambda: grouped_model({}), "give at least one group of processors"),
     bad(lambda: Barrier("centre"), "there is no barrier 'centre'; did you mean 'central'?"),
     bad(
         lambda: Model("m", closed_model(service("bus", 1.0)).population, {"bos": Station()}),
@@ -430,7 +430,7 @@ NETWORK = [
     ),
     bad(
         lambda: open_class(1.0, batch=2, trace=[1.0]),
-        "a trace says when customers arrive, so that there are no bursts and batches beside it",
+        "a trace says when customers arrive; leave bursts and batches out",
     ),
     bad(
         lambda: open_class(1.0, trace=[0.0, 0.0]),
@@ -461,7 +461,7 @@ PROGRAM = [
     ),
     bad(
         lambda: PHASES.on(SHARED, repeat=(Number(1.0),), processors=(Number(2.0), Number(3.0))),
-        "processors has 2 values for 1 phases, as repeat counts them",
+        "processors has 2 values, but repeat has 1 phases",
     ),
     bad(
         lambda: PHASES.on(SHARED, repeat=(Number(1.0),), processors=(Number(2.0),)),
@@ -642,16 +642,16 @@ PATTERNS = [
     ),
     bad(
         lambda: pick(service("desk", 1.0), A, by="chance"),
-        "a pick is by no 'chance'; known: shortest, shorter-of-two, in-turn",
+        "a pick cannot choose by 'chance'; known: shortest, shorter-of-two, in-turn",
     ),
-    bad(lambda: pick(A), "a pick is one of several; give it at least two"),
+    bad(lambda: pick(A), "a pick needs at least two bodies to choose from"),
     bad(
         lambda: closed_model(pick(service("desk", 1.0), A)),
         "each part of a pick begins with a step at a station, or a hold of a fifo lock or of permits; one begins at nothing",
     ),
     bad(
         lambda: closed_model(A >> delay(1.0, name="rest", think=True), 2),
-        "step rest is thinking, which begins the cycle of processors that do something else after it; of arrivals and programs, and further on, it is a delay",
+        "step rest has think: true; think time must be the first step of a cycle with other steps; elsewhere, and for arrivals and programs, leave think out",
     ),
     bad(
         lambda: service("desk", 1.0).__class__("ask", A.time, "desk", think=True),
@@ -700,11 +700,11 @@ PATTERNS = [
             2,
             resources={"desk": Station(discipline="ps")},
         ),
-        "an attempt waits in a queue, of a station that is not shared, of a fifo lock or of permits; desk is a station",
+        "an attempt needs a queue: a station that is not shared, a fifo lock, or permits; desk is a station",
     ),
     bad(
         lambda: closed_model(hold("door", A, after=C), 2, resources={"door": Lock("tas")}),
-        "a second phase is held by a fifo lock or by permits, not by door, a lock",
+        "a second phase must hold a fifo lock or permits, not door, a lock",
     ),
     bad(
         lambda: closed_model(hold("door", A, after=barrier("all")), 2, resources={"door": Lock()}),

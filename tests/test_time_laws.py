@@ -193,8 +193,12 @@ def test_a_network_says_a_distribution_and_is_written_as_it_is_read(tmp_path: Pa
     ("make", "arguments", "message"),
     [
         (erlang, (0,), "an Erlang time has 1 to 100 phases, got 0"),
-        (coxian, ([1.0, 2.0], []), "2 phases have 1 probabilities to go on, got 0"),
-        (coxian, ([1.0, 2.0], [1.5]), "a probability to go on lies between 0 and 1, got 1.5"),
+        (coxian, ([1.0, 2.0], []), "2 phases need 1 probabilities of a next phase, got 0"),
+        (
+            coxian,
+            ([1.0, 2.0], [1.5]),
+            "the probability of a next phase must lie between 0 and 1, got 1.5",
+        ),
         (coxian, ([0.0], []), "the means of phases are above 0, got 0"),
         (general_phases, ([1.0], [[-1.0, 0.0]]), "1 phases need a T of 1 rows and 1 columns"),
         (
@@ -213,7 +217,7 @@ def test_a_network_says_a_distribution_and_is_written_as_it_is_read(tmp_path: Pa
             "a time has at most 100 phases, got 101",
         ),
         (hyperexponential, ([0.2], [1.0, 2.0]), "2 phases need as many probabilities, got 1"),
-        (hyperexponential, ([0.2], [1.0]), "the probabilities of phases add up to 1, got 0.2"),
+        (hyperexponential, ([0.2], [1.0]), "the probabilities of phases must add up to 1, got 0.2"),
         (uniform, (2.0, 1.0), "a uniform time needs 0 <= low <= high, above 0, got 2 and 1"),
         (lognormal, (0.0,), "a lognormal time has an scv above 0, got 0"),
         (weibull, (0.0,), "the shape of a Weibull time lies between 0.1 and 100, got 0"),
@@ -233,7 +237,10 @@ def test_what_is_no_distribution_is_refused(make: Any, arguments: Any, message: 
 @pytest.mark.parametrize(
     ("time", "message"),
     [
-        ("coxian: {rates: [5 /s, 1 /s], onward: []}", "2 phases have 1 probabilities to go on"),
+        (
+            "coxian: {rates: [5 /s, 1 /s], onward: []}",
+            "2 phases need 1 probabilities of a next phase",
+        ),
         ("pareto: {mean: 1 ms, shape: 2}", "lies above 2, where its variance is finite; got 2"),
         ("lognormal: {scv: 2}", "lognormal.mean: key 'mean' is missing"),
         ("valeu: 3 ms", "did you mean 'value'"),

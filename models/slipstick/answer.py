@@ -285,7 +285,7 @@ class Answer(ShownAsTables):
         unit; adds up to 1 for a time or a rate. Where k is 1 (times) it is the part of one percent
         that one percent less buys, where k is -1 (rates) the part that one percent more buys
     gradient : by value and path, the derivative in base units
-    exact : equal to the model's expectation to rounding
+    exact : equal to the expectation of the model, except for rounding errors
     bound : which value lies outside of its bounds, and by what; empty where none does
     error : the class of the error, where an approximate method promises none for the model; else
         empty

@@ -161,13 +161,15 @@ def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndLaw:
     """
     if len(onward) != len(means) - 1 or not means:
         raise ModelError(
-            f"{len(means)} phases have {max(len(means) - 1, 0)} probabilities to go on, got"
+            f"{len(means)} phases need {max(len(means) - 1, 0)} probabilities of a next phase, got"
             f" {len(onward)}"
         )
     _check_positive("means of phases", means)
     for chance in onward:
         if not 0 <= chance <= 1:
-            raise ModelError(f"a probability to go on lies between 0 and 1, got {chance:g}")
+            raise ModelError(
+                f"the probability of a next phase must lie between 0 and 1, got {chance:g}"
+            )
     mean, reached = 0.0, 1.0
     for index, phase_mean in enumerate(means):
         mean += reached * phase_mean
@@ -292,7 +294,7 @@ def _check_chances(chances_in_words: str, chances: Sequence[float], size: int) -
         raise ModelError(f"{size} phases need as many {chances_in_words}, got {len(chances)}")
     if min(chances) < 0 or not math.isclose(math.fsum(chances), 1.0, rel_tol=1e-6):
         raise ModelError(
-            f"the {chances_in_words} of phases add up to 1, got {math.fsum(chances):g}"
+            f"the {chances_in_words} of phases must add up to 1, got {math.fsum(chances):g}"
         )
 
 

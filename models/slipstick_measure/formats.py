@@ -124,7 +124,7 @@ def load_test(
         if not name and not load_tests:
             return None
         if not name:
-            reading.refuse(1, "", "this is no load test, and the files before it are")
+            reading.refuse(1, "", "this is not a load test, but the files before it are")
         load_tests.append(read_load(reading, name))
     tests = LoadTest(
         ", ".join(test.file for test in load_tests),

@@ -249,7 +249,7 @@ class FitSpec(QuestionSpec):
     def check_rules(self) -> None:
         if bool(self.data) == (self.made is not None):
             raise broken_rule(
-                "a fit needs data, or timings made up from a case (made), one of the two", "data"
+                "give a fit either data, or a case that makes up the timings (made)", "data"
             )
         if self.made and (self.region is not None or self.of_size is not None):
             raise broken_rule(

@@ -329,9 +329,7 @@ class StatementSpec(WantedSpec):
                 if name not in self.of:
                     raise broken_rule(f"{name} does not stand under of", key, index)
             if len(set(getattr(self, key))) == len(set(self.of)):
-                raise broken_rule(
-                    "some of the answers under of have to stand apart from these", key
-                )
+                raise broken_rule("leave at least one answer under `of` out of these", key)
         if self.reading and not self.part_of:
             raise broken_rule("part_of names the statement that this is a reading of", "reading")
         if wrong := next(

@@ -368,7 +368,7 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
     axis = axis_of(spec.of, nodes, resolved_with(settings, study.library))
     if axis.named:
         raise study.refusal(
-            (*place, "of"), f"{spec.of} is no number, so nothing can be sought along it"
+            (*place, "of"), f"{spec.of} is not a number; a search needs a numeric value"
         )
     values = list(map(float, axis.values))
     if (

@@ -116,7 +116,7 @@ class SeekSpec(QuestionSpec):
     def check_rules(self) -> None:
         along = self.of == YEAR
         if along and not self.trend:
-            raise broken_rule("the year needs trend beside it", "of")
+            raise broken_rule("give a trend with the year", "of")
         if not along and (self.trend or self.base_year is not None):
             raise broken_rule(f"trend and base_year go with of: year, not with {self.of}", "of")
 

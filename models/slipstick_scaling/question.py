@@ -417,7 +417,7 @@ def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
     (axis,), (first, *_) = checked_sweep(axes_read, case, study)
     if axis.named:
         raise study.refusal(
-            ("scale", "processors"), f"numbers of processors are wanted, got {axis.values[0]}"
+            ("scale", "processors"), f"give numbers of processors, got {axis.values[0]}"
         )
     if not all(low < high for low, high in pairwise(map(float, axis.values))):
         raise study.refusal(("scale", "processors"), "the numbers of processors must rise")

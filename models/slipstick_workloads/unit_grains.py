@@ -607,7 +607,7 @@ def _phases(
     for name, values in {"processors": processors, **lists}.items():
         if len(values) != len(repeat):
             raise ModelError(
-                f"{name} has {len(values)} values for {len(repeat)} phases, as repeat counts them"
+                f"{name} has {len(values)} values, but repeat has {len(repeat)} phases"
             )
     for number, (times, count) in enumerate(zip(repeat, processors, strict=True)):
         grain = _grain(inputs, number, {name: values[number] for name, values in lists.items()})

@@ -267,7 +267,7 @@ def test_a_rate_of_nothing_has_no_time_of_a_byte(capsys: pytest.CaptureFixture[s
         == 2
     )
     wanted = (
-        "'0 GB/s': a byte never arrives at a rate of 0; write more than that, or the time of a byte"
+        "'0 GB/s': a rate of 0 B/s transfers nothing; write a larger rate, or the time of a byte"
     )
     assert wanted in capsys.readouterr().err
 

@@ -474,7 +474,7 @@ def test_a_full_queue_loses_what_the_formula_says() -> None:
 
 def test_a_queue_holds_a_whole_number() -> None:
     model = open_model(attempt(served(), queue=1.5), rate(1.0))
-    words = "the queue of an attempt at disk comes out as 1.5; give it a whole number"
+    words = "the queue of an attempt at disk is 1.5; it must be a whole number"
     with pytest.raises(NoAnswerError, match=words):
         solve(model, method=SIMULATION)
 
@@ -555,8 +555,8 @@ def test_tries_of_an_attempt_are_counted() -> None:
             lambda: attempt(served()),
             "an attempt at disk has a timeout or a patience, or a queue that may be full",
         ),
-        (lambda: pick(served(), served(2.0), by="luck"), "a pick is by no 'luck'"),
-        (lambda: pick(served()), "a pick is one of several; give it at least two"),
+        (lambda: pick(served(), served(2.0), by="luck"), "a pick cannot choose by 'luck'"),
+        (lambda: pick(served()), "a pick needs at least two bodies to choose from"),
         (
             lambda: closed_model(pick(served(), thinks())),
             (
@@ -578,15 +578,14 @@ def test_tries_of_an_attempt_are_counted() -> None:
                 attempt(served(), timeout=1.0), resources={"disk": Station(1, "ps")}
             ),
             (
-                "an attempt waits in a queue, of a station that is not shared, of a fifo lock or of"
-                " permits; disk is a station"
+                "an attempt needs a queue: a station that is not shared, a fifo lock, or permits; disk is a station"
             ),
         ),
         (
             lambda: closed_model(
                 hold("door", served(), after=thinks()), resources={"door": Lock("mcs")}
             ),
-            "a second phase is held by a fifo lock or by permits, not by door, a lock",
+            "a second phase must hold a fifo lock or permits, not door, a lock",
         ),
         (
             lambda: closed_model(hold("door", served(), after=barrier("meet"))),

@@ -100,7 +100,7 @@ def test_a_technology_scales_every_group() -> None:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ({}, "groups of processors are needed, at least one"),
+        ({}, "give at least one group of processors"),
         ({"test": (0, ASK)}, "the processors of group test must be at least 1, got 0"),
         (
             {"test": (1, ASK), "others": (-1, ASK)},

@@ -152,14 +152,14 @@ FAULTS: list[tuple[Any, str]] = [
             " a, b; chains.users.reference.1: there is no station 'cpx'; did you mean 'cpu'?"
         ),
     ),
-    (lambda: switching(routing=[]), "chains.users: chain users has no ways to go; write routing"),
+    (lambda: switching(routing=[]), "chains.users: chain users has no routes; write routing"),
     (
         lambda: switching(stations={**PAIR, "disk": station(service={"b": 1.0}, visits={"b": 2})}),
         "stations.disk.visits.b: the visits of b follow from routing; give service times only",
     ),
     (
         lambda: switching(routing=[*WAYS, route(("a", "cpu"), ("b", "disk"), 0.0)]),
-        "routing.3: a second way from a at cpu to b at disk; add them up",
+        "routing.3: a second route from a at cpu to b at disk; add them up",
     ),
     (
         lambda: switching(routing=[*WAYS[:2], route(("b", "cpu"), ("a", "cpu"), 0.9)]),
@@ -195,9 +195,8 @@ FAULTS: list[tuple[Any, str]] = [
     (
         lambda: switching(routing=[route(("a", "cpu"), ("a", "cpu"), 1.0), *WAYS[1:]]),
         (
-            "routing.1.from: no way leads from the reference of users to disk as b; routing.2.from:"
-            " no way leads from the reference of users to cpu as b; stations.cpu.service.b: no way"
-            " leads b to cpu; stations.disk.service.b: no way leads b to disk"
+            "routing.1.from: no route leads from the reference of users to disk as b; routing.2.from:"
+            " no route leads from the reference of users to cpu as b; stations.cpu.service.b: no route takes b to cpu; stations.disk.service.b: no route takes b to disk"
         ),
     ),
     (

@@ -216,7 +216,7 @@ REFUSED = [
     ),
     (
         "value: time, of: [base], smallest: [base]",
-        "some of the answers under of have to stand apart from these",
+        "leave at least one answer under `of` out of these",
     ),
     (
         "value: time, of: [base], to: 50 %",

@@ -240,7 +240,7 @@ WRONG = [
     (
         "{parameters.processors: [2, 4, 16, 64]}",
         "{method: [closed-form, mean-value]}",
-        "numbers of processors are wanted, got closed-form",
+        "give numbers of processors, got closed-form",
     ),
     ("  time: 1 ms\n", "", "scale.ways.1: time-bound needs time: what is to be kept"),
     ("  size: {parameters.items: 1}\n", "", "scale.ways.1: time-bound needs size: what is to grow"),

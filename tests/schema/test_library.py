@@ -167,7 +167,7 @@ def test_a_file_begins_with_what_it_is(tmp_path: Path, text: str) -> None:
         " 'activity: 1', 'queueing-network: 1', 'batch-server: 1', 'study: 1',"
         " 'profile: 1', 'counts: 1'"
     )
-    assert f"begin with what it is, one of {kinds}" in problem
+    assert f"begin with the kind of spec, one of {kinds}" in problem
     assert problem.startswith("x.yaml:1:1: ")
 
 

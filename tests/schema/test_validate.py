@@ -54,7 +54,7 @@ MACHINES = [
         "machin: 1",
         [
             (
-                "1:1: machin: begin with what it is, one of 'machine: 1', 'network: 1', 'workload: 1',"
+                "1:1: machin: begin with the kind of spec, one of 'machine: 1', 'network: 1', 'workload: 1',"
                 " 'technology: 1', 'fitted: 1', 'trend: 1', 'activity: 1', 'queueing-network: 1',"
                 " 'batch-server: 1', 'study: 1',"
                 " 'profile: 1', 'counts: 1'; did you mean 'machine'?"
@@ -392,7 +392,7 @@ STUDIES = [
     ),
     (
         study("vary: {parties: {from: 1, to: 3, factor: 1}}"),
-        ["3:17: vary.parties: a factor of 1 never arrives; write another"],
+        ["3:17: vary.parties: a factor of 1 never reaches the end; write another"],
     ),
     (
         study("vary: {parties: {from: 1, to: 3, factor: 0}}"),

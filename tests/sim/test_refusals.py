@@ -139,23 +139,20 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
     (
         lambda: StationPlan("bus", 0),
         ModelError,
-        "station bus: at least 1 server must be there, got 0",
+        "station bus: it needs at least 1 server, got 0",
     ),
     (
         lambda: StationPlan("bus", 1, "fifo"),
         ModelError,
         (
-            "station bus: no kernel knows the discipline 'fifo'; known: fcfs, ps, lcfs, random,"
+            "station bus: the discipline 'fifo' cannot be simulated; known: fcfs, ps, lcfs, random,"
             " lcfs-pr, priority, priority-preemptive"
         ),
     ),
     (
         lambda: StationPlan("bus", 1, "priority", (1.0, 2.0)),
         ModelError,
-        (
-            "station bus: rates are simulated of one server that is fcfs or ps, got 1 that are"
-            " priority"
-        ),
+        ("station bus: rates need one server of the discipline fcfs or ps, got 1 of priority"),
     ),
     (
         lambda: StationPlan("bus", rates=(1.0, 0.0)),
@@ -167,7 +164,7 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
     (
         lambda: Plan((), (CustomerGroup("a", "once", (0,)), CustomerGroup("b", "closed", (0,)))),
         ModelError,
-        "customers cannot be closed, once: write closed and open, or once alone",
+        "customers of the kinds closed, once cannot be mixed: once goes with no other kind",
     ),
     (
         lambda: Simulation(seed=-1),

@@ -82,15 +82,21 @@ REFUSED = [
     ("technology.wire: []", [f"{WIRE} an axis needs at least one value"]),
     (
         "technology.wire: {from: 1, to: 5, step: -1}",
-        [f"{WIRE} the range never gets from 'from' to 'to'; turn the step or factor round"],
+        [
+            f"{WIRE} the range never gets from 'from' to 'to'; reverse the sign of the step, or invert the factor"
+        ],
     ),
     (
         "technology.wire: {from: 1, to: 5, factor: 0.5}",
-        [f"{WIRE} the range never gets from 'from' to 'to'; turn the step or factor round"],
+        [
+            f"{WIRE} the range never gets from 'from' to 'to'; reverse the sign of the step, or invert the factor"
+        ],
     ),
     (
         "technology.wire: {from: 1, to: 5, step: 0}",
-        ['x.yaml:3:48: vary."technology.wire".step: a step of 0 never arrives; write another'],
+        [
+            'x.yaml:3:48: vary."technology.wire".step: a step of 0 never reaches the end; write another'
+        ],
     ),
     (
         "technology.wire: {from: 1, to: 5, step: 1 us}",
@@ -209,8 +215,7 @@ REFUSED = [
         "parties: [2, 3], vary: {axes: {parties: [2]}}",
         [
             (
-                "x.yaml:3:25: vary.vary: the axes that stand plainly are a sweep of this name; choose"
-                " another"
+                "x.yaml:3:25: vary.vary: the axes without a name already form a sweep of this name; choose another"
             )
         ],
     ),

@@ -267,7 +267,7 @@ SERIES = "{year: 2010, value: 1}, {year: 2012, value: 2}, {year: 2014, value: 3}
         ),
         (
             "series: {a: {breaks: [2012, 2011], points: [POINTS]}}",
-            "breaks rise, got 2011 after 2012",
+            "breaks must rise, got 2011 after 2012",
         ),
         (
             "series: {a: {limit: {value: 2 s}, points: [POINTS]}}",

@@ -206,7 +206,7 @@ MACHINE_REPAIRMAN_SEVERAL = Law(
         (sources - _in_repair(sources, servers, think, service)) / (think + service)
     ),
     holds=f"sources >= servers and sources <= 10000000 and {_SERVED}",
-    source=f"{KLEINROCK}, machines under repair; in the two loss formulas",
+    source=f"{KLEINROCK}, machines under repair and loss systems",
     checks=(
         Check((2, 2, 9.0, 1.0), 0.2, 1e-16, f"{HAND}: no waiting"),
         Check(

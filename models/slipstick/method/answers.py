@@ -141,7 +141,7 @@ class Solution:
     model, method : names
     count : how many points
     methods : the method that answered each point; empty where it is `method` at all of them
-    exact : whether what is answered is the model's expectation to rounding
+    exact : whether the answer is the expectation of the model, except for rounding errors
     values : by name; NaN where there is none
     low, high : ends of intervals and bounds, by the name of the value, such as ``time`` or
         ``account[lock]``

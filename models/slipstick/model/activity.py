@@ -745,7 +745,7 @@ def attempt(
 
 @checked(options=ACTIVITY, by=TEXT)
 def pick(*options: Activity, by: str = SHORTEST) -> Pick:
-    """Do one of several, by the state of the first resource of each.
+    """Choose one of several bodies by the state of its first resource, and do it.
 
     Parameters
     ----------
@@ -756,9 +756,9 @@ def pick(*options: Activity, by: str = SHORTEST) -> Pick:
     pick(service('left', 1.0, name='left'), service('right', 1.0, name='right'))
     """
     if by not in ROUTES:
-        raise ModelError(f"a pick is by no {by!r}{did_you_mean(by, tuple(ROUTES))}")
+        raise ModelError(f"a pick cannot choose by {by!r}{did_you_mean(by, tuple(ROUTES))}")
     if len(options) < 2:
-        raise ModelError("a pick is one of several; give it at least two")
+        raise ModelError("a pick needs at least two bodies to choose from")
     return Pick(options, by)
 
 

@@ -91,10 +91,7 @@ class OpenClass:
 
     def __post_init__(self) -> None:
         if self.trace and (self.bursty or self.batch > 1):
-            raise ModelError(
-                "a trace says when customers arrive, so that there are no bursts and batches"
-                " beside it"
-            )
+            raise ModelError("a trace says when customers arrive; leave bursts and batches out")
         if self.trace and not (min(self.trace) >= 0 and 0 < sum(self.trace) < math.inf):
             raise ModelError(
                 "the times between the arrivals of a trace must be finite, not negative, and not"
@@ -732,7 +729,7 @@ class _Inspection:
                     )
             yield from self._reference(chain, (*place, "reference"))
             if not self._network.routing:
-                yield Fault(place, f"chain {name} has no ways to go; write routing", key=True)
+                yield Fault(place, f"chain {name} has no routes; write routing", key=True)
 
     def _reference(self, chain: Chain, place: Path) -> Iterator[Fault]:
         label, station = chain.reference
@@ -755,7 +752,7 @@ class _Inspection:
                 where = "out" if route.target is None else " at ".join(route.target)
                 yield Fault(
                     ("routing", index),
-                    f"a second way from {' at '.join(route.source)} to {where}; add them up",
+                    f"a second route from {' at '.join(route.source)} to {where}; add them up",
                 )
             seen.add((route.source, route.target))
         if all_known and self._network.routing:
@@ -849,7 +846,7 @@ class _Inspection:
                     ):  # a matrix of times has a 0 where a class never goes
                         yield Fault(
                             ("stations", station, "service", label),
-                            f"no way leads {label} to {station}",
+                            f"no route takes {label} to {station}",
                         )
 
     def _lost(
@@ -861,7 +858,7 @@ class _Inspection:
             if self._chain_of[source[0]] != name:
                 continue
             if source not in reached:
-                why = f"no way leads from the reference of {name} to {source[1]} as {source[0]}"
+                why = f"no route leads from the reference of {name} to {source[1]} as {source[0]}"
                 yield Fault(("routing", index, "from"), why)
             elif target is not None and target not in returning:
                 ends = "never leaves" if home is None else "never comes back to the reference"

@@ -915,7 +915,7 @@ class ClosedPopulation(PopulationKind):
 
     def __post_init__(self) -> None:
         if not self.groups:
-            raise ModelError("groups of processors are needed, at least one")
+            raise ModelError("give at least one group of processors")
         if self.first.arrivals is not None:
             raise ModelError(
                 f"answers are about the first group, and {self.first.name} arrives; write a group"
@@ -1197,7 +1197,7 @@ class Model:
     left_out : losses of an import by name, and what each changes; no answer is exact then
     estimates : what is taken in the mean or left out where the model was built, in words; every
         answer repeats them, and none is exact
-    requires : what must hold of its quantities; a point where it does not has no answer
+    requires : conditions on its quantities; a point that breaks one has no answer
     amounts : plain numbers that follow from the values of an answer, such as a cost, by name;
         expressions of parameters and of `slipstick.model.amounts.answer_value` [1]
 
@@ -1400,15 +1400,14 @@ class Model:
         if not (queued or _plainly_held(resource)):
             kind = "a processor" if resource is None else resource.noun
             raise ModelError(
-                f"an attempt waits in a queue, of a station that is not shared, of a fifo lock or"
-                f" of permits; {node.resource} is {kind}"
+                f"an attempt needs a queue: a station that is not shared, a fifo lock, or permits; {node.resource} is {kind}"
             )
 
     def _check_after(self, after: Activity, name: str) -> None:
         """Refuse a second phase where no other can take it over, or wait for all processors."""
         if not _plainly_held(self.resources[name]):
             raise ModelError(
-                f"a second phase is held by a fifo lock or by permits, not by {name},"
+                f"a second phase must hold a fifo lock or permits, not {name},"
                 f" {self.resources[name].noun}"
             )
         if any(inner.use in (MET, ASKED) for inner in steps(after)):
@@ -1471,8 +1470,7 @@ def _check_thinking(model: Model) -> None:
     for node in each_once(rest):
         if isinstance(node, Step) and node.think:
             raise ModelError(
-                f"step {node.name} is thinking, which begins the cycle of processors that do"
-                " something else after it; of arrivals and programs, and further on, it is a delay"
+                f"step {node.name} has think: true; think time must be the first step of a cycle with other steps; elsewhere, and for arrivals and programs, leave think out"
             )
 
 

@@ -507,7 +507,8 @@ def kind_of(tree: Table) -> str:
         kinds = ", ".join(f"'{kind}: 1'" for kind in KINDS)
         meant = did_you_mean(key, list(KINDS))
         raise mark.error(
-            f"begin with what it is, one of {kinds}{meant if 'did you mean' in meant else ''}", key
+            f"begin with the kind of spec, one of {kinds}{meant if 'did you mean' in meant else ''}",
+            key,
         )
     return key
 

@@ -802,11 +802,11 @@ def read_text(text: str, file: str) -> Node:
     root = read_value(text, file)
     if isinstance(root, Scalar) and root.text == "":
         raise Mark(file, 1, 1).error(
-            "there is nothing in it; begin with what it is, as in 'activity: 1'"
+            "the file is empty; begin with the kind of spec, as in 'activity: 1'"
         )
     if not isinstance(root, Table):
         raise root.mark.error(
-            "a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'"
+            "a spec consists of 'key: value' lines; begin with the kind of spec, as in 'activity: 1'"
         )
     return root
 

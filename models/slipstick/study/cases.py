@@ -161,7 +161,7 @@ class _RangeReader:
         if its_unit != unit:
             raise self._problem("step", f"from is a [{unit}], but the step is a [{its_unit}]")
         if step == 0:
-            raise self._problem("step", "a step of 0 never arrives; write another")
+            raise self._problem("step", "a step of 0 never reaches the end; write another")
         return [first + k * step for k in range(self._steps((last - first) / step) + 1)]
 
     def _counted(self, first: float, last: float, count: int) -> list[float]:
@@ -188,7 +188,8 @@ class _RangeReader:
         """Count whole steps, the last one included if rounding is all that misses it."""
         if not steps >= 0:
             raise self._problem(
-                "", "the range never gets from 'from' to 'to'; turn the step or factor round"
+                "",
+                "the range never gets from 'from' to 'to'; reverse the sign of the step, or invert the factor",
             )
         request = f"the range has {steps + 1:,.0f} values"
         check_cost("values", steps, request, "take a larger step", partial(self._problem, ""))
@@ -391,7 +392,7 @@ def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
             raise _refused(
                 tree,
                 ["vary", PLAIN_SWEEP],
-                "the axes that stand plainly are a sweep of this name; choose another",
+                "the axes without a name already form a sweep of this name; choose another",
             )
         sweeps.append(SweepDefinition(PLAIN_SWEEP, SweepSpec(axes=axes), node, ("vary",)))
     return sweeps

@@ -101,9 +101,9 @@ def estimate_rows(
     from slipstick_measure.report.estimation import estimation_text
 
     if len(files) != 1:
-        refuse("FILE", "one table of rows is held against a model at a time")
+        refuse("FILE", "compare a model with one table of rows at a time")
     if len(models) != 1:
-        refuse("--model", "name the one model that the rows are held against")
+        refuse("--model", "name one model to compare the rows with")
     if not free:
         refuse(
             "--free", "say which parameters of the model are free: --free parameters.work=1s..9s"

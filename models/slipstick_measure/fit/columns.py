@@ -275,7 +275,7 @@ class _TableReader:
     ) -> None:
         self.table, self.settings, self.library = table, settings, library
         if not table.rows:
-            raise Mark(table.file, 1, 1).error("no row is left to hold a model against")
+            raise Mark(table.file, 1, 1).error("no row is left to compare a model with")
         for heading in (*uses, *owners):
             if heading not in table.headings:
                 hint = did_you_mean(heading, list(table.headings))

@@ -78,7 +78,7 @@ def _check_freedom(fitted: FittedFormula) -> None:
     if fitted.freedom < 1:
         count = len(fitted.residuals)
         raise NoAnswerError(
-            f"{count} observations leave none over to estimate the scatter from; measure"
+            f"{count} observations are too few to estimate the scatter; measure"
             f" {1 - fitted.freedom} more"
         )
 

@@ -73,7 +73,7 @@ def parsed(reading: Reading) -> XmlElement:
         reading.refuse(
             parser.CurrentLineNumber,
             "",
-            "a document type or an entity does not stand in a model; take it out",
+            "a model file must not contain a document type or an entity; take it out",
         )
 
     parser.StartElementHandler, parser.CharacterDataHandler = begin, text

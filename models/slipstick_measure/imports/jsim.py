@@ -442,7 +442,7 @@ def _begin(jsim: _Jsim, name: str, element: XmlElement) -> Place:
         jsim.refuse(element, why)
     first = next(iter(ways), SINK)
     if first == SINK:
-        jsim.refuse(element, f"{short(name)} have no service anywhere")
+        jsim.refuse(element, f"{short(name)} have no service at any station")
     return first
 
 
@@ -453,12 +453,13 @@ def _reached(jsim: _Jsim, begin: Place) -> list[Place]:
         ways = jsim.following(place)
         if not ways:
             jsim.refuse(
-                jsim.nodes[place[1]], f"no way leads {short(place[0])} on from {short(place[1])}"
+                jsim.nodes[place[1]],
+                f"{short(place[0])} cannot leave {short(place[1])}: it has no route from there",
             )
         if SINK in ways and jsim.classes[place[0]].get("type") == "closed":
             jsim.refuse(
                 jsim.nodes[place[1]],
-                f"{short(place[0])} is closed and leaves; its customers stay in a network",
+                f"{short(place[0])} is a closed class with a route to a sink; closed customers cannot leave",
             )
         new = [way for way in ways if way != SINK and way not in reached]
         reached.update(dict.fromkeys(new))

@@ -44,7 +44,7 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
     rates = _rates(reading, document)
     if base is None:
         reading.refuse(
-            1, "", "this tells no network; name the machine that has the rest: --extends NAME"
+            1, "", "this file does not describe a network; name a machine that does: --extends NAME"
         )
     domain = min(domain, len(rates))
     alone, shared = rates[0], rates[domain - 1]

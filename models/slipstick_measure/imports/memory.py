@@ -291,8 +291,7 @@ def _machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:
         reading.refuse(
             1,
             "",
-            "this tells a part of a machine only; name the machine that has the rest: --extends"
-            " NAME",
+            "this file describes a part of a machine only; name a machine that has the rest: --extends NAME",
         )
     document = {
         "extends": base,

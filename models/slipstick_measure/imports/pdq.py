@@ -177,7 +177,7 @@ class _Pdq:
         station, customer = self._name(call, 0), self._name(call, 1)
         for word, declared in ((station, self.stations), (customer, self.classes)):
             if word not in declared:
-                self.refuse(call, f"{short(word)} is not created before")
+                self.refuse(call, f"{short(word)} is used before it is created")
         factors = [self._number(call, place) for place in range(2, len(call.texts))]
         demand = math.prod(factors)
         if demand:

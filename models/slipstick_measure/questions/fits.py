@@ -243,7 +243,9 @@ def _measured(
 
 def _freed(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
     if not study.base.keys() & {"model", "workload"}:
-        raise study.refusal((*place, "free"), "free paths are those of the base; name its model")
+        raise study.refusal(
+            (*place, "free"), "free paths belong to the model of the base; name that model"
+        )
     free = [_scalar(study, (*place, "free", index)) for index in range(len(spec.free))]
     population = _scalar(study, (*place, "population")) if spec.population else None
     size = _scalar(study, (*place, "size")) if spec.size else None

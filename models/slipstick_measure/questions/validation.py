@@ -236,7 +236,8 @@ def _check_split(
     if spec.fitted_to and len(task.chosen) in (0, task.count):
         subject = "no row" if not task.chosen else "every row"
         raise study.refusal(
-            (*place, "fitted_to"), f"{subject} is fitted so, and there is nothing to predict by it"
+            (*place, "fitted_to"),
+            f"{subject} is in the fitted rows, so no rows are left to predict",
         )
     if count < 2 and not spec.fitted_to and not spec.nothing_fitted:
         raise study.refusal(

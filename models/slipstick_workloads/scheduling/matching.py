@@ -133,7 +133,7 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
     )
     work = tasks(letters, number(inputs, "repeated"), int(number(inputs, "seed")))
     if not work:
-        raise ModelError(f"a sequence of {letters} letters has no word twice; give more letters")
+        raise ModelError(f"no word repeats in a sequence of {letters} letters; give more letters")
     unit = one(inputs, "compare") * machine.step
     if word(inputs, "scheduling") == "static":
         share = ceil(len(work) / count)

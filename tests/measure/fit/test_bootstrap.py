@@ -54,7 +54,7 @@ def test_without_observations_to_spare_there_is_no_interval() -> None:
     fitted = fit(FAMILIES["amdahl"], Timings(np.array([1.0, 2]), np.ones(2), np.array([9.0, 5])))
     with pytest.raises(
         NoAnswerError,
-        match="2 observations leave none over to estimate the scatter from; measure 1 more",
+        match="2 observations are too few to estimate the scatter; measure 1 more",
     ):
         resample(fitted, 0)
     assert fitted.scatter == np.inf

@@ -252,7 +252,7 @@ def test_a_fit_that_has_no_value_says_so(tmp_path: Path) -> None:
         (["parameters.width=2"], "a choice has two values or more:"),
         (
             ["parameters.width=1|2|3|4|5|6|7", "parameters.rate=1 B/s|2 B/s|3 B/s|4 B/s|5 B/s"],
-            "; leave out values that are hardly likely",
+            "; leave out unlikely values",
         ),
     ],
 )
@@ -295,7 +295,7 @@ def test_no_row_that_is_wanted(tmp_path: Path) -> None:
     request = EstimationRequest(
         tmp_path / "rows.csv", settings(tmp_path / "mine.yaml"), free, rows=wanted
     )
-    with pytest.raises(SpecError, match="no row is left to hold a model against"):
+    with pytest.raises(SpecError, match="no row is left to compare a model with"):
         prepare_estimation(request, Library())
 
 

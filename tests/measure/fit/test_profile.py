@@ -78,5 +78,5 @@ def test_a_value_that_may_be_nothing_begins_at_0() -> None:
 
 def test_without_observations_to_spare_there_is_no_profile() -> None:
     fitted = fit(FAMILIES["amdahl"], Timings(np.array([1.0, 2]), np.ones(2), np.array([9.0, 5])))
-    with pytest.raises(NoAnswerError, match="leave none over to estimate the scatter from"):
+    with pytest.raises(NoAnswerError, match="are too few to estimate the scatter"):
         profile(fitted)

@@ -139,7 +139,7 @@ compare:
         ("data: runs.csv", "data: run.csv", "study.yaml:5:11: data: there is no file of measurements 'run.csv'; check its name"),
         ("[amdahl]", "[amdal]", "study.yaml:8:15: fits.runs.families: there is no family of models 'amdal'; did you mean"),
         ("[parameters.work,", "[parameters.wrk,", "study.yaml:6:12: free: model has no number at 'parameters.wrk'"),
-        ("    data: runs.csv\n", "", "a fit needs data, or timings made up from a case (made), one of the two"),
+        ("    data: runs.csv\n", "", "give a fit either data, or a case that makes up the timings (made)"),
         ("data: runs.csv", "made: {case: bas, processors: [1]}", "fits.runs.made.case: there is no case 'bas'"),
         ("    at: [64]", "    at: [64]\n    of_size: 7", "study.yaml:5:11: fits.runs.data: no run has the size 7; known: none, for no run has a size"),
         ("    at: [64]", "    at: [64]\n    region: door", "study.yaml:10:13: fits.runs.region: there is no region"),
@@ -190,7 +190,9 @@ def test_free_paths_need_a_base(tmp_path: Path) -> None:
             "{parameters", "{model: model.yaml, parameters"
         ),
     )
-    with pytest.raises(SpecError, match="free paths are those of the base; name its model"):
+    with pytest.raises(
+        SpecError, match="free paths belong to the model of the base; name that model"
+    ):
         check_file(path)
 
 

@@ -104,7 +104,7 @@ def test_ranges_alone_predict(folder: Path, capsys: pytest.CaptureFixture[str]) 
         (
             "source: made up",
             "fitted_to: {host: [z]}",
-            "no row is fitted so, and there is nothing to predict by it",
+            "no row is in the fitted rows, so no rows are left to predict",
         ),
         (
             "source: made up",

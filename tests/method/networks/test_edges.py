@@ -68,7 +68,7 @@ def test_a_service_time_of_zero_where_a_class_never_goes_says_nothing(method: st
         assert {name: (each.value, each.low) for name, each in here.items()} == {
             name: (each.value, each.low) for name, each in without.values.items()
         }
-    note = "no way leads b to cpu, so that its service time of 0 there says nothing"
+    note = "no route takes b to cpu, so its service time of 0 there has no effect"
     assert (note in found[1][0].notes) == (method != "bounds")
 
 

@@ -113,7 +113,7 @@ REFUSED = [
     ),
     (
         network({"jobs": closed_class(3)}, {"one": LOSES, "two": HOLDS}),
-        "one is full in another way; with blocking after service all stations block so",
+        "one has another kind of blocking; with blocking after service, all stations must block after service",
     ),
 ]
 

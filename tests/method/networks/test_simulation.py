@@ -438,7 +438,7 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
             {"jobs": closed_class(2)},
             {"cpu": station(service={"jobs": 1.0}, discipline="lcfs-pr", rates=[1, 2])},
         ),
-        "station cpu: rates are simulated of one server that is fcfs or ps, got 1 that are lcfs-pr",
+        "station cpu: rates need one server of the discipline fcfs or ps, got 1 of lcfs-pr",
     ),
     (
         network({"jobs": closed_class(2)}, {"cpu": station(service={"jobs": 1.0}, rates=[0, 2])}),

@@ -200,9 +200,7 @@ def test_other_methods_and_other_bursts_are_refused(tmp_path: Path) -> None:
             solve(model, method=method)
     with pytest.raises(
         ModelError,
-        match=(
-            "a trace says when customers arrive, so that there are no bursts and batches beside it"
-        ),
+        match=("a trace says when customers arrive; leave bursts and batches out"),
     ):
         open_class(1.0, trace=[1.0], batch=2)
     for gaps in ([0.0], [1e308, 1e308]):

@@ -354,7 +354,7 @@ REFUSED = [
             choose((Parameter("p", COUNT, 0.5) * 3, delay(1.0)), (0.5, delay(2.0, name="other")))
         ),
         NoAnswerError,
-        "the probabilities of a choice come out as 1.5, 0.5",
+        "the probabilities of a choice must be at least 0 and add up to 1; they are 1.5, 0.5",
     ),
     (
         lambda: closed_model(delay(1.0) >> Strange()),
@@ -364,7 +364,7 @@ REFUSED = [
     (
         lambda: closed_model(repeat(Parameter("n", COUNT, 3.0) - 4.0, delay(1.0))),
         NoAnswerError,
-        "the count of repeat comes out as -1, which cannot be counted",
+        "the count of repeat is -1; it must be a number from 0 to 2^53",
     ),
 ]
 

@@ -106,8 +106,7 @@ def test_two_ends_have_no_long_run() -> None:
         stationary(chain)
     assert (
         str(caught.value)
-        == "the chain ends in one of 2 sets of states and stays there, so the long run depends on"
-        " chance; let every state be reached from every other"
+        == "the chain ends in one of 2 sets of states and stays there, so the steady state depends on chance; every state must be reachable from every other"
     )
 
 
@@ -125,7 +124,7 @@ def test_a_chain_too_large_is_refused_with_its_size() -> None:
 def test_an_unknown_method_is_named() -> None:
     with pytest.raises(
         ModelError,
-        match="there is no method 'power' for the long run; known: gth, direct, iterative",
+        match="there is no method 'power' for the steady state; known: gth, direct, iterative",
     ):
         stationary(birth_death(1.0, 1.0, 2), "power")
 
@@ -133,7 +132,7 @@ def test_an_unknown_method_is_named() -> None:
 def test_what_does_not_solve_the_equations_is_refused() -> None:
     with pytest.raises(
         NoAnswerError,
-        match=r"the long run of 2 states did not come out: pi Q is 2\.0e-01 of the largest",
+        match=r"the steady state of 2 states was not found: pi Q is 2\.0e-01 of the largest",
     ):
         _check(birth_death(1.0, 1.0, 1).generator(), np.array([0.4, 0.6]))
 

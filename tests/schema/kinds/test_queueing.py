@@ -237,10 +237,10 @@ REFUSED: list[tuple[str, list[str]]] = [
     (
         line(SWITCHING, 8, "  - {from: [a, cpu], to: [a, cpu], probability: 1}"),
         [
-            "5:48: stations.cpu.service.b: no way leads b to cpu",
-            "6:23: stations.disk.service.b: no way leads b to disk",
-            "9:12: routing.1.from: no way leads from the reference of users to disk as b",
-            "10:12: routing.2.from: no way leads from the reference of users to cpu as b",
+            "5:48: stations.cpu.service.b: no route takes b to cpu",
+            "6:23: stations.disk.service.b: no route takes b to disk",
+            "9:12: routing.1.from: no route leads from the reference of users to disk as b",
+            "10:12: routing.2.from: no route leads from the reference of users to cpu as b",
         ],
     ),
     (

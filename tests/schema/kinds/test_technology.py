@@ -166,7 +166,7 @@ WRONG = [
     (
         "partly: [system]",
         "partly: [system, software]",
-        "x.yaml:5:18: partly.1: software stands under fully, too; a class gains in one way",
+        "x.yaml:5:18: partly.1: software is also under fully; name each class once",
     ),
     (
         "machine.network.adapter: 3 us",

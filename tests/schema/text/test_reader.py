@@ -111,12 +111,12 @@ REFUSED = {
     "~: a": f"1:1: {NO_KEY}",
     "'': a": f"1:1: {NO_KEY}",
     "a: 1\n---\nb: 2": "2:1: a second document begins here; write one per file",
-    "": "1:1: there is nothing in it; begin with what it is, as in 'activity: 1'",
-    "# nothing\n": "1:1: there is nothing in it; begin with what it is, as in 'activity: 1'",
-    "---\n": "1:1: there is nothing in it; begin with what it is, as in 'activity: 1'",
-    "text": "1:1: a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'",
+    "": "1:1: the file is empty; begin with the kind of spec, as in 'activity: 1'",
+    "# nothing\n": "1:1: the file is empty; begin with the kind of spec, as in 'activity: 1'",
+    "---\n": "1:1: the file is empty; begin with the kind of spec, as in 'activity: 1'",
+    "text": "1:1: a spec consists of 'key: value' lines; begin with the kind of spec, as in 'activity: 1'",
     "\n- 1\n": (
-        "2:1: a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'"
+        "2:1: a spec consists of 'key: value' lines; begin with the kind of spec, as in 'activity: 1'"
     ),
     "a:\n\tb: 1": "2:1: a tab stands here; write spaces",
     "a: b\0": "1:5: the character U+0000 is not text; remove it",

@@ -241,7 +241,7 @@ WRONG = [
     (
         "of: parameters.latency",
         "of: year",
-        "seek.it.of: the year needs trend beside it",
+        "seek.it.of: give a trend with the year",
     ),
     (
         "of: parameters.latency",
@@ -251,12 +251,12 @@ WRONG = [
     (
         "of: parameters.latency, from: 0 us, to: 100 us",
         "of: method, from: 1, to: 3",
-        "method is no number",
+        "method is not a number",
     ),
     (
         "of: parameters.latency, from: 0 us, to: 100 us",
         "of: simulation.seed, from: 1, to: 3, step: 1",
-        "seek.it.of: simulation.seed is no number, so nothing can be sought along it",
+        "seek.it.of: simulation.seed is not a number; a search needs a numeric value",
     ),
     (
         "of: parameters.latency, from: 0 us, to: 100 us",

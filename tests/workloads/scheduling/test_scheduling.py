@@ -138,6 +138,6 @@ def test_shares_end_with_the_longest() -> None:
     longest = max(sum(work[k * share : (k + 1) * share]) for k in range(4))
     assert found["time"] == pytest.approx(longest * 1e-6)
     with pytest.raises(
-        ModelError, match="a sequence of 100 letters has no word twice; give more letters"
+        ModelError, match="no word repeats in a sequence of 100 letters; give more letters"
     ):
         MATCHING.on(TC2000, letters=100, repeated=0.0)

@@ -340,7 +340,8 @@ def test_circuits_are_refused_where_there_are_any_and_with_a_pause() -> None:
     gp1000 = shared_machine("bbn-gp1000")
     assert isinstance(gp1000.interconnect, Multistage)
     with pytest.raises(
-        ModelError, match="switches no circuits, so none is refused; leave out refused: retry"
+        ModelError,
+        match="has no circuit switching, so no request is refused; leave out refused: retry",
     ):
         unit(SYMMETRY, refused="retry")
     at_once = gp1000._replace(interconnect=gp1000.interconnect._replace(retry=zero(TIME)))

@@ -392,7 +392,7 @@ def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
         and len(station.demand) > 1
     )
     unused = (
-        f"no way leads {label} to {name}, so that its service time of 0 there says nothing"
+        f"no route takes {label} to {name}, so its service time of 0 there has no effect"
         for name, station in model.stations.items()
         for label in station.service
         if label in in_chains and (label, name) not in places

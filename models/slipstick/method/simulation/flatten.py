@@ -497,7 +497,7 @@ class Writer:
         what = f"the queue of an attempt at {node.resource}"
         value = self._counted(node.queue, what)
         if value != round(value):
-            raise NoAnswerError(f"{what} comes out as {value:g}; give it a whole number")
+            raise NoAnswerError(f"{what} is {value:g}; it must be a whole number")
         return round(value)
 
     def _pick(self, node: Pick, parties: Parties) -> None:
@@ -576,7 +576,7 @@ class Writer:
             and math.isclose(math.fsum(probabilities), 1.0, rel_tol=1e-9)
         ):
             raise NoAnswerError(
-                "the probabilities of a choice come out as"
+                "the probabilities of a choice must be at least 0 and add up to 1; they are"
                 f" {', '.join(f'{p:g}' for p in probabilities)}"
             )
         return probabilities
@@ -585,7 +585,7 @@ class Writer:
         value = self.numbers[count]
         if not 0 <= value <= 2**53:
             raise NoAnswerError(
-                f"{number_in_words} comes out as {value:g}, which cannot be counted"
+                f"{number_in_words} is {value:g}; it must be a number from 0 to 2^53"
             )
         return value
 

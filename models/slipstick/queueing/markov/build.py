@@ -246,19 +246,20 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
             " simulation"
         )
     if any(network.traced):
-        raise ModelError(f"{network.not_poisson}, which a chain does not take; ask for simulation")
+        raise ModelError(
+            f"{network.not_poisson}, which a Markov chain does not cover; ask for simulation"
+        )
     if network.timeouts is not None and network.timeouts.any():
         name = network.stations[int(np.flatnonzero(network.timeouts.any(axis=0))[0])]
         raise ModelError(
-            f"the time-out at {name} is constant, which a chain does not take; ask for simulation"
+            f"the time-out at {name} is constant, which a Markov chain does not cover; ask for simulation"
         )
     for name, discipline, patient in zip(
         network.stations, network.discipline, _abandoned(network), strict=True
     ):
         if patient and DISCIPLINES[discipline].preemptive:
             raise ModelError(
-                f"customers abandon {name}, which interrupts services; a chain does not tell those"
-                " that wait to be resumed from those whose service has not begun; ask for simulation"
+                f"customers abandon {name}, which interrupts services; a chain does not distinguish customers that wait to be resumed from those whose service has not begun; ask for simulation"
             )
     if AFTER_SERVICE in network.blocking:
         _check_blocking_after_service(point)
@@ -319,7 +320,7 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
             )
         if network.capacity[k] and blocking != AFTER_SERVICE:
             raise ModelError(
-                f"{name} is full in another way; with blocking after service all stations block so"
+                f"{name} has another kind of blocking; with blocking after service, all stations must block after service"
             )
 
 

@@ -241,7 +241,7 @@ def stationary(
     """
     if method is not None and method not in METHODS:
         raise ModelError(
-            f"there is no method {method!r} for the long run; known: {', '.join(METHODS)}"
+            f"there is no method {method!r} for the steady state; known: {', '.join(METHODS)}"
         )
     generator = chain.generator()
     closed = _closed(sparse.csr_array(generator.real))
@@ -289,8 +289,7 @@ def _closed(generator: csr_array) -> NDArray[np.int64]:
     # Of several closed sets the start, and chance, decide which one the chain ends in.
     if len(final) > 1:
         raise NoAnswerError(
-            f"the chain ends in one of {len(final)} sets of states and stays there, so the long run"
-            " depends on chance; let every state be reached from every other"
+            f"the chain ends in one of {len(final)} sets of states and stays there, so the steady state depends on chance; every state must be reachable from every other"
         )
     return np.flatnonzero(label == final[0])
 
@@ -413,7 +412,7 @@ def _check(generator: csr_array, pi: NDArray[np.float64]) -> None:
     least = float(pi.min())
     if not (rest <= RESIDUAL and least >= -ROUNDING):
         raise NoAnswerError(
-            f"the long run of {len(pi):,} states did not come out: pi Q is {rest:.1e} of the"
+            f"the steady state of {len(pi):,} states was not found: pi Q is {rest:.1e} of the"
             f" largest rate (at most {RESIDUAL:g}) and the least probability {least:.1e}; try"
             f" another method: {', '.join(METHODS)}"
         )

@@ -139,7 +139,7 @@ def _point(
         more = math.log(error / missing) / math.log(ratio) if 0 < ratio < 1 else truncation
         truncation += max(4, min(truncation, math.ceil(1.1 * more)))
     raise NoAnswerError(
-        f"more customers of open classes are likelier than fewer up to {truncation} of them: more"
+        f"the probabilities still rise at {truncation} of them: more"
         " work arrives than can be done; lower the arrivals, or give stations a capacity"
     )
 

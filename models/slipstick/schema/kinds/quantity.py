@@ -333,8 +333,7 @@ def _per_byte(text: str, rate: re.Match[str]) -> float:
     value, _ = parse(f"{rate[1]} {rate[2]}{unit}/s")
     if not value > 0:
         raise UnitError(
-            f"{text!r}: a byte never arrives at a rate of 0; write more than that, or the time"
-            " of a byte"
+            f"{text!r}: a rate of 0 B/s transfers nothing; write a larger rate, or the time of a byte"
         )
     return 1 / value
 
@@ -606,7 +605,7 @@ class Gain(Spec):
         for index, path in enumerate(self.partly):
             if path in self.fully:
                 raise broken_rule(
-                    f"{path} stands under fully, too; a class gains in one way", "partly", index
+                    f"{path} is also under fully; name each class once", "partly", index
                 )
 
 

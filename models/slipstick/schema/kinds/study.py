@@ -97,7 +97,7 @@ class AxisSpec(Spec):
         if sum(setting is not None for setting in (self.step, self.factor, self.count)) != 1:
             raise broken_rule("a range needs exactly one of step, factor and count")
         if self.factor == 1:
-            raise broken_rule("a factor of 1 never arrives; write another")
+            raise broken_rule("a factor of 1 never reaches the end; write another")
 
 
 RANGE = ("from", "to", "step", "factor", "count", "spacing")

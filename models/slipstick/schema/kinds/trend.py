@@ -223,7 +223,7 @@ class SeriesSpec(Spec):
             )
         for before, after in pairwise(self.breaks):
             if not after > before:
-                raise broken_rule(f"breaks rise, got {after:g} after {before:g}", "breaks")
+                raise broken_rule(f"breaks must rise, got {after:g} after {before:g}", "breaks")
 
     @property
     def dimension(self) -> Dimension:

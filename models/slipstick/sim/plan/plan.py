@@ -156,17 +156,14 @@ class StationPlan:
     def __post_init__(self) -> None:
         if self.discipline not in SIMULATED_DISCIPLINES:
             raise ModelError(
-                f"station {self.name}: no kernel knows the discipline {self.discipline!r}"
+                f"station {self.name}: the discipline {self.discipline!r} cannot be simulated"
                 + did_you_mean(self.discipline, SIMULATED_DISCIPLINES)
             )
         if self.servers < 1:
-            raise ModelError(
-                f"station {self.name}: at least 1 server must be there, got {self.servers}"
-            )
+            raise ModelError(f"station {self.name}: it needs at least 1 server, got {self.servers}")
         if self.rates and (self.discipline not in ("fcfs", "ps") or self.servers != 1):
             raise ModelError(
-                f"station {self.name}: rates are simulated of one server that is fcfs or ps, got"
-                f" {self.servers} that are {self.discipline}"
+                f"station {self.name}: rates need one server of the discipline fcfs or ps, got {self.servers} of {self.discipline}"
             )
         for rate in self.rates:
             if not 0 < rate < math.inf:
@@ -296,8 +293,7 @@ class Plan:
         kinds = {group.kind for group in self.groups}
         if not kinds <= {"closed", "open", "once"} or ("once" in kinds and len(kinds) > 1):
             raise ModelError(
-                f"customers cannot be {', '.join(sorted(kinds))}: write closed and open, or once"
-                " alone"
+                f"customers of the kinds {', '.join(sorted(kinds))} cannot be mixed: once goes with no other kind"
             )
         object.__setattr__(self, "once", kinds == {"once"})
 
