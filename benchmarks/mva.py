@@ -144,31 +144,37 @@ def line_solver(demand: Rows, think: Sequence[float], counts: Sequence[int], met
         return line.SolverMVA(model, method=method).avg_table()
 
 
-def pdq(library: str, demand: Sequence[float], think: float, count: int) -> Callable[[], float]:
-    """Return a call that solves one class by PDQ's exact method, through its C functions; the
-    throughput.
-    """
+EXACTLY, APPROXIMATELY = 14, 15
+"""EXACT and APPROX of PDQ_Lib.h: the second is Schweitzer's method."""
+
+
+def pdq(
+    library: str, demand: Rows, think: Sequence[float], counts: Sequence[int], method: int
+) -> Callable[[], list[float]]:
+    """Return a call that solves a closed network through PDQ's C functions; the throughputs."""
     calls = ctypes.CDLL(library)
     calls.PDQ_GetThruput.restype = ctypes.c_double
-    closed_terminals, center, in_order, exactly = (
-        11,
-        3,
-        8,
-        14,
-    )  # TERM, CEN, FCFS and EXACT of PDQ_Lib.h
-    names = [b"q%d" % k for k in range(len(demand))]
-    times = [ctypes.c_double(each) for each in demand]
+    closed_terminals, center, in_order = 11, 3, 8  # TERM, CEN and FCFS of PDQ_Lib.h
+    stations = [b"q%d" % k for k in range(len(demand[0]))]
+    classes = [b"c%d" % r for r in range(len(counts))]
+    loads = [
+        (station, customers, ctypes.c_double(row[k]))
+        for k, station in enumerate(stations)
+        for customers, row in zip(classes, demand, strict=True)
+    ]
 
-    def solve() -> float:
+    def solve() -> list[float]:
         calls.PDQ_Init(b"model")
-        calls.PDQ_CreateClosed(
-            b"all", closed_terminals, ctypes.c_double(count), ctypes.c_double(think)
-        )
-        for name, each in zip(names, times, strict=True):
-            calls.PDQ_CreateNode(name, center, in_order)
-            calls.PDQ_SetDemand(name, b"all", each)
-        calls.PDQ_Solve(exactly)
-        return float(calls.PDQ_GetThruput(closed_terminals, b"all"))
+        for customers, count, pause in zip(classes, counts, think, strict=True):
+            calls.PDQ_CreateClosed(
+                customers, closed_terminals, ctypes.c_double(count), ctypes.c_double(pause)
+            )
+        for station in stations:
+            calls.PDQ_CreateNode(station, center, in_order)
+        for station, customers, time_there in loads:
+            calls.PDQ_SetDemand(station, customers, time_there)
+        calls.PDQ_Solve(method)
+        return [float(calls.PDQ_GetThruput(closed_terminals, each)) for each in classes]
 
     return solve
 
@@ -284,15 +290,24 @@ def measure(asked: argparse.Namespace, fast: bool) -> None:
             f" {beside:>22}  {worst:.0e}"
         )
     if asked.pdq:
-        other = pdq(asked.pdq, a[0].tolist(), 1.0, many)
-        own, theirs = in_turn(cases[0][1], other, seconds)
-        worst = abs(float(cases[0][1]()[0, 0]) / other() - 1)
-        print(
-            f"{'(a) beside PDQ, built and solved':38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms"
-            f" {theirs / own:6.1f} x {'':22}  {worst:.0e}"
-        )
+        exactly = pdq(asked.pdq, a.tolist(), [1.0], [many], EXACTLY)
+        approximately = pdq(asked.pdq, c.tolist(), fives, hundred, APPROXIMATELY)
+        beside_pdq("(a) beside PDQ, built and solved", cases[0][1], exactly, seconds)
+        beside_pdq("(c) Schweitzer beside PDQ", cases[2][1], approximately, seconds)
     else:
-        print("(a) beside PDQ: not measured, no --pdq LIBRARY")
+        print("(a) and (c) beside PDQ: not measured, no --pdq LIBRARY")
+
+
+def beside_pdq(
+    name: str, mine: Callable[[], Any], other: Callable[[], list[float]], seconds: float
+) -> None:
+    """Print the times of a solution and of PDQ's."""
+    own, theirs = in_turn(mine, other, seconds)
+    worst = float(np.max(np.abs(np.asarray(mine()).reshape(-1) / np.asarray(other()) - 1)))
+    print(
+        f"{name:38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms"
+        f" {theirs / own:6.1f} x {'':22}  {worst:.0e}"
+    )
 
 
 def _absent() -> bool:

@@ -22,6 +22,18 @@ NETWORKS: dict[str, tuple[Any, dict[str, Any]]] = {
         exact,
         {"service": [0.3, 0.2], "population": 80, "servers": [1, 2]},
     ),
+    "a lattice of three classes": (
+        exact,
+        {"service": [[0.3, 0.2], [0.1, 0.4], [0.2, 0.2]], "population": [4, 3, 5], "think": 0.5},
+    ),
+    "a lattice of two classes without delays at two points": (
+        exact,
+        {"service": [[[0.3, 0.2], [0.1, 0.4]], [[0.1, 0.2], [0.3, 0.4]]], "population": [4, 6]},
+    ),
+    "a lattice where one class has one customer and one has none": (
+        exact,
+        {"service": [[0.3, 0.2], [0.1, 0.4], [0.2, 0.2]], "population": [4, 1, 0], "think": 0.5},
+    ),
     "three classes, one without customers": (
         schweitzer,
         {"service": [[0.3, 0.2], [0.1, 0.4], [0.2, 0.2]], "population": [20, 30, 0], "think": 0.5},

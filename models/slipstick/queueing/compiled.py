@@ -89,6 +89,63 @@ def power_sums(series: Array, paces: Array, population: Array) -> Array:
     return sums
 
 
+def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
+    """Run the recurrence over all populations of single servers and delays, class 0 outermost.
+
+    With B z(n) = sum over r of pace_r z(n - e_r), station k adds g_k = g_(k-1) + B g_k to the
+    stations before it; in the last g, the constant G, each station once more is h_k = G + B h_k. One
+    plane, without class 0, is written over for each customer of class 0.
+
+    Parameters
+    ----------
+    factor : of each class, the terms of 0, 1, ... customers at delays (P, R, most)
+    counts : customers (R,)
+    pace : (P, R, K), with stations
+
+    Returns
+    -------
+    G(N) (P,), and at N - e_r, G and all h (P, R, 1 + K)
+    """
+    points, classes, stations = pace.shape
+    total, before = np.zeros(points), np.zeros((points, classes, 1 + stations))
+    stride = np.ones(classes, np.int64)
+    for r in range(classes - 2, 0, -1):
+        stride[r] = stride[r + 1] * (counts[r + 1] + 1)
+    size = 1
+    for r in range(1, classes):
+        size *= counts[r] + 1
+    for point in range(points):
+        plane, at = np.zeros((size, 2 * stations)), np.zeros(classes, np.int64)
+        for first in range(counts[0] + 1):
+            at[0] = first
+            if first == counts[0]:
+                before[point, 0] = plane[size - 1, stations - 1 :]
+            for place in range(size):
+                value = 1.0
+                for r in range(classes):
+                    value *= factor[point, r, at[r]]
+                for column in range(2 * stations):
+                    k = column % stations
+                    term = pace[point, 0, k] * plane[place, column]
+                    for r in range(1, classes):
+                        if at[r] > 0:
+                            term += pace[point, r, k] * plane[place - stride[r], column]
+                    plane[place, column] = value + term
+                    if column < stations:
+                        value += term
+                r = classes - 1
+                while r > 0 and at[r] == counts[r]:
+                    at[r] = 0
+                    r -= 1
+                if r > 0:
+                    at[r] += 1
+        for r in range(1, classes):
+            if counts[r] > 0:
+                before[point, r] = plane[size - 1 - stride[r], stations - 1 :]
+        total[point] = plane[size - 1, stations - 1]
+    return total, before
+
+
 def newton_steps(
     demand: Array, delay: Array, count: Array, flow: Array, most: int, most_at_once: float
 ) -> int:

@@ -26,7 +26,7 @@ from typing import Any
 
 from slipstick.late import np
 from slipstick.limits import check_cost
-from slipstick.queueing.compiled import loop, power_sums, recurrences
+from slipstick.queueing.compiled import lattice, loop, power_sums, recurrences
 from slipstick.queueing.network import (
     Array,
     ClosedPart,
@@ -435,17 +435,28 @@ def _solve_lattice(closed: ClosedPart) -> ClosedSolution:
     scale = _scales(demand.real, pace.real, delay.real, population)
     load, pace, grid = demand * scale[:, :, None], pace * scale[:, :, None], _Grid(population)
     shown: list[Array | None] = [None] * demand.shape[2]
+    run = loop(lattice, pace, delay) if pace.shape[2] and not several else None
     with np.errstate(all="ignore"):
-        start = grid.thinking(scale * delay)
-        if several:
+        if run:
+            total, before = run(_powers(scale * delay, population), population, pace)
+            less, queue = before[..., 0], pace * before[..., 1:] / total[:, None, None]
+        elif several:
+            start = grid.thinking(scale * delay)
             total, less, queue, shown = _with_several(grid, start, load, pace, several)
         else:
-            total, less, queue = _singles_only(grid, start, pace)
+            total, less, queue = _singles_only(grid, grid.thinking(scale * delay), pace)
             queue = queue / total[:, None, None]
         throughput = scale * less / total[:, None]
     least = np.minimum(total.real, less.real.min(axis=1))
     in_range = np.isfinite(total) & np.isfinite(less).all(axis=1) & (least > 1e-270)
     return ClosedSolution(throughput, queue, shown, in_range)
+
+
+def _powers(away: Array, population: Array) -> Array:
+    """Return the terms of 0, 1, ... customers of each class at delays (P, R, most)."""
+    most = int(population.max(initial=0))
+    speed = np.arange(1.0, most + 1)[None]
+    return np.stack([terms(own, speed, most + 1) for own in away.T], axis=1)
 
 
 def _scales(demand: Array, pace: Array, delay: Array, population: Array) -> Array:

@@ -105,11 +105,9 @@ class Cores:
         large = hasattr(
             mmap, "MADV_HUGEPAGE"
         )  # so that pages are found faster; only private memory gets such
-        space = mmap.mmap(
-            -1,
-            size + _LARGE_PAGE,
-            **({"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if large else {}),
-        )
+        length = size + _LARGE_PAGE
+        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS if large else 0
+        space = mmap.mmap(-1, length, flags=private) if large else mmap.mmap(-1, length)
         if large:
             space.madvise(mmap.MADV_HUGEPAGE)
         buffer = np.frombuffer(space, dtype=np.int64)
