@@ -272,6 +272,15 @@ ACTIVITIES = [
     ),
     bad(lambda: fork(), "fork needs at least one branch"),
     bad(
+        lambda: fork(A, C, join=3),
+        "a fork of 2 branches waits for a whole number of them, from 0 to 2, got 3",
+    ),
+    bad(
+        lambda: phased_model((1, 2, fork(A, C, join=1))),
+        "a branch that a fork does not wait for may outlast a program that ends; give it to"
+        " processors that repeat a cycle, or to arrivals",
+    ),
+    bad(
         lambda: fork([A, C]),  # type: ignore[arg-type]
         "fork: branches[0] must be an activity, such as delay(1.0), got [delay(1.0, name='a'), delay(2.0, name='c')]",
     ),

@@ -292,7 +292,7 @@ STREAMS, RENEWALS = "streams beside processors", "arrivals of another spread"
 BATCHES, BURSTS, TRACES = "batches", "bursts", "traces of arrivals"
 SECOND_PHASES, RANKS, ATTEMPTS = "second phases", "ranks", "attempts with a limit"
 FULL_QUEUES, ROUTES_BY_STATE = "queues that may be full", "routes by state"
-INTERRUPTIONS = "interrupted services"
+INTERRUPTIONS, EARLY_JOINS = "interrupted services", "forks that go on early"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
@@ -306,6 +306,7 @@ CONSTRUCTS = {
     ATTEMPTS: "visits that are abandoned after a time in the queue, and tried again",
     FULL_QUEUES: "visits that are turned away if the queue is full",
     INTERRUPTIONS: "stations at which an arrival may interrupt a service, which is resumed later",
+    EARLY_JOINS: "forks that wait for some of their branches, or for none, while the others continue",
     ROUTES_BY_STATE: "one of several branches, chosen by the number of customers at their resources",
 }
 """Features of a model that not every method can solve: fields that differ from their defaults. A method that does not declare that it knows a construct refuses the models

@@ -131,6 +131,16 @@ class CompiledKernel:
         """Number of events so far."""
         return int(self.state.run[0].events)
 
+    @property
+    def sent(self) -> int:
+        """Number of branches that were left behind or not waited for."""
+        return int(self.state.run[0].sent)
+
+    @property
+    def beside(self) -> int:
+        """Number of those that have not ended."""
+        return int(self.state.run[0].beside)
+
     def run(self, events: int) -> bool:
         """Simulate the next events; False when the event list is empty."""
         last = self.events + events

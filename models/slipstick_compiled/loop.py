@@ -737,7 +737,7 @@ def begin_branches(s: State, token: int, code: Row, value: float, now: float) ->
     t.pc = code[4] if items else code[3]
     if count == 0:
         return True
-    t.left, t.last = count, -1.0
+    t.left, t.last = count if items else code[4], -1.0
     before = -1
     for index in range(count):
         branch = new_token(s, now, t.group, t.customer, token, index)
@@ -756,11 +756,15 @@ def spawn(s: State, token: int, code: Row, now: float) -> bool:
     """SPAWN."""
     t = s.token[token]
     beside = new_token(s, now, t.group, t.customer, -1, 0)
-    s.token[beside].pc = code[1]
-    place = s.resource[s.run[0].locks + code[2]].holders_from
-    while s.holder[place] != token:
-        place += 1
-    s.holder[place] = beside
+    s.token[beside].pc, s.token[beside].destination = code[1], t.destination
+    if code[2] < 0:
+        s.run[0].sent += 1
+        s.run[0].beside += 1
+    else:
+        place = s.resource[s.run[0].locks + code[2]].holders_from
+        while s.holder[place] != token:
+            place += 1
+        s.holder[place] = beside
     append(s, READY, beside)
     return True
 
@@ -770,6 +774,11 @@ def join(s: State, token: int, code: Row, now: float) -> None:
     """JOIN."""
     t, labels = s.token[token], s.booked.shape[1]
     parent = t.parent
+    if parent < 0:
+        s.run[0].beside -= 1
+        free_token(s, token)
+        return
+    t.parent = -1
     p = s.token[parent]
     if now > p.last or t.index < p.latest:
         p.last, p.latest = now, t.index
@@ -785,10 +794,15 @@ def join(s: State, token: int, code: Row, now: float) -> None:
         s.stats[pipeline] += 1.0
         s.stats[pipeline + 1] += now - p.since
     p.since = now
-    # Items refer to their neighbours, so all are freed together.
+    # Items refer to their neighbours, so all are freed together; branches that have not ended go on.
     child = p.child
     while child >= 0:
-        free_token(s, child)
+        if s.token[child].parent < 0:
+            free_token(s, child)
+        else:
+            s.token[child].parent = -1
+            s.run[0].sent += 1
+            s.run[0].beside += 1
         child = s.token[child].sibling
     p.child = -1
     append(s, READY, parent)

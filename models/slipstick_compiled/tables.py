@@ -57,7 +57,7 @@ GROUP = _columns("kind start arrivals arrived responses stats booked")
 
 RUN = _columns(
     "planned events_planned free free_count alive chunk chunk_left running rows traced wanted"
-    " events locks tallies pipelines barriers",
+    " events locks tallies pipelines barriers sent beside",
     "now",
 )
 

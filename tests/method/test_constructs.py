@@ -16,8 +16,8 @@ import pytest
 
 import slipstick
 from slipstick import Answer, Simulation, solve
-from slipstick.errors import ModelError, NoAnswerError
-from slipstick.expression.nodes import RATE, TIME, Expr, Parameter
+from slipstick.errors import ModelError, NoAnswerError, SlipstickError
+from slipstick.expression.nodes import COUNT, RATE, TIME, Expr, Parameter
 from slipstick.method.ladder import Method
 from slipstick.method.methods import ladder
 from slipstick.model.activity import (
@@ -25,9 +25,11 @@ from slipstick.model.activity import (
     barrier,
     choose,
     delay,
+    fork,
     hold,
     pick,
     repeat,
+    send,
     service,
 )
 from slipstick.model.steps import NEVER, NOTHING, Activity, Combination, once
@@ -49,6 +51,7 @@ from slipstick.vocabulary import (
     BOUNDS,
     BURSTS,
     CONSTRUCTS,
+    EARLY_JOINS,
     FULL_QUEUES,
     GEOMETRIC_COUNT,
     INTERRUPTIONS,
@@ -155,6 +158,11 @@ def _picked(by: str | None, second: float = 0.7) -> Model:
     return closed_model(thinks(1.0) >> chosen, 4 if second else 1)
 
 
+def _joined(join: int | None) -> Model:
+    branches = [service(name, 0.6, scv=1.0) for name in ("left", "middle", "right")]
+    return closed_model(thinks(1.0) >> fork(*branches, join=join), 2)
+
+
 def _attempted(patience: float | None, **keys: Any) -> Model:
     held: Activity = hold("pool", delay(1.0, name="inside", scv=1.0) >> served(0.3))
     if patience is not None:
@@ -192,6 +200,7 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
     ROUTES_BY_STATE: lambda: Example(
         _picked("shortest"), _picked("shorter-of-two", 0.0), _picked(None, 0.0)
     ),
+    EARLY_JOINS: lambda: Example(_joined(2), _joined(3), _joined(None)),
     TRACES: lambda: Example(
         open_model(served(), rate(0.5), pattern=ArrivalPattern(trace=(1.0, 3.0))),
         open_model(served(), rate(0.5), pattern=ArrivalPattern(trace=(1.0, 1.0))),
@@ -463,6 +472,85 @@ def test_customers_that_abandon_a_queue_are_those_of_erlang() -> None:
     assert found["goodput[disk]"] == pytest.approx(arrivals * (1 - abandoned), rel=0.02)
     present = sum(n * p for n, p in enumerate(parts))
     assert found["queue_length[disk]"] == pytest.approx(present, rel=0.02)
+
+
+def test_the_first_of_some_exponential_branches_are_order_statistics() -> None:
+    """The k-th of n exponential times of mean 1 has the mean 1/n + ... + 1/(n - k + 1)."""
+    branches = [delay(1.0, name=f"replica-{number}", scv=1.0) for number in range(5)]
+    for join in (1, 3):
+        model = closed_model(fork(*branches, join=join), 1)
+        found = solve(model, simulation=Simulation(seed=1, events=60_000))
+        mean = sum(1 / (5 - number) for number in range(join))
+        assert found["time"] == pytest.approx(mean, rel=0.03)
+        assert sum(found.account.values()) == pytest.approx(found["time"])
+    constant = [delay(1.0 + number, name=f"replica-{number}") for number in range(3)]
+    found = solve(closed_model(fork(*constant, join=2), 1))
+    assert (found.method, found["time"], found.exact) == ("simulation", 2.0, True)
+
+
+def test_work_that_is_sent_is_a_stream_of_its_own() -> None:
+    """A processor that pauses for an exponential time and sends a request makes Poisson arrivals at
+    an M/M/1 station of load 0.8: 4 are there in the mean.
+    """
+    cycle = delay(1.0, name="pause", scv=1.0) >> send(service("log", 0.8, scv=1.0))
+    found = solve(closed_model(cycle, 1), simulation=Simulation(seed=1, cycles=100_000))
+    assert found["time"] == pytest.approx(1.0, rel=0.01)
+    assert found["utilization[log]"] == pytest.approx(0.8, rel=0.01)
+    assert found["queue_length[log]"] == pytest.approx(4.0, rel=0.1)
+    bounds = solve(closed_model(cycle, 2), method=BOUNDS)
+    assert bounds.values["time"].low == pytest.approx(1.6)
+
+
+def test_branches_that_continue_are_the_same_in_both_kernels() -> None:
+    """Forks in branches that were left, with holds and choices, of a group and of arrivals."""
+    slow = hold("pool", service("disk", 0.1, scv=1.0) >> delay(0.5, name="keep", scv=1.0))
+    inner = fork(
+        slow,
+        delay(0.2, name="short", scv=1.0),
+        choose((0.5, served(0.1)), (0.5, send(served(0.1)))),
+        join=1,
+    )
+    outer = fork(inner >> served(0.1), send(inner), delay(0.3, name="even", scv=1.0), join=2)
+    groups: dict[str, Any] = {"users": (3, thinks(6.0) >> outer), "stream": (rate(0.1), outer)}
+    model = grouped_model(groups, resources={"disk": Station(2), "pool": Permits(3)})
+    plain, compiled = (
+        solve(
+            model, method=SIMULATION, simulation=Simulation(seed=4, events=9_000, kernel=kernel)
+        ).values
+        for kernel in ("plain", "compiled")
+    )
+    assert plain == compiled
+
+
+def test_a_fork_that_goes_on_early_has_limits() -> None:
+    for time, words in (
+        (
+            1.5,
+            (
+                " s: they are begun faster than their resources serve them, or last longer than the"
+                " run; begin fewer, shorten them, or simulate longer"
+            ),
+        ),
+        (1.015, ": what is begun there is more than it can do; begin less, or shorten it"),
+    ):
+        growing = closed_model(delay(1.0, name="pause", scv=0.1) >> send(service("log", time)), 1)
+        with pytest.raises(NoAnswerError) as refused:
+            solve(growing, simulation=Simulation(seed=1, cycles=20_000))
+        assert words in str(refused.value)
+    close = closed_model(delay(1.0, name="pause", scv=1.0) >> send(service("log", 0.999)), 1)
+    notes = solve(close, simulation=Simulation(seed=1, cycles=20_000)).notes
+    assert any("its queue may grow without end, and depends on" in note for note in notes)
+    quorum = Parameter("quorum", COUNT, 2.0)
+    votes = [delay(mean, name=f"vote-{mean:g}", scv=1.0) for mean in (1.0, 2.0, 3.0)]
+    voted = closed_model(fork(*votes, join=quorum), 1)
+    with pytest.raises(ModelError, match=r"quorum must be a whole number from 0 to 3, got 1\.5"):
+        solve(voted, {"quorum": 1.5}, method=SIMULATION, simulation=SETTINGS)
+    halved = closed_model(fork(*votes, join=quorum / 2), 1)
+    words = "a simulation needs the join of a fork to be a whole number from 0 to 3, got 1.5"
+    with pytest.raises(SlipstickError, match=words):
+        solve(halved, {"quorum": 3.0}, simulation=SETTINGS)
+    found = solve(voted, {"quorum": 3.0}, simulation=SETTINGS)
+    assert found["time"] == pytest.approx(solve(closed_model(fork(*votes), 1))["time"], rel=0.03)
 
 
 def test_a_full_queue_loses_what_the_formula_says() -> None:

@@ -34,7 +34,7 @@ def test_without_numba_the_plain_kernel_runs_even_where_the_loop_was_imported(
 class Rows:
     """A kernel that has ended cycles of given times, one a row."""
 
-    now, events = 1e9, 0
+    now, events, sent, beside = 1e9, 0, 0, 0
 
     def __init__(self, times: list[float]) -> None:
         self.rows = np.zeros((len(times), LAYOUT.width))

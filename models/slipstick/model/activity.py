@@ -65,6 +65,7 @@ from slipstick.model.steps import (
 from slipstick.time_laws import TimeLaw
 from slipstick.vocabulary import (
     ATTEMPTS,
+    EARLY_JOINS,
     FULL_QUEUES,
     GEOMETRIC_COUNT,
     RANKS,
@@ -193,16 +194,36 @@ class Then(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Fork(Activity):
-    """Requests issued together by one processor, which waits for all of them."""
+    """Requests issued together by one processor, which waits for all of them, or for the first.
+
+    Parameters
+    ----------
+    branches : of which each is executed to its end
+    join : how many of them are waited for: a quorum, 1 for the first, 0 for none; the others
+        continue while the processor goes on. All by default [1]
+    """
 
     branches: tuple[Activity, ...]
+    join: Expr | None = None
 
-    made_of, word = ("branches",), "fork"
+    made_of, word = ("branches", "join"), "fork"
+    special: ClassVar[Mapping[str, str]] = {"join": EARLY_JOINS}
     combination, use, variation = Combination.LONGEST, NOTHING, NEVER
 
     @property
     def executions(self) -> tuple[Expr, ...]:
         return once(self.branches)
+
+    @property
+    def ranges(self) -> tuple[NumberRange, ...]:
+        if self.join is None:
+            return ()
+        most = float(len(self.branches))
+        return (NumberRange("the join of a fork", self.join, most=most, whole=True),)
+
+    @property
+    def beside(self) -> tuple[Activity, ...]:
+        return () if self.join is None else self.branches
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -631,12 +652,42 @@ def then(*parts: Activity) -> Activity:
     return flat[0] if len(flat) == 1 else Then(tuple(flat))
 
 
-@checked(branches=ACTIVITY)
-def fork(*branches: Activity) -> Activity:
-    """Issue requests together and wait for all; adds no processors."""
+@checked(branches=ACTIVITY, join=optional(LIKE))
+def fork(*branches: Activity, join: Like | None = None) -> Activity:
+    """Issue requests together and wait for all, or for the first few; adds no processors.
+
+    Parameters
+    ----------
+    branches : what is done side by side
+    join : how many branches are waited for, all by default; the others continue while the processor
+        goes on [1]
+
+    >>> fork(delay(1.0, name="left"), delay(2.0, name="right"), join=1)
+    fork(delay(1.0, name='left'), delay(2.0, name='right'), join=1)
+    """
     if not branches:
         raise ModelError("fork needs at least one branch")
-    return branches[0] if len(branches) == 1 else Fork(tuple(branches))
+    waited = None if join is None else counted(join, "the join of a fork")
+    if isinstance(waited, Number | Parameter) and waited.value is not None:
+        known = waited.value
+        if not (0 <= known <= len(branches) and known == round(known)):
+            raise ModelError(
+                f"a fork of {len(branches)} branches waits for a whole number of them, from 0 to"
+                f" {len(branches)}, got {known:g}"
+            )
+    if waited == Number(float(len(branches))):
+        waited = None
+    return branches[0] if len(branches) == 1 and waited is None else Fork(branches, waited)
+
+
+@checked(body=ACTIVITY)
+def send(body: Activity) -> Activity:
+    """Begin a body and go on at once, without waiting for its end.
+
+    >>> send(delay(2.0, name="log"))
+    fork(delay(2.0, name='log'), join=0)
+    """
+    return fork(body, join=0)
 
 
 _OPTION = "a pair of a probability and an activity, such as (0.3, delay(1.0))"

@@ -1359,8 +1359,8 @@ class Model:
                 self._check_use(node.name if isinstance(node, Step) else node.use, name, node.use)
         for name in node.held:
             self._check_hold(node, name)
-        for after in node.beside:
-            self._check_after(after, node.held[0])
+        for part in node.beside:
+            self._check_beside(node, part)
         if isinstance(node, Attempt):
             self._check_attempt(node)
         if isinstance(node, Pick):
@@ -1403,21 +1403,25 @@ class Model:
                 f"an attempt needs a queue: a station that is not shared, a fifo lock, or permits; {node.resource} is {kind}"
             )
 
-    def _check_after(self, after: Activity, name: str) -> None:
-        """Refuse a second phase where no other can take it over, or wait for all processors."""
-        if not _plainly_held(self.resources[name]):
+    def _check_beside(self, node: Activity, part: Activity) -> None:
+        """Refuse work that continues while its processor goes on where no other can take over what
+        it holds, or where it waits for all processors.
+        """
+        name = next(iter(node.held), "")
+        words = f"the second phase at {name}" if name else "a branch that a fork does not wait for"
+        if name and not _plainly_held(self.resources[name]):
             raise ModelError(
                 f"a second phase must hold a fifo lock or permits, not {name},"
                 f" {self.resources[name].noun}"
             )
-        if any(inner.use in (MET, ASKED) for inner in steps(after)):
+        if any(inner.use in (MET, ASKED) for inner in steps(part)):
             raise ModelError(
-                f"the second phase at {name} cannot wait for other processors, because its own"
+                f"{words} cannot wait for other processors, because its own"
                 " has gone on; leave barriers and pools out of it"
             )
         if self.population.finite:
             raise ModelError(
-                f"the second phase at {name} may outlast a program that ends; give it to"
+                f"{words} may outlast a program that ends; give it to"
                 " processors that repeat a cycle, or to arrivals"
             )
 

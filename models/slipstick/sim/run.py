@@ -85,6 +85,11 @@ _SPACING = 1.25
 """Factor between the lengths at which a run is judged: at most a quarter of it is more than needed,
 and the judgements, each one more chance to stop at an interval that is narrow by luck, are few."""
 
+FEW_BESIDE, PART_BESIDE, MOST_BESIDE = 100, 0.02, 200_000
+"""Branches without a waiting processor that have not ended: a run has no steady state where they are
+more than the first and this part of all that were begun; the last is looked at within a run, because
+each takes 0.5 KB or more. A load of 1.02 of their resource leaves one of 50."""
+
 
 @dataclass(frozen=True, slots=True)
 class Replication:
@@ -231,6 +236,8 @@ def _steady(replication: Replication) -> ReplicationResult:
             going = kernel.run(min(kernel.events + 64, _STRETCH))
             pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
             record.take(kernel)
+            if kernel.beside > MOST_BESIDE:
+                _check_beside(kernel)
             if not going or (not record.pending and record.seen == 0):
                 _check_alive(plan, kernel, going, settings)
             while record.pending and not stopped:
@@ -250,7 +257,19 @@ def _steady(replication: Replication) -> ReplicationResult:
                         stopped = "precision"
     except KeyboardInterrupt:
         stopped = "interrupted"
+    _check_beside(kernel)
     return _without_warm_up(record, settings.replications, stopped)
+
+
+def _check_beside(kernel: AnyKernel) -> None:
+    """Raise an error where branches that are not waited for end more slowly than they begin."""
+    if kernel.beside > FEW_BESIDE + PART_BESIDE * kernel.sent:
+        raise NoAnswerError(
+            f"of {kernel.sent:,} branches that continued without their processors,"
+            f" {kernel.beside:,} have not ended after {kernel.now:.4g} s: they are begun faster than"
+            " their resources serve them, or last longer than the run; begin fewer, shorten them, or"
+            " simulate longer"
+        )
 
 
 def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulation) -> None:

@@ -37,6 +37,8 @@ FEW = 3
 
 RANDOM = "takes the longest of random times at their means, which is below the mean of the longest"
 
+EARLY = "takes a fork that goes on early as no time"
+
 IN_WORDS = {
     "own": "its own processor",
     "other": "another processor",
@@ -160,7 +162,7 @@ def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
     """Count what makes a maximum random: what varies in branches and items, and of several
     processors what varies in activities after which they meet.
     """
-    compared = side_by_side(model.bodies)
+    compared = [node for node in side_by_side(model.bodies) if not node.beside]
     meeting = [
         body
         for body in model.bodies
@@ -170,7 +172,9 @@ def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
     varied = total(
         [variation(compared), variation(meeting) * further_members, model.population.variation]
     )
-    return {} if varied == NEVER else {RANDOM: (varied, 0)}
+    early = any(node.beside for node in side_by_side(model.bodies))
+    notes: dict[str, Excess] = {EARLY: (Number(1.0), 0)} if early else {}
+    return notes if varied == NEVER else {**notes, RANDOM: (varied, 0)}
 
 
 def variation(activities: Iterable[Activity]) -> Expr:

@@ -57,8 +57,14 @@ def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr]
             )
             return total([own, *parts], TIME)
         case Combination.LONGEST:
-            times = (time(child, model, booked, known) for _, child in activity.weighted)
-            return total([own, maximum(*times)], TIME)
+            # The mean of the first few of several random times may be below each of their means, so
+            # that nothing is known of it here: no time of it is counted.
+            times = [
+                time(child, model, booked, known)
+                for _, child in activity.weighted
+                if child not in activity.beside
+            ]
+            return total([own, maximum(*times)] if times else [own], TIME)
         case Combination.ITEMS if isinstance(activity, Pipeline):
             return _pipeline_time(activity, model, booked)
         case _:

@@ -252,7 +252,10 @@ class ParallelWork:
         }
         self._numbers: dict[tuple[str, str], Expr] = {}
         useful = {step for step in model.steps if step.component in model.useful}
-        if any(name in model.useful for name in self.components) and not model.population.open:
+        # Of branches that are not waited for any number may be under way.
+        counted = not any(node.beside for node in outer)
+        counted = counted and any(name in model.useful for name in self.components)
+        if counted and not model.population.open:
             self._count_useful(model, bodies, useful)
         works = {} if by_state else work_of_steps(model, lambda step: step.component)
         self._numbers |= {("work of", name): works[name] for name in self.components}

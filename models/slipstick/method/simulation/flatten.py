@@ -431,7 +431,13 @@ class Writer:
             self.write(child, parties)
 
     def _fork(self, node: Fork, parties: Parties) -> None:
-        self.builder.fork([self.later(branch, parties) for branch in node.branches])
+        join = None if node.join is None else self._join(node)
+        self.builder.fork([self.later(branch, parties) for branch in node.branches], join)
+
+    def _join(self, node: Fork) -> int:
+        """Return how many branches of a fork are waited for."""
+        assert node.join is not None
+        return _whole(self.numbers[node.join], "the join of a fork", 0, len(node.branches))
 
     def _choose(self, node: Choice, parties: Parties) -> None:
         probabilities = self._probabilities(node)
@@ -635,10 +641,11 @@ INSTRUCTIONS: Registry[Rule] = Registry("slipstick.instructions", _own_rules)
 """The rules by kind of step, slipstick's own and those of other packages."""
 
 
-def _whole(value: float, number_in_words: str, least: int = 1) -> int:
-    if not (least <= value <= 1e6 and value == round(value)):
+def _whole(value: float, number_in_words: str, least: int = 1, most: int = 1_000_000) -> int:
+    if not (least <= value <= most and value == round(value)):
         raise ModelError(
-            f"a simulation needs {number_in_words} to be a whole number from {least} to 1000000, got {value:g}"
+            f"a simulation needs {number_in_words} to be a whole number from {least} to {most}, got"
+            f" {value:g}"
         )
     return int(value)
 

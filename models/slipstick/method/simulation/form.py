@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slipstick.answer import Value, named_of, unit_of
-from slipstick.errors import SlipstickError
+from slipstick.errors import NoAnswerError, SlipstickError
 from slipstick.expression.columns import Values, only
-from slipstick.expression.nodes import Parameter, total
+from slipstick.expression.nodes import TIME, Parameter, total, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
@@ -37,8 +37,8 @@ from slipstick.sim.plan.builder import ACCESSES, GIVEN_UP, TRIES
 from slipstick.sim.plan.plan import COUNTER
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
-from slipstick.structure.work import ParallelWork
-from slipstick.vocabulary import MOST_HOLDERS, SIMULATION
+from slipstick.structure.work import ParallelWork, demands, held_times
+from slipstick.vocabulary import EARLY_JOINS, MOST_HOLDERS, SIMULATION
 
 STEP = 0.02
 """Relative step of the differences that shares are read from."""
@@ -288,6 +288,7 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
         converged=result.converged,
         interrupted=result.stopped == "interrupted",
     )
+    remarks = replace(remarks, notes=(*remarks.notes, *_overloads(model, values_given, values)))
     gradient = None
     if settings.shares:
         gradient, shares, note = _shares(
@@ -305,6 +306,51 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
         once={name: np.array([number]) for name, number in flat.once.items()},
         useful=model.useful,
     )
+
+
+def _overloads(
+    model: Model, values_given: Mapping[str, float], found: Mapping[str, Value]
+) -> Iterator[str]:
+    """Yield a note for each resource that may be asked for more than it can do by branches for
+    which no processor waits, so that nothing slows down those that begin them.
+
+    A run of any length has finite queues there, so the load is computed from the throughput: its
+    service of one cycle is known.
+
+    Raises
+    ------
+    NoAnswerError : a resource is asked for more
+    """
+    groups = model.population.groups if EARLY_JOINS in model.constructs else ()
+    names = [f"throughput[{group.name}]" if len(groups) > 1 else "throughput" for group in groups]
+    try:
+        work = [demands(group.cycle, model) | held_times(group.cycle, model) for group in groups]
+    except NoAnswerError:  # what is asked depends on the state
+        return
+    for name, resource in model.resources.items():
+        seconds = [asked.get(name, zero(TIME)) for asked in work]
+        tape = Tape(seconds)
+        columns = tape.run(only(values_given, tape.parameters))
+        low, load, high = (
+            sum(
+                float(column[0]) * (getattr(found[rate], end) or found[rate].value or 0.0)
+                for rate, column in zip(names, columns, strict=True)
+                if rate in found
+            )
+            / resource.capacity
+            for end in ("low", "value", "high")
+        )
+        if high < 1:
+            continue
+        words = (
+            f"{resource.noun.split()[-1]} {name} is asked for {load:.4g} of its time, at branches that"
+            " are not waited for too"
+        )
+        if low > 1 + ROUNDING:
+            raise NoAnswerError(
+                f"{words}: what is begun there is more than it can do; begin less, or shorten it"
+            )
+        yield f"{words}: its queue may grow without end, and depends on the length of the run"
 
 
 def one_point(

@@ -446,13 +446,34 @@ class AskSpec(ItemSpec):
 
 
 class ForkSpec(ItemSpec):
-    """Requests issued together, all of which are waited for."""
+    """Requests issued together, all or some of which are waited for."""
 
     fork: list[list[Item]] = Field(description="the branches", min_length=1)
+    join: CountFormula | None = Field(
+        None,
+        description=(
+            "how many branches are waited for, such as 1 for the first; the others continue while"
+            " the processor goes on; all by default"
+        ),
+    )
 
     key, node = "fork", activities.Fork
     use, example = "for branches side by side", "{fork: [[{delay: 1 ms}], [{delay: 2 ms}]]}"
-    make = staticmethod(lambda branches: activities.fork(*branches))
+    alike = ("quorum", "join")
+    make = staticmethod(lambda branches, join=None: activities.fork(*branches, join=join))
+
+
+class SendSpec(ItemSpec):
+    """Work that is begun and not waited for: a fork of one branch with join 0."""
+
+    send: list[Item] = Field(description="what continues while the processor goes on", min_length=1)
+
+    key = "send"
+    use, example = "for work that is not waited for", "{send: [{service: log, time: 1 ms}]}"
+    alike = ("spawn", "async")
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        return activities.send(reader.body(self.send, (*loc, "send")))
 
 
 class PickSpec(ItemSpec):
@@ -819,6 +840,7 @@ _OWN_ITEMS: dict[str, type[ItemSpec]] = {
             HoldSpec,
             AttemptSpec,
             ForkSpec,
+            SendSpec,
             ChooseSpec,
             PickSpec,
             RepeatSpec,

@@ -38,8 +38,9 @@ class Token:
     cause : the customer that ended the wait
     since_request, excludes : at a lock, time of the request [s], and whether no other may hold it
         at the same time
-    left, last, latest, latest_booked : of a fork, branches under way; time, index and account of
-        the one that ended last
+    left, last, latest, latest_booked : of a fork, branches that are waited for; time, index and
+        account of the one that ended last
+    branches : of a fork, all
     before, after, passed, turn : of an item, its neighbours, the serial stages it has left, and the
         stage it waits for
     """
@@ -75,6 +76,7 @@ class Token:
     last: float = -1.0
     latest: int = 0
     latest_booked: list[float] = field(default_factory=list)
+    branches: list[Token] = field(default_factory=list)
     before: Token | None = None
     after: Token | None = None
     passed: int = 0

@@ -64,6 +64,8 @@ class Kernel(EventLoop):
     tried, refused : by tally, number of arrivals, and of arrivals turned away
     passes, spans : by pipeline, number of executions, and their times added up [s]
     alive : customers of a program that have not ended
+    sent, beside : number of branches that were left behind or not waited for, and of those that
+        have not ended
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Kernel(EventLoop):
         self.cycle_time = [0.0] * len(plan.groups)
         self.totals = [[0.0] * len(plan.labels) for _ in plan.groups]
         self.alive = plan.population
+        self.sent = self.beside = 0
         self.pools: list[list[Token]] = [[] for _ in plan.groups]
         self.draws = [self._values(draw, seed, replication) for draw in range(len(plan.draws))]
         self.stations = [make_station(self, station) for station in plan.stations]
@@ -99,7 +102,7 @@ class Kernel(EventLoop):
             "place": [None, *self.draws],
             **dict.fromkeys(("rounds", "base", "most_pause"), plan.counts),
             **dict.fromkeys(("lock", "counter"), self.locks),
-            **{name: [*self.locks, None] for name in ("monitor", "notified")},
+            **{name: [*self.locks, None] for name in ("monitor", "notified", "taken")},
             "barrier": self.barriers,
             "pool": self.task_pools,
         }
@@ -386,21 +389,26 @@ class Kernel(EventLoop):
             heappush(self.heap, (now, self.order(), self.go_on, token))
         return begun != now
 
-    def fork(self, first: int, count: int, after: int, token: Token, now: float) -> bool:
+    def fork(self, first: int, count: int, after: int, join: int, token: Token, now: float) -> bool:
         """Start one token for each branch."""
         token.pc = after
-        token.left, token.last = count, -1.0
+        token.left, token.last, token.branches = join, -1.0, []
         for index in range(count):
             branch = self.token(token.customer, token.group, token, index)
             branch.since, branch.pc = now, self.plan.targets[first + index]
+            token.branches.append(branch)
             self.ready.append(branch)
         return False
 
-    def spawn(self, target: int, lock: SimulatedLock, token: Token, now: float) -> bool:
+    def spawn(self, target: int, taken: SimulatedLock | None, token: Token, now: float) -> bool:
         """Start another token beside this one, with the lock that this one holds."""
         beside = self.token(token.customer, token.group)
-        beside.since, beside.pc = now, target
-        lock.holders[lock.holders.index(token)] = beside
+        beside.since, beside.pc, beside.destination = now, target, token.destination
+        if taken is None:
+            self.sent += 1
+            self.beside += 1
+        else:
+            taken.holders[taken.holders.index(token)] = beside
         self.ready.append(beside)
         return True
 
@@ -409,13 +417,17 @@ class Kernel(EventLoop):
         return False
 
     def join(self, pipeline: int, token: Token, now: float) -> bool:
-        """End a branch; the last of them continues the parent.
+        """End a branch; the last of those that are waited for continues the parent, which is no
+        parent of the others from then on.
 
         The account of the parent follows the branch that ends last; of several that end together,
         the first written.
         """
         parent = token.parent
-        assert parent is not None
+        if parent is None:
+            self.beside -= 1
+            return False
+        token.parent = None
         if now > parent.last or token.index < parent.latest:
             parent.last, parent.latest, parent.latest_booked = now, token.index, token.booked
         parent.left -= 1
@@ -427,6 +439,11 @@ class Kernel(EventLoop):
                 self.passes[pipeline] += 1
                 self.spans[pipeline] += now - parent.since
             parent.since = now
+            for branch in parent.branches:
+                if branch.parent is not None:
+                    branch.parent = None
+                    self.sent += 1
+                    self.beside += 1
             self.ready.append(parent)
         return False
 

@@ -328,15 +328,28 @@ class Builder:
         first = self._choice([chance, 1 - chance], self.draw(stream, UNIFORM))
         self._targets[first:] = [start, self.next_instruction]
 
-    def fork(self, branches: Sequence[Body]) -> None:
-        """Do several bodies in parallel and wait for all."""
+    def fork(self, branches: Sequence[Body], join: int | None = None) -> None:
+        """Do several bodies in parallel and wait for all, or for as many as join."""
+        if join == 0:
+            self._send(branches)
+            return
         first = self._reserve(len(branches))
-        fork = self.emit(Op.FORK, first, len(branches), -1)
+        fork = self.emit(Op.FORK, first, len(branches), -1, join or len(branches))
         for index, body in enumerate(branches):
             self._targets[first + index] = self.next_instruction
             body()
             self.emit(Op.JOIN, -1)
         self.patch(fork, 2)
+
+    def _send(self, branches: Sequence[Body]) -> None:
+        """Begin several bodies and wait for none."""
+        spawned = [self.emit(Op.SPAWN, -1, -1) for _ in branches]
+        onward = self.emit(Op.JUMP, -1)
+        for spawn, body in zip(spawned, branches, strict=True):
+            self.patch(spawn, 0)
+            body()
+            self.emit(Op.JOIN, -1)
+        self.patch(onward, 0)
 
     def pipeline(
         self, items: float, stages: Sequence[tuple[bool, Sequence[Body]]], name: str

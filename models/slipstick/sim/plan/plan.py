@@ -57,7 +57,7 @@ class Op(IntEnum):
     LOOP = 7  # register, target when no rounds are left
     SWITCH = 8  # first target: the one of this branch or item
     END = 9  # continue behind it (else from the start), lost (the cycle does not count)
-    FORK = 10  # first target, targets, instruction behind the fork
+    FORK = 10  # first target, targets, instruction behind the fork, branches that are waited for
     JOIN = 11  # pipeline that ends, or -1
     PIPELINE = 12  # count, draw, first instruction of an item, instruction behind the pipeline
     ENTER_STAGE = 13  # serial stage, counted among the serial stages of the pipeline
@@ -98,7 +98,8 @@ class Op(IntEnum):
     # draw, target: where to go on if the service of the visit that follows has not begun after that
     # time
     PATIENCE = 34
-    # first instruction of a token that goes on beside this one, lock that it holds from now on
+    # first instruction of a token that goes on beside this one, lock that it holds from now on (or
+    # -1)
     SPAWN = 35
     VANISH = 36  # end of a token that went on beside another
     # draw, tally, rule (see PickRule), first of the targets and behind them of the resources, stations
