@@ -22,9 +22,9 @@ from slipstick import solve
 from slipstick.answer import Answer
 from slipstick.api import load
 from slipstick.expression.nodes import Number
-from slipstick.method.batch_server.formula import BatchServerFormula, load_of
-from slipstick.model.batch_server import BatchServer, ClosedCustomers
 from slipstick.sim.settings import Simulation
+from slipstick_rounds.formula import BatchServerFormula, load_of
+from slipstick_rounds.model import BatchServer, ClosedCustomers
 
 LENGTHS = ((256, 256, 8192), (1024, 1024, 8192), (1024, 128, 8192), (8192, 256, 2048))
 """Units of the first phase, of the second with one more, and the budget of a round."""

@@ -210,10 +210,10 @@ SLIPS = (
         "tests/test_time_laws.py",
     ),
     Slip(
-        "slipstick/sim/rounds.py",
+        "slipstick_rounds/round_run.py",
         "self.used + claim > self.server.memory",
         "self.used > self.server.memory",
-        f"{SIM}/test_rounds.py",
+        "tests/rounds/test_round_run.py",
     ),
     # fits and measurements
     Slip(

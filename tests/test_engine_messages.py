@@ -62,7 +62,6 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.batch_server import BatchServer, OpenCustomers
 from slipstick.model.network import closed_class, network, open_class, station
 from slipstick.model.steps import BY_STATE, NEVER, NOTHING, Activity, Combination
 from slipstick.model.system import (
@@ -80,6 +79,7 @@ from slipstick.model.system import (
 )
 from slipstick.program import PROGRAMS, counted_program
 from slipstick.program.operations import MachineOperations
+from slipstick_rounds.model import BatchServer, OpenCustomers
 from slipstick_workloads.counts import Counts, ProcessorTally
 from tests.method.test_task_pools import REFUSED as POOLS_REFUSED
 from tests.method.test_waits_for_signals import REFUSED as WAITS_REFUSED

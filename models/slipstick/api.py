@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.expression.nodes import Parameter
     from slipstick.law import Law
-    from slipstick.model.batch_server import BatchServer
+    from slipstick.model.added import AddedModel
     from slipstick.model.machine import Machine, Network, SharedMemory
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.system import Model
@@ -65,7 +65,7 @@ Spec: TypeAlias = "Reference | Mapping[str, Any]"
 Value: TypeAlias = "float | str"
 """A number in base units, or text as on the command line: ``32``, ``4120 B``, ``round-robin``."""
 Values: TypeAlias = "Sequence[float] | Sequence[str] | Array"
-Object: TypeAlias = "Model | QueueingNetwork | BatchServer | Law"
+Object: TypeAlias = "Model | QueueingNetwork | AddedModel | Law"
 
 HARDWARE = ("machine", "network")
 """Kinds of spec that load as hardware."""
@@ -175,7 +175,7 @@ def load(
     workload: Reference | None = None,
     technology: Spec | None = None,
     set: Mapping[str, Value] | None = None,
-) -> Machine | SharedMemory | Network | Model | QueueingNetwork | BatchServer | Law:
+) -> Machine | SharedMemory | Network | Model | QueueingNetwork | AddedModel | Law:
     """Load a model, a machine or a network to look at, to build on or to solve.
 
     Parameters
@@ -191,7 +191,7 @@ def load(
     Returns
     -------
     Machine or SharedMemory (of a machine), Network (of a network), Model (of a program or an
-    activity), QueueingNetwork, BatchServer, or Law
+    activity), QueueingNetwork, a model of another package, or Law
 
     Raises
     ------
@@ -205,8 +205,8 @@ def load(
     'lock-and-bus'
     """
     from slipstick.law import LAWS
-    from slipstick.schema.inputs import FILES, build, resolve
-    from slipstick.schema.library import KINDS, Library, is_file_name, kinds_called
+    from slipstick.schema.inputs import build, resolve
+    from slipstick.schema.library import KINDS, Library, is_file_name, kinds_called, model_words
 
     library = Library()
     name = (
@@ -220,7 +220,7 @@ def load(
     if prefix in KINDS and not kinds:  # of that kind there is none; what is looked up below says so
         kinds = [prefix]
     kind = next(
-        (kind_here for kind_here in (*FILES, *HARDWARE) if kind_here in kinds),
+        (kind_here for kind_here in kinds if model_words(kind_here) or kind_here in HARDWARE),
         kinds[0] if kinds else "",
     )
     if kind in HARDWARE:
@@ -233,7 +233,7 @@ def load(
         return _hardware(kind, Path(name).stem, tree, set or {}, library)
     if kind == "study":
         raise ModelError(f"a study is run, not loaded: slipstick.run({name!r})")
-    if kind in KINDS and kind not in FILES:
+    if kind in KINDS and not model_words(kind):
         raise ModelError(
             f"a {kind} cannot be loaded by itself; load takes a model, a machine or a network"
         )
@@ -561,11 +561,11 @@ def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition
 def _parameters(model: Object) -> Mapping[str, Parameter]:
     """Return everything that can be set of a model that is built already, by path."""
     from slipstick.law import Law
-    from slipstick.model.batch_server import BatchServer
+    from slipstick.model.added import AddedModel
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.system import need_model
 
-    if not isinstance(model, BatchServer | QueueingNetwork | Law):
+    if not isinstance(model, AddedModel | QueueingNetwork | Law):
         need_model(model, "solve")
     return model.parameters
 

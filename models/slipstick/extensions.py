@@ -23,13 +23,14 @@ T = TypeVar("T")
 
 
 class SpecKind(NamedTuple):
-    """A kind of spec: its folder, where the model that checks it is defined, and the spec that a
-    starter is made from.
+    """A kind of spec: its folder, where the model that checks it is defined, the spec that a
+    starter is made from, and, if its files are models that are solved, one of them in words.
     """
 
     folder: str
     model: str
     starter: str
+    words: str = ""
 
 
 class Registry(Mapping[str, T]):

@@ -257,7 +257,6 @@ ROUTES = {
 BARRIERS = ("central", "tree", "tournament", "dissemination", "manager")
 
 ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"
-BATCH_SERVER = "batch-server"
 
 CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS = "closed-form", "mean-value", "simulation", "bounds"
 BEST, EXACT, CONVOLUTION = (
@@ -272,7 +271,6 @@ METHODS = {
     ACTIVITY: (CLOSED_FORM, MEAN_VALUE, MARKOV_CHAIN, SIMULATION, BOUNDS),
     LAW: (CLOSED_FORM,),
     NETWORK: (BEST, EXACT, CONVOLUTION, SCHWEITZER, LINEARIZER, MARKOV_CHAIN, SIMULATION, BOUNDS),
-    BATCH_SERVER: (MARKOV_CHAIN, FORMULA, SIMULATION),
 }
 """The methods that answer for each kind of model, of laws and networks the default first."""
 
@@ -340,12 +338,21 @@ def known_methods(kind: str) -> tuple[str, ...]:
     ('closed-form',)
     """
     added = (name.partition("/") for name in METHODS_ADDED)
-    return (*METHODS[kind], *(name for of_kind, _, name in added if of_kind == kind))
+    return (*METHODS.get(kind, ()), *(name for of_kind, _, name in added if of_kind == kind))
+
+
+def model_kinds() -> tuple[str, ...]:
+    """Name the kinds of models that have methods, slipstick's own first.
+
+    >>> model_kinds()[:3]
+    ('activity', 'law', 'queueing-network')
+    """
+    return tuple(dict.fromkeys([*METHODS, *(name.partition("/")[0] for name in METHODS_ADDED)]))
 
 
 def all_methods() -> tuple[str, ...]:
     """Name the methods of all kinds of models, each once."""
-    return tuple(dict.fromkeys(name for kind in METHODS for name in known_methods(kind)))
+    return tuple(dict.fromkeys(name for kind in model_kinds() for name in known_methods(kind)))
 
 
 KNOWN: Mapping[str, frozenset[str]] = {

@@ -164,8 +164,8 @@ def test_a_file_begins_with_what_it_is(tmp_path: Path, text: str) -> None:
     (problem,) = refused(tmp_path, text)
     kinds = (
         "'machine: 1', 'network: 1', 'workload: 1', 'technology: 1', 'fitted: 1', 'trend: 1',"
-        " 'activity: 1', 'queueing-network: 1', 'batch-server: 1', 'study: 1',"
-        " 'profile: 1', 'counts: 1'"
+        " 'activity: 1', 'queueing-network: 1', 'study: 1',"
+        " 'profile: 1', 'batch-server: 1', 'counts: 1'"
     )
     assert f"begin with the kind of spec, one of {kinds}" in problem
     assert problem.startswith("x.yaml:1:1: ")

@@ -20,7 +20,7 @@ from slipstick.answer import (
 )
 from slipstick.law import Law
 from slipstick.method.names import THINK, is_transient, names_of
-from slipstick.model.batch_server import BatchServer
+from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Lock, Model
 from slipstick.vocabulary import (
@@ -30,7 +30,6 @@ from slipstick.vocabulary import (
     CLOSED_FORM,
     DISCIPLINES,
     EXACT,
-    FORMULA,
     MARKOV_CHAIN,
     METHODS,
     SIMULATION,
@@ -49,7 +48,7 @@ _STUDIES = {
 
 
 def states(
-    model: Model | QueueingNetwork | BatchServer | Law, answer: Answer, names: Iterable[str]
+    model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, names: Iterable[str]
 ) -> dict[str, AskedValue]:
     """Return what became of each value that was asked for.
 
@@ -70,7 +69,7 @@ def states(
 
 
 def _state(
-    model: Model | QueueingNetwork | BatchServer | Law, answer: Answer, name: str
+    model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, name: str
 ) -> AskedValue:
     if _has(answer, name):
         return AskedValue(ANSWERED, answer.method)
@@ -80,7 +79,7 @@ def _state(
         return _of_network(model, answer, name)
     if isinstance(model, Model):
         return _of_activity(model, answer, name)
-    if isinstance(model, BatchServer):
+    if isinstance(model, AddedModel):
         known = answer.method == SIMULATION
         why = f"{answer.method} has no {name.partition('[')[0]}"
         return AskedValue(NOT_DEFINED) if known else AskedValue(OTHER_METHOD, SIMULATION, why)
@@ -183,7 +182,7 @@ def _of_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue
 
 
 def method_needed(
-    model: Model | QueueingNetwork | BatchServer | Law,
+    model: Model | QueueingNetwork | AddedModel | Law,
     asked_values: Mapping[str, AskedValue],
     answer: Answer,
 ) -> str:
@@ -195,7 +194,7 @@ def method_needed(
 
 
 def needs_simulation(
-    model: Model | QueueingNetwork | BatchServer | Law, name: str, method: str | None = None
+    model: Model | QueueingNetwork | AddedModel | Law, name: str, method: str | None = None
 ) -> bool:
     """Return whether a value that the model can have needs a simulation, without solving anything.
 
@@ -207,10 +206,9 @@ def needs_simulation(
     """
     if method == SIMULATION or isinstance(model, Law):
         return False
+    if isinstance(model, AddedModel):
+        return model.needs_simulation(name, method)
     kind, _, inside = name.partition("[")
-    if isinstance(model, BatchServer):
-        first = kind == "phase_time_quantile" and inside.startswith(f"{next(iter(model.phases))},")
-        return ("quantile" in kind or kind == "put_back") and not (first and method == FORMULA)
     if isinstance(model, Model):
         return kind in _ESTIMATED
     label = inside.removesuffix("]").partition(",")[0]

@@ -23,13 +23,13 @@ from slipstick.expression.nodes import Parameter
 from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
 from slipstick.method.answers import BLOCK, CompiledModel, Solution, joined
-from slipstick.model.batch_server import BatchServer
+from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import CHECK_OFF, refuse_unknown
 
-Subject = Model | QueueingNetwork | BatchServer | Law
+Subject = Model | QueueingNetwork | AddedModel | Law
 """What a method answers for."""
 
 Parameters = Mapping[str, Parameter]
@@ -60,7 +60,7 @@ class Method:
     Parameters
     ----------
     name : in files and on the command line
-    kind : of models: ``activity``, ``law``, ``queueing-network`` or ``batch-server``
+    kind : of models: ``activity``, ``law``, ``queueing-network``, or that of an `AddedModel`
     compile : makes a compiled model of a model, a parameter with a value for each symbol of a law,
         and the settings of a simulation; raises `NoAnswerError` if it has no rule for a part of the
         model. Libraries are imported only then
@@ -121,7 +121,7 @@ class LadderForm(CompiledModel):
 
     def __init__(
         self,
-        model: Model | QueueingNetwork | BatchServer,
+        model: Model | QueueingNetwork | AddedModel,
         parameters: Parameters,
         simulation: Simulation,
         smooth: bool,
@@ -202,8 +202,8 @@ class LadderForm(CompiledModel):
         """Solve each point by its method, and look at what is not exact by a second road."""
         solution = self._solved(values, lambda form, cut: form.solution(cut))
         simulation = self._arguments[2]
-        if self._smooth or simulation.check == CHECK_OFF or isinstance(self.model, BatchServer):
-            return solution  # of rounds, what is not exact is simulated
+        if self._smooth or simulation.check == CHECK_OFF or isinstance(self.model, AddedModel):
+            return solution  # what is not exact is simulated by default
         from slipstick.method.second_road import checked
 
         return checked(self.model, values, solution, simulation, self._simulated)

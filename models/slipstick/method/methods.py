@@ -27,17 +27,15 @@ from slipstick.method.ladder import (
     Subject,
 )
 from slipstick.method.names import group_names, is_transient
-from slipstick.model.batch_server import BatchServer
+from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     ACTIVITY,
-    BATCH_SERVER,
     BEST,
     BOUNDS,
     CLOSED_FORM,
-    FORMULA,
     KNOWN,
     LAW,
     LINEARIZER,
@@ -48,19 +46,18 @@ from slipstick.vocabulary import (
     NETWORK,
     SIMULATION,
     known_methods,
+    model_kinds,
 )
 
 _FOR = {
     ACTIVITY: "activities and programs",
     LAW: "laws",
     NETWORK: "queueing networks",
-    BATCH_SERVER: "servers that work in rounds",
 }
 _KINDS: dict[type, str] = {
     Model: ACTIVITY,
     Law: LAW,
     QueueingNetwork: NETWORK,
-    BatchServer: BATCH_SERVER,
 }
 
 _MOST_TAKEOVERS = 20
@@ -177,33 +174,6 @@ def _law(model: Subject, parameters: Parameters, simulation: Simulation) -> Comp
     return CompiledLaw(cast(Law, model), parameters)
 
 
-def _rounds_chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
-    from slipstick.method.batch_server.chain import BatchServerChain
-
-    return BatchServerChain(cast(BatchServer, model))
-
-
-def _rounds_formula(
-    model: Subject, parameters: Parameters, simulation: Simulation
-) -> CompiledModel:
-    from slipstick.method.batch_server.formula import BatchServerFormula
-
-    return BatchServerFormula(cast(BatchServer, model))
-
-
-def _rounds_simulation(
-    model: Subject, parameters: Parameters, simulation: Simulation
-) -> CompiledModel:
-    from slipstick.method.batch_server.simulation import BatchServerSimulation
-
-    return BatchServerSimulation(cast(BatchServer, model), simulation)
-
-
-def _only_smooth(model: Subject, smooth: bool) -> Acceptance:
-    """Accept a formula without a promised error only where nothing can be simulated."""
-    return Acceptance(smooth, "" if smooth else "the formula promises no error")
-
-
 _OF_ACTIVITIES = (
     Method(CLOSED_FORM, ACTIVITY, _closed_form, EXACT_RANK, partial=True),
     Method(MEAN_VALUE, ACTIVITY, _mean_value, APPROXIMATE_RANK, _promises),
@@ -224,11 +194,6 @@ _OWN = (
     ),
     Method(SIMULATION, NETWORK, _network_simulation, SIMULATION_RANK, _simulates, estimates=True),
     Method(BOUNDS, NETWORK, _network_bounds),
-    Method(MARKOV_CHAIN, BATCH_SERVER, _rounds_chain, EXACT_RANK, partial=True),
-    Method(FORMULA, BATCH_SERVER, _rounds_formula, APPROXIMATE_RANK, _only_smooth),
-    Method(
-        SIMULATION, BATCH_SERVER, _rounds_simulation, SIMULATION_RANK, _simulates, estimates=True
-    ),
 )
 
 
@@ -267,7 +232,12 @@ def default_method(model: Subject, smooth: bool = False) -> str:
     ['simulation', 'mean-value']
     """
     form = form_of(model, {}, smooth=smooth)
-    return form.method if isinstance(form, LadderForm) else METHODS[_KINDS[type(model)]][0]
+    return form.method if isinstance(form, LadderForm) else known_methods(kind_of(model))[0]
+
+
+def kind_of(model: Subject) -> str:
+    """Name the kind of a model."""
+    return model.kind if isinstance(model, AddedModel) else _KINDS[type(model)]
 
 
 def left_out_of(model: Subject) -> Mapping[str, str]:
@@ -305,7 +275,7 @@ def form_of(
     >>> form.points({"population.processors": np.array([1.0, 10.0])}).provenance().methods
     ['closed-form', 'mean-value']
     """
-    settings, kind = simulation or _DEFAULT_SIMULATION, _KINDS[type(model)]
+    settings, kind = simulation or _DEFAULT_SIMULATION, kind_of(model)
     name = _known_method(kind, method)
     if isinstance(model, Law) or name:
         method_name = name or METHODS[LAW][0]
@@ -343,7 +313,7 @@ def default_answer(
     """
     form = form_of(model, parameters, None, simulation, smooth)
     answer = form.points({}).answer(0)
-    if not isinstance(form, LadderForm) or answer.failed or isinstance(model, BatchServer):
+    if not isinstance(form, LadderForm) or answer.failed or isinstance(model, AddedModel):
         return answer
     if isinstance(model, QueueingNetwork):
         by_kind = answer.method == SIMULATION and answer.check is None
@@ -479,7 +449,9 @@ def _known_method(kind: str, name: str | None) -> str | None:
     methods = known_methods(kind)
     if name not in methods:
         other_kinds = [
-            _FOR[other_kind] for other_kind in METHODS if name in known_methods(other_kind)
+            _FOR.get(other_kind, f"files of the kind {other_kind}")
+            for other_kind in model_kinds()
+            if name in known_methods(other_kind)
         ]
         hint = (
             f" for it: it is for {other_kinds[0]}; known: {', '.join(methods)}"

@@ -17,8 +17,8 @@ from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, named_of, unit_of, 
 from slipstick.expression.nodes import TIME, Parameter, zero
 from slipstick.law import Law
 from slipstick.model.activity import Attempt, Pipeline, Step, thinking
+from slipstick.model.added import AddedModel
 from slipstick.model.amounts import amounts_known, answer_value
-from slipstick.model.batch_server import BatchServer, OpenCustomers
 from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import (
     IDLE_PROCESSORS,
@@ -140,7 +140,7 @@ class AnswerNames(Mapping[str, str]):
 
 
 def names_of(
-    model: Model | QueueingNetwork | BatchServer | Law, method: str | None = None
+    model: Model | QueueingNetwork | AddedModel | Law, method: str | None = None
 ) -> AnswerNames:
     """List the names of the values of a model's answers.
 
@@ -162,15 +162,15 @@ def names_of(
     if isinstance(model, Model):
         bounded = ("time",) if model.population.open else ("time", "throughput")
         names = iter(bounded) if method == BOUNDS else _activity(model, method)
-    elif isinstance(model, BatchServer):
-        names = _batch_server(model)
+    elif isinstance(model, AddedModel):
+        names = iter(model.answer_names())
     else:
         names, counted = (
             _network(model, method == BOUNDS),
             () if method == BOUNDS else model.stations,
         )
     listed = list(names)
-    if not isinstance(model, BatchServer) and method != BOUNDS:
+    if not isinstance(model, AddedModel) and method != BOUNDS:
         listed += [f"amount[{name}]" for name in amounts_known(model.amounts, listed)]
     return AnswerNames({name: unit_of(name) for name in listed}, counted, intervals)
 
@@ -204,7 +204,7 @@ def means_of(model: Model | QueueingNetwork) -> dict[str, Parameter]:
     }
 
 
-def group_names(model: Model | QueueingNetwork | BatchServer | Law) -> list[str]:
+def group_names(model: Model | QueueingNetwork | AddedModel | Law) -> list[str]:
     """List the names of the groups of an activity's population."""
     if not isinstance(model, Model) or model.population.open:
         return []
@@ -212,7 +212,7 @@ def group_names(model: Model | QueueingNetwork | BatchServer | Law) -> list[str]
 
 
 def first_quantity(
-    model: Model | QueueingNetwork | BatchServer | Law, method: str | None = None
+    model: Model | QueueingNetwork | AddedModel | Law, method: str | None = None
 ) -> str:
     """Name the value that an answer for a model gives first of all.
 
@@ -225,40 +225,10 @@ def first_quantity(
     if isinstance(model, Model):
         groups = group_names(model)
         return f"time[{groups[0]}]" if len(groups) > 1 else "time"
-    if isinstance(model, BatchServer):
-        return "response_time"
+    if isinstance(model, AddedModel):
+        return next(iter(model.answer_names()))
     first = next(iter((*model.classes, *model.chains)))
     return f"{LOW}[throughput[{first}]]" if method == BOUNDS else f"response_time[{first}]"
-
-
-LOAD = "load"
-"""Rate of a stream, times the time of a visit of the fullest server by mean rounds."""
-
-
-def _batch_server(model: BatchServer) -> Iterator[str]:
-    """List the names of the answers of a server that works in rounds."""
-    phases = list(model.phases)
-    times = ["response_time", *(f"phase_time[{name}]" for name in phases)]
-    times += [f"time_per_unit[{name}]" for name in phases[1:]]
-    yield from times
-    yield from (quantile_name(name, part) for name in times for part in QUANTILES)
-    yield from (f"unit_rate[{name}]" for name in phases)
-    yield from ("throughput", "served", "round_time", "utilization", "put_back")
-    if isinstance(model.customers, OpenCustomers) and len(phases) == 2:
-        yield LOAD
-    yield from (f"amount[{name}]" for name in model.amounts)
-    yield from (f"account[{name}]" for name in (*model.components, "wait", "delay"))
-
-
-def quantile_name(name: str, part: float) -> str:
-    """Return the name of the quantile of a value.
-
-    >>> quantile_name("phase_time[prompt]", 0.95), quantile_name("response_time", 0.5)
-    ('phase_time_quantile[prompt,0.95]', 'response_time_quantile[0.5]')
-    """
-    kind, _, inside = name.partition("[")
-    of = f"{inside.removesuffix(']')}," if inside else ""
-    return f"{kind}_quantile[{of}{part:g}]"
 
 
 def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:

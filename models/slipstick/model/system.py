@@ -68,8 +68,8 @@ from slipstick.model.activity import (
     thinking,
     timed,
 )
+from slipstick.model.added import AddedModel
 from slipstick.model.amounts import AMOUNTS, given_parameters
-from slipstick.model.batch_server import BatchServer
 from slipstick.model.steps import (
     ACTIVITY,
     ASKED,
@@ -1601,8 +1601,8 @@ def is_processor(resource: str) -> bool:
 
 def need_model(value: object, what: str) -> Model:
     """Require a model, and give it; an activity alone has no population."""
-    if isinstance(value, BatchServer):
-        raise ModelError(f"{what} takes a model of an activity, not a server that works in rounds")
+    if isinstance(value, AddedModel):
+        raise ModelError(f"{what} takes a model of an activity, not {value.words}")
     if not isinstance(value, Model):
         kind = type(value).__name__
         raise ModelError(

@@ -30,7 +30,7 @@ from slipstick.law import network
 from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import Pipeline
-from slipstick.model.batch_server import BatchServer
+from slipstick.model.added import AddedModel
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.model.steps import steps
 from slipstick.model.system import (
@@ -73,7 +73,7 @@ class Explanation:
     name: str
     title: str
     source: str
-    subject: Model | QueueingNetwork | BatchServer | Law
+    subject: Model | QueueingNetwork | AddedModel | Law
     entries: Entries = field(default_factory=dict)
     structure: Expr | None = None
     solved: tuple[tuple[str, str], ...] = ()
@@ -362,9 +362,9 @@ def _defined(model: QueueingNetwork) -> Iterator[Equation]:
             yield _definition("D", f"{name},{place}", work)
 
 
-def _parts_of_a_round(model: BatchServer) -> list[Equation]:
-    """Return the parts of the time of a round as equations."""
-    return [_definition("T", name, part) for name, part in model.round_time.items()]
+def _parts_of(model: AddedModel) -> list[Equation]:
+    """Return what a model of another package is made of as equations."""
+    return [_definition(*symbol, right) for symbol, right in model.definitions().items()]
 
 
 def _definition(letter: str, inside: str, right: Expr) -> Equation:
@@ -392,8 +392,8 @@ def explain_text(explanation: Explanation) -> str:
         body = _law_parts(explanation.subject)
     elif isinstance(explanation.subject, QueueingNetwork):
         body = _network_parts(explanation.subject, explanation)
-    elif isinstance(explanation.subject, BatchServer):
-        parts = _parts_of_a_round(explanation.subject)
+    elif isinstance(explanation.subject, AddedModel):
+        parts = _parts_of(explanation.subject)
         lines = "\n".join(_line(f"{part.name} = {text(part.right)}") for part in parts)
         named = parameters(*(part.right for part in parts))
         body = [lines, *_symbol_table(named, explanation.entries)]
@@ -425,8 +425,8 @@ def explain_latex(explanation: Explanation) -> str:
             ]
             lines += [on_paper for _, on_paper in explanation.solved]
             named = _written_in(subject)
-        elif isinstance(subject, BatchServer):
-            parts = _parts_of_a_round(subject)
+        elif isinstance(subject, AddedModel):
+            parts = _parts_of(subject)
             lines = [f"{part.latex} &= {latex(part.right, {})}" for part in parts]
             named = parameters(*(part.right for part in parts))
         elif explanation.structure is not None:

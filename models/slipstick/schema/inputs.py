@@ -46,11 +46,13 @@ from slipstick.schema.kinds.quantity import (
     with_sources,
 )
 from slipstick.schema.library import (
+    KINDS,
     TECHNOLOGY,
     Library,
     is_file_name,
     kind_of,
     kinds_called,
+    model_words,
     names,
     spec_model,
     unknown_name,
@@ -81,7 +83,6 @@ from slipstick.vocabulary import (
     CHECK_ALL,
     CHECK_ENDS,
     CHECK_OFF,
-    METHODS,
     all_methods,
     known_methods,
 )
@@ -233,13 +234,6 @@ class _Options(Spec):
 REFERENCES = ("model", "workload", "machine", TECHNOLOGY)
 """Paths that name a whole spec; the rest are values inside."""
 
-FILES = {
-    "activity": "an activity",
-    "queueing-network": "a queueing network",
-    "batch-server": "a server that works in rounds",
-}
-"""Kinds of model that are files, in words."""
-
 Settings = Mapping[str, Node]
 
 
@@ -249,7 +243,7 @@ class Inputs:
 
     Parameters
     ----------
-    kind : program, law, or one of `FILES`
+    kind : program, law, or a kind of files of models
     name : of the model
     tree : the values, each with its place
     form : the pydantic model that checks them
@@ -356,7 +350,7 @@ def _what(settings: Settings, library: Library) -> Inputs:
     """Lay out what is to be solved."""
     model = settings.get("model") or _model_named(settings, library)
     values = {path: node for path, node in settings.items() if path not in REFERENCES}
-    if isinstance(model, Table) and (kind := kind_of(model)) in FILES:  # written in place
+    if isinstance(model, Table) and model_words(kind := kind_of(model)):  # written in place
         return _file_inputs(kind, "model", library.resolve(kind, model), settings, values, library)
     reference = reference_name(model, "model")
     if reference.startswith("law/"):
@@ -387,7 +381,7 @@ def model_names() -> list[str]:
     """List everything that can be solved by name."""
     return [
         *PROGRAMS,
-        *(name for kind in FILES for name in names(kind)),
+        *(name for kind in KINDS if model_words(kind) for name in names(kind)),
         *(f"law/{name}" for name in LAWS),
     ]
 
@@ -417,17 +411,17 @@ def _kind_of_file(reference: str, model: Node, library: Library) -> str:
     name.
     """
     if not is_file_name(reference):
-        return next((kind for kind in kinds_called(reference) if kind in FILES), "")
+        return next(filter(model_words, kinds_called(reference)), "")
     kind = library.kind(reference, model.mark)
-    return kind if kind in FILES else "activity"
+    return kind if model_words(kind) else "activity"
 
 
 def _file_inputs(
     kind: str, name: str, tree: Table, settings: Settings, values: Settings, library: Library
 ) -> Inputs:
-    _refuse("workload", FILES[kind], settings)
+    _refuse("workload", model_words(kind), settings)
     if kind != "activity":
-        _refuse_technology(FILES[kind], settings)
+        _refuse_technology(model_words(kind), settings)
     if "machine" in settings:
         tree = Table(
             {
@@ -442,7 +436,7 @@ def _file_inputs(
 
 def _check_method(inputs: Inputs, settings: Settings) -> None:
     """Refuse a method that does not answer for such a model."""
-    methods = known_methods(inputs.kind if inputs.kind in METHODS else ACTIVITY)
+    methods = known_methods(ACTIVITY if inputs.kind == "program" else inputs.kind)
     if inputs.options.method is not None and inputs.options.method not in methods:
         hint = did_you_mean(inputs.options.method, methods)
         why = f"no method {inputs.options.method!r} answers for {inputs.name}{hint}"

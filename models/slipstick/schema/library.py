@@ -41,6 +41,7 @@ from slipstick.schema.text import (
     standard_input,
 )
 
+_MODELS = {"activity": "an activity", "queueing-network": "a queueing network"}
 _SPECS = {
     "machine": ("machines", "kinds.machine:MachineSpec", "gpu-node-a100"),
     "network": ("networks", "kinds.machine:NetworkSpec", "infiniband-hdr"),
@@ -50,14 +51,13 @@ _SPECS = {
     "trend": ("trends", "kinds.trend:TrendSpec", "milestones"),
     "activity": ("activities", "kinds.activity:ActivitySpec", "lock-and-bus"),
     "queueing-network": ("queueing", "kinds.queueing:QueueingNetworkSpec", "three-tier"),
-    "batch-server": ("batch-servers", "kinds.batch_server:BatchServerSpec", "group-commit"),
     "study": ("studies", "kinds.study:StudySpec", "my-program"),
 }
 
 KINDS: Mapping[str, SpecKind] = Registry(
     "slipstick.kinds",
     {
-        kind: SpecKind(folder, f"slipstick.schema.{model}", starter)
+        kind: SpecKind(folder, f"slipstick.schema.{model}", starter, _MODELS.get(kind, ""))
         for kind, (folder, model, starter) in _SPECS.items()
     },
 )
@@ -114,9 +114,6 @@ def find(kind: str, reference: str, beside: Path | None = None) -> Path:
 
 
 _USES = {
-    "activity": "an activity: slipstick solve {name}",
-    "queueing-network": "a queueing network: slipstick solve {name}",
-    "batch-server": "a server that works in rounds: slipstick solve {name}",
     "study": "a study: slipstick run {name}",
     "workload": "a workload: slipstick solve MODEL --workload {name}",
     "machine": "a machine: slipstick solve MODEL --machine {name}",
@@ -176,6 +173,8 @@ def _of_other_kinds(name: str, known_names: Sequence[str]) -> dict[str, str]:
 
 
 def _use(kind: str, name: str) -> str:
+    if words := model_words(kind):
+        return f"{words}: slipstick solve {name}"
     return _USES.get(kind, f"a {kind}: slipstick show {kind}/{{name}}").format(name=name)
 
 
@@ -222,8 +221,14 @@ MOST_EXTENDED = 32
 T = TypeVar("T")
 
 
-ON_MACHINES = ("activity", "queueing-network", "batch-server")
-"""Kinds of files that name a machine under the key `machine`."""
+def model_words(kind: str) -> str:
+    """Return what a file of a kind describes, if it is a model that is solved, on the machine that
+    it names; else nothing.
+
+    >>> model_words("activity"), model_words("machine")
+    ('an activity', '')
+    """
+    return KINDS[kind].words if kind in KINDS else ""
 
 
 def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
@@ -239,7 +244,7 @@ def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
     model: type[BaseModel] = (
         machine_model(shared) if kind == "machine" else imported(KINDS[kind].model)
     )
-    machine = at(tree, ["machine"]) if kind in ON_MACHINES and tree is not None else None
+    machine = at(tree, ["machine"]) if model_words(kind) and tree is not None else None
     return (
         _on_machine(model, spec_model("machine", machine)) if isinstance(machine, Table) else model
     )
@@ -358,7 +363,7 @@ class Library:
         places = (
             [("network", "network"), ("network", "node", "network")] if kind == "machine" else []
         )
-        places += [("machine", "machine")] if kind in ON_MACHINES else []
+        places += [("machine", "machine")] if model_words(kind) else []
         for inner, *path in places:
             node = at(based, path)
             if isinstance(node, Scalar) and isinstance(node.value, str):

@@ -14,11 +14,11 @@ from slipstick.schema.kinds.activity import StepSpec
 from slipstick.schema.kinds.quantity import Spec, validate
 from slipstick.schema.kinds.queueing import QueueSpec
 from slipstick.schema.library import (
-    ON_MACHINES,
     Library,
     find,
     is_file_name,
     kinds_called,
+    model_words,
     spec_model,
     spec_names,
     unknown_name,
@@ -95,7 +95,7 @@ def _checked(path: Path) -> Iterator[str]:
         from slipstick.schema.kinds.technology import check_values
 
         check_values(tree, library)
-    if kind in (*ON_MACHINES, "workload", "study"):
+    if model_words(kind) or kind in ("workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to
         # import.
         from slipstick.schema.inputs import (

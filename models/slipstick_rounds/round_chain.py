@@ -2,7 +2,7 @@
 
 The number that a round serves is a Markov chain at the beginnings of rounds, if arrivals are Poisson
 or thinking is exponential and the time of a round is known by the number served. Exact. Customers of
-two phases have formulas in `slipstick.method.batch_server.formula`.
+two phases have formulas in `slipstick_rounds.formula`.
 """
 
 from __future__ import annotations

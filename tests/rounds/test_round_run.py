@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from slipstick.late import Array
-from slipstick.queueing.rounds import closed_chain, open_chain
-from slipstick.sim.rounds import (
+from slipstick_rounds.round_chain import closed_chain, open_chain
+from slipstick_rounds.round_run import (
     RoundContents,
     RoundServer,
     _Customer,

@@ -10,16 +10,6 @@ from itertools import pairwise
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, np
 from slipstick.method.answers import Remarks
-from slipstick.method.batch_server.formula import load_of, loads_of, saturated
-from slipstick.method.batch_server.points import (
-    DELAY,
-    WAIT,
-    BatchServerForm,
-    PointAnswer,
-    PointNumbers,
-)
-from slipstick.method.names import LOAD, QUANTILES, quantile_name
-from slipstick.model.batch_server import BatchServer
 from slipstick.sim.estimate import (
     BATCHES,
     FEWEST_REPLICATIONS,
@@ -30,9 +20,12 @@ from slipstick.sim.estimate import (
     ratio,
     warm_up,
 )
-from slipstick.sim.rounds import RoundRun, closed_run, open_run
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import SIMULATION
+from slipstick_rounds.formula import load_of, loads_of, saturated
+from slipstick_rounds.model import DELAY, LOAD, QUANTILES, WAIT, BatchServer, quantile_name
+from slipstick_rounds.points import BatchServerForm, PointAnswer, PointNumbers
+from slipstick_rounds.round_run import RoundRun, closed_run, open_run
 
 MOST_RUNS = 256
 """Replications of a finite run at most."""
@@ -296,7 +289,7 @@ class _RunSample:
     Parameters
     ----------
     visits : columns of what its visits took
-    rounds : what the log of the run counts in it, see `slipstick.sim.rounds.RoundRun`
+    rounds : what the log of the run counts in it, see `slipstick_rounds.round_run.RoundRun`
     """
 
     visits: Mapping[str, Array]

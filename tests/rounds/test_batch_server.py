@@ -12,9 +12,9 @@ from slipstick.api import load, solve
 from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import RATE, Number, Parameter
 from slipstick.late import np
-from slipstick.method.batch_server.formula import BatchServerFormula
-from slipstick.model.batch_server import BatchServer, OpenCustomers, RoundPhase
 from slipstick.sim.settings import Simulation
+from slipstick_rounds.formula import BatchServerFormula
+from slipstick_rounds.model import BatchServer, OpenCustomers, RoundPhase
 
 COMMIT: dict[str, Any] = {
     "batch-server": 1,

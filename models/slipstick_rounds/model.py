@@ -9,10 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from slipstick.errors import Fault, ModelFaultsError
 from slipstick.expression.nodes import COUNT, RATE, TIME, Expr, Parameter, parameters, zero
 from slipstick.model.activity import check_model_name
+from slipstick.model.added import AddedModel
+from slipstick.vocabulary import FORMULA, SIMULATION
+
+WORDS = "a server that works in rounds"
+
+QUANTILES = (0.5, 0.9, 0.95, 0.99)
+"""Of times, where they are known."""
+
+LOAD = "load"
+"""Rate of a stream, times the time of a visit of the fullest server by mean rounds."""
+
+WAIT, DELAY = "wait", "delay"
+"""What the account books waiting to (for a place, for memory, for a round to begin), and the time
+before a customer arrives at the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +124,7 @@ def mean_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
 
 
 @dataclass(frozen=True)
-class BatchServer:
+class BatchServer(AddedModel):
     """A server that works in rounds, with its customers.
 
     Parameters
@@ -148,6 +163,9 @@ class BatchServer:
     ('markov-chain', True)
     """
 
+    kind: ClassVar[str] = "batch-server"
+    words: ClassVar[str] = WORDS
+
     name: str
     customers: ClosedCustomers | OpenCustomers
     phases: Mapping[str, RoundPhase]
@@ -164,8 +182,8 @@ class BatchServer:
     def __post_init__(self) -> None:
         check_model_name(self.name)
         faults = [
-            Fault((key,), f"a server that works in rounds needs {words}")
-            for key, words, part in (
+            Fault((key,), f"{WORDS} needs {part_words}")
+            for key, part_words, part in (
                 ("phases", "at least one phase", self.phases),
                 ("round", "the time of a round", self.round_time),
             )
@@ -202,3 +220,37 @@ class BatchServer:
         state = {**state_parameters(self.phases), **mean_parameters(self.phases)}
         found = parameters(*self.quantities())
         return {each.name: each for each in found if each.name not in state}
+
+    def answer_names(self) -> Iterator[str]:
+        phases = list(self.phases)
+        times = ["response_time", *(f"phase_time[{name}]" for name in phases)]
+        times += [f"time_per_unit[{name}]" for name in phases[1:]]
+        yield from times
+        yield from (quantile_name(name, part) for name in times for part in QUANTILES)
+        yield from (f"unit_rate[{name}]" for name in phases)
+        yield from ("throughput", "served", "round_time", "utilization", "put_back")
+        if isinstance(self.customers, OpenCustomers) and len(phases) == 2:
+            yield LOAD
+        yield from (f"amount[{name}]" for name in self.amounts)
+        yield from (f"account[{name}]" for name in (*self.components, WAIT, DELAY))
+
+    def needs_simulation(self, name: str, method: str | None) -> bool:
+        kind, _, inside = name.partition("[")
+        if method == SIMULATION:
+            return False
+        first = kind == "phase_time_quantile" and inside.startswith(f"{next(iter(self.phases))},")
+        return ("quantile" in kind or kind == "put_back") and not (first and method == FORMULA)
+
+    def definitions(self) -> dict[tuple[str, str], Expr]:
+        return {("T", name): part for name, part in self.round_time.items()}
+
+
+def quantile_name(name: str, part: float) -> str:
+    """Return the name of the quantile of a value.
+
+    >>> quantile_name("phase_time[prompt]", 0.95), quantile_name("response_time", 0.5)
+    ('phase_time_quantile[prompt,0.95]', 'response_time_quantile[0.5]')
+    """
+    kind, _, inside = name.partition("[")
+    of = f"{inside.removesuffix(']')}," if inside else ""
+    return f"{kind}_quantile[{of}{part:g}]"

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from slipstick.errors import ModelFaultsError, SpecError
 from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, zero
-from slipstick.model import batch_server
 from slipstick.schema.kinds.activity import Word
 from slipstick.schema.kinds.constraints import Name, broken_rule
 from slipstick.schema.kinds.quantity import (
@@ -24,6 +23,7 @@ from slipstick.schema.kinds.quantity import (
     TimeOrFormula,
 )
 from slipstick.schema.text import Node
+from slipstick_rounds import model as rounds
 
 UnitsFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 WholeCount = Annotated[Given | Formula, Quantity(COUNT, whole=True, least=1.0, formula=True)]
@@ -118,9 +118,7 @@ class BatchServerSpec(ModelFileSpec):
         None, description="rounds begin at multiples of it; without it one after the other"
     )
 
-    def build(
-        self, name: str, tree: Node, parameters: Mapping[str, Expr]
-    ) -> batch_server.BatchServer:
+    def build(self, name: str, tree: Node, parameters: Mapping[str, Expr]) -> rounds.BatchServer:
         """Build the model of a checked file.
 
         Parameters
@@ -139,7 +137,7 @@ class BatchServerSpec(ModelFileSpec):
             return None if value is None else values.expr(value, loc, dimension)
 
         phases = {
-            label: batch_server.RoundPhase(
+            label: rounds.RoundPhase(
                 values.expr(spec.work, ("phases", label, "work"), COUNT),
                 read(spec.least, ("phases", label, "least"), COUNT),
                 read(spec.piece, ("phases", label, "piece"), COUNT),
@@ -153,18 +151,18 @@ class BatchServerSpec(ModelFileSpec):
             read(getattr(self, key), (key,), TIME) or zero(TIME)
             for key in ("batching_delay", "interval")
         )
-        values.add_names(batch_server.state_parameters(phases))
+        values.add_names(rounds.state_parameters(phases))
         round_time = {
             label: values.expr(spec, ("round", label), TIME) for label, spec in self.round.items()
         }
         means = QuantityReader(tree, self.parameters, parameters)
-        rates = batch_server.mean_parameters(phases)
+        rates = rounds.mean_parameters(phases)
         spelt = {f"unit_rate[{label}]": rates[f"unit_rate.{label}"] for label in phases}
         amounts = means.amounts(self.amounts, {**rates, **spelt})
         if problems := [*values.problems, *means.problems]:
             raise SpecError(problems)
         try:
-            return batch_server.BatchServer(
+            return rounds.BatchServer(
                 name,
                 customers,
                 phases,
@@ -183,10 +181,8 @@ class BatchServerSpec(ModelFileSpec):
                 values.refuse(fault.path, fault.message, fault.key)
             raise SpecError(values.problems) from None
 
-    def _customers(
-        self, values: QuantityReader
-    ) -> batch_server.ClosedCustomers | batch_server.OpenCustomers:
+    def _customers(self, values: QuantityReader) -> rounds.ClosedCustomers | rounds.OpenCustomers:
         spec = values.keys(self.customers, ("customers",))
         if "arrivals" in spec:
-            return batch_server.OpenCustomers(**spec)
-        return batch_server.ClosedCustomers(**spec)
+            return rounds.OpenCustomers(**spec)
+        return rounds.ClosedCustomers(**spec)

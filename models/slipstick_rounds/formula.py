@@ -48,17 +48,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, NDArray, np
 from slipstick.method.answers import Remarks
-from slipstick.method.batch_server.points import (
+from slipstick.vocabulary import FORMULA
+from slipstick_rounds.model import LOAD, QUANTILES, OpenCustomers, quantile_name
+from slipstick_rounds.points import (
     BatchServerForm,
     PointAnswer,
     PointNumbers,
     exactly,
     round_time_at,
 )
-from slipstick.method.names import LOAD, QUANTILES, quantile_name
-from slipstick.model.batch_server import OpenCustomers
-from slipstick.sim.rounds import RoundContents
-from slipstick.vocabulary import FORMULA
+from slipstick_rounds.round_run import RoundContents
 
 if TYPE_CHECKING:
     Indices = NDArray[np.intp]

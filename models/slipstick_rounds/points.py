@@ -14,7 +14,8 @@ from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.amounts import amounts_and_half_widths
 from slipstick.method.answers import CompiledModel, Remarks, Solution
-from slipstick.model.batch_server import (
+from slipstick.sim.estimate import Estimate
+from slipstick_rounds.model import (
     HELD,
     PRESENT,
     STATE,
@@ -23,12 +24,7 @@ from slipstick.model.batch_server import (
     BatchServer,
     OpenCustomers,
 )
-from slipstick.sim.estimate import Estimate
-from slipstick.sim.rounds import Duration, RoundContents, RoundServer
-
-WAIT, DELAY = "wait", "delay"
-"""What the account books waiting to (for a place, for memory, for a round to begin), and the time
-before a customer arrives at the server."""
+from slipstick_rounds.round_run import Duration, RoundContents, RoundServer
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,11 @@ import math
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values
 from slipstick.late import Array, np
-from slipstick.method.batch_server.points import (
-    DELAY,
-    WAIT,
-    BatchServerForm,
-    PointAnswer,
-    PointNumbers,
-    exactly,
-)
-from slipstick.queueing.rounds import RoundMeans, closed_chain, open_chain
-from slipstick.sim.rounds import RoundContents
 from slipstick.vocabulary import MARKOV_CHAIN
+from slipstick_rounds.model import DELAY, WAIT
+from slipstick_rounds.points import BatchServerForm, PointAnswer, PointNumbers, exactly
+from slipstick_rounds.round_chain import RoundMeans, closed_chain, open_chain
+from slipstick_rounds.round_run import RoundContents
 
 MOST_SERVED = 512
 """Customers in one round that the chain counts at most: its equations, whose time grows by the cube,
@@ -25,7 +19,7 @@ take two to three times as long then as a simulation of 5,000 visits of `group-c
 
 
 class BatchServerChain(BatchServerForm):
-    """The chain of the numbers that rounds serve; see `slipstick.queueing.rounds`."""
+    """The chain of the numbers that rounds serve; see `slipstick_rounds.round_chain`."""
 
     method = MARKOV_CHAIN
 

@@ -1,0 +1,53 @@
+"""What the calculator asks of a kind of model that another package adds.
+
+The package names its files in the group ``slipstick.kinds`` of entry points and its methods in
+``slipstick.methods``; what the two have in common is a class derived from `AddedModel`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from slipstick.expression.nodes import Expr, Parameter
+
+
+class AddedModel(ABC):
+    """A model of a kind that another package adds; its default is simulated where it is not exact.
+
+    Attributes
+    ----------
+    kind : in files and in the names of methods
+    words : one of the kind, for messages, such as ``a server that works in rounds``
+    name : of the model
+    left_out : losses of an import by name, and what each changes
+    """
+
+    kind: ClassVar[str]
+    words: ClassVar[str]
+    name: str
+    left_out: Mapping[str, str]
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, Parameter]:
+        """Everything that the model is computed from, by path."""
+
+    @abstractmethod
+    def answer_names(self) -> Iterable[str]:
+        """Return the names of the values of answers, amounts included; the first one of all first."""
+
+    @abstractmethod
+    def needs_simulation(self, name: str, method: str | None) -> bool:
+        """Return whether a value needs a simulation.
+
+        Parameters
+        ----------
+        name : of the value
+        method : that answers; None is the default
+        """
+
+    @abstractmethod
+    def definitions(self) -> Mapping[tuple[str, str], Expr]:
+        """Return what the model is made of, by the letter and the index of its symbol."""

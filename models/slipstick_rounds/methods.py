@@ -1,0 +1,54 @@
+"""The methods of servers that work in rounds, in the order in which they are asked."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from slipstick.method.answers import CompiledModel
+from slipstick.method.ladder import (
+    APPROXIMATE_RANK,
+    EXACT_RANK,
+    SIMULATION_RANK,
+    Acceptance,
+    Method,
+    Parameters,
+    Subject,
+)
+from slipstick.method.methods import NOT_SIMULATED
+from slipstick.sim.settings import Simulation
+from slipstick.vocabulary import FORMULA, MARKOV_CHAIN, SIMULATION
+from slipstick_rounds.model import BatchServer
+
+
+def _chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    from slipstick_rounds.chain import BatchServerChain
+
+    return BatchServerChain(cast(BatchServer, model))
+
+
+def _formula(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    from slipstick_rounds.formula import BatchServerFormula
+
+    return BatchServerFormula(cast(BatchServer, model))
+
+
+def _simulation(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    from slipstick_rounds.simulation import BatchServerSimulation
+
+    return BatchServerSimulation(cast(BatchServer, model), simulation)
+
+
+def _only_smooth(model: Subject, smooth: bool) -> Acceptance:
+    """Accept a formula without a promised error only where nothing can be simulated."""
+    return Acceptance(smooth, "" if smooth else "the formula promises no error")
+
+
+def _simulates(model: Subject, smooth: bool) -> Acceptance:
+    return Acceptance(False, NOT_SIMULATED) if smooth else Acceptance(True)
+
+
+CHAIN = Method(MARKOV_CHAIN, BatchServer.kind, _chain, EXACT_RANK, partial=True)
+FORMULAS = Method(FORMULA, BatchServer.kind, _formula, APPROXIMATE_RANK, _only_smooth)
+SIMULATIONS = Method(
+    SIMULATION, BatchServer.kind, _simulation, SIMULATION_RANK, _simulates, estimates=True
+)
