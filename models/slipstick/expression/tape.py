@@ -34,11 +34,6 @@ benchmarks/closed_form.py.
 _KEPT = CHUNK // 4
 """Points a chunk where every register is kept for the way back."""
 
-_BUFFERS = 20
-"""With fewer arrays in play a chunk is as many times longer, up to eight: each costs a few
-calls.
-"""
-
 Values = Mapping[str, "Array | float"]
 
 
@@ -339,7 +334,7 @@ class Tape:
         # An output is computed where it is to stay, which saves a copy of every chunk.
         finals = {register: np.empty(points) for register in sources if register in slot}
         inputs = [register for register in self._inputs if register in varying]
-        size = CHUNK * max(1, min(8, _BUFFERS // max(1, count + len(inputs) + len(finals))))
+        size = CHUNK
         buffers = [np.empty(min(size, points)) for _ in range(count)]
         steps = [step for step in steps if step.operator != "booked"]
         reads = {step.out: [owner.get(arg, arg) for arg in step.args] for step in steps}

@@ -154,15 +154,22 @@ class ClosedForm(CompiledModel):
             else None
         )
 
-    def brief(self, values: Values) -> Solution:
-        """Evaluate the time alone: the fast path for large sweeps [s, points]; NaN where it
-        comes out negative.
-        """
+    def times(self, values: Values) -> Array:
+        """Return the time alone [s, points], without asking at which points it is exact."""
+        return self._alone(self.solvable(values))
+
+    def _alone(self, values: Values) -> Array:
         self.tape.check_names(values)
         result = _not_negative(self._time_alone.run(only(values, self._time_alone.parameters))[0])
         points = [np.size(value) for value in values.values() if np.size(value) != 1]
         time = np.full(points[0], result) if points and len(result) == 1 else result
-        time = without(time, self._saturation.reasons(values))
+        return without(time, self._saturation.reasons(values))
+
+    def brief(self, values: Values) -> Solution:
+        """Evaluate the time alone: the fast path for large sweeps [s, points]; NaN where it
+        comes out negative.
+        """
+        time = self._alone(values)
         return Solution(
             model=self.model.name,
             method=CLOSED_FORM,
@@ -189,7 +196,7 @@ class ClosedForm(CompiledModel):
 
     def exact(self, values: Values) -> Flags:
         """Return at which points nothing is left out; one flag if it is the same at all."""
-        return self._contention.left_out(values).nothing()
+        return self._contention.nothing(values)
 
     def solution(self, values: Values) -> Solution:
         """Evaluate time, account and derivatives at aligned points."""

@@ -100,7 +100,11 @@ class Contention:
         for node in nodes:
             self._crowded.update(_waits(model, node, present))
         self._others = {**_random_maxima(model, present), **_shared_stages(model)}
-        self._tape = Tape([count for count, _ in (*self._crowded.values(), *self._others.values())])
+        counts = [*self._crowded.values(), *self._others.values()]
+        self._tape = Tape([count for count, _ in counts])
+        # One number for a point, so that a sweep keeps no array for each place where it may wait.
+        excess = [count - most for count, most in dict.fromkeys(counts)]
+        self._most = Tape([maximum(*excess)]) if excess else None
 
     def left_out(self, values: Values) -> LeftOut:
         """Find what is left out at aligned points."""
@@ -110,6 +114,12 @@ class Contention:
             for limits in (self._crowded, self._others)
         )
         return LeftOut(crowded, further_queues)
+
+    def nothing(self, values: Values) -> Flags:
+        """Find at which points nothing is left out."""
+        if self._most is None:
+            return np.ones(1, dtype=bool)
+        return ~(self._most.run(only(values, self._most.parameters))[0] > 0)
 
 
 def _queues(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess]:

@@ -27,6 +27,7 @@ from slipstick.model.system import (
     open_model,
     phased_model,
 )
+from slipstick.structure.contention import Contention
 from tests.closed_form import solve
 
 WORK = delay(9.0, name="work")
@@ -113,6 +114,7 @@ def test_exact_or_a_note_says_why_not(model: Model, notes: tuple[str, ...]) -> N
     compared = ("efficiency is", "processors lost are", AGAINST_ONE)
     assert tuple(note for note in answer.notes if not note.startswith(compared)) == notes
     assert answer.exact == (not notes)
+    assert Contention(model).nothing({}).all() == answer.exact
 
 
 def test_the_note_is_of_the_point_not_of_the_model() -> None:
