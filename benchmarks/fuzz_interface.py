@@ -250,7 +250,7 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
         "send": lambda: ([act(1)], {}),
         "get": lambda: (["store", act(1)], {}),
         "put": lambda: (["store", act(1)], {}),
-        "hold": lambda: (["gate", act(1)], {"mode": ""}),
+        "hold": lambda: (["gate", act(1)], pick(({"mode": ""}, {"permits": 2}))),
         "parallel": lambda: ([act(1)], {"name": name()}),
         "pick": lambda: ([slipstick.service(each, 1.0) for each in "ab"], {"by": "shortest"}),
         "serial": lambda: ([act(1)], {"name": name()}),

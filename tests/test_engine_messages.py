@@ -276,6 +276,21 @@ ACTIVITIES = [
         "a fork of 2 branches waits for a whole number of them, from 0 to 2, got 3",
     ),
     bad(
+        lambda: closed_model(hold("door", A, permits=2), 2),
+        "a hold takes several permits at once, and door is a lock; give it permits",
+    ),
+    bad(
+        lambda: closed_model(hold("door", A, permits=4), 2, resources={"door": Permits(3)}),
+        "a hold takes 4 permits of door at once, and there are 3: it would wait without end",
+    ),
+    bad(
+        lambda: closed_model(
+            attempt(hold("door", A, permits=2), queue=1), 2, resources={"door": Permits(3)}
+        ),
+        "an attempt at door that may find its queue full takes one permit at a time; leave out its"
+        " queue, or its permits",
+    ),
+    bad(
         lambda: phased_model((1, 2, fork(A, C, join=1))),
         "a branch that a fork does not wait for may outlast a program that ends; give it to"
         " processors that repeat a cycle, or to arrivals",

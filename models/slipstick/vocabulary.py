@@ -291,6 +291,7 @@ BATCHES, BURSTS, TRACES = "batches", "bursts", "traces of arrivals"
 SECOND_PHASES, RANKS, ATTEMPTS = "second phases", "ranks", "attempts with a limit"
 FULL_QUEUES, ROUTES_BY_STATE = "queues that may be full", "routes by state"
 INTERRUPTIONS, EARLY_JOINS = "interrupted services", "forks that go on early"
+SEVERAL_PERMITS = "several permits at once"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
@@ -304,6 +305,7 @@ CONSTRUCTS = {
     ATTEMPTS: "visits that are abandoned after a time in the queue, and tried again",
     FULL_QUEUES: "visits that are turned away if the queue is full",
     INTERRUPTIONS: "stations at which an arrival may interrupt a service, which is resumed later",
+    SEVERAL_PERMITS: "holds that take several permits at once",
     EARLY_JOINS: "forks that wait for some of their branches, or for none, while the others continue",
     ROUTES_BY_STATE: "one of several branches, chosen by the number of customers at their resources",
 }
@@ -362,7 +364,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     MARKOV_CHAIN: frozenset(
         {
             *(GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES),
-            *(ROUTES_BY_STATE, INTERRUPTIONS),
+            *(ROUTES_BY_STATE, INTERRUPTIONS, SEVERAL_PERMITS),
         }
     ),
     SIMULATION: frozenset(CONSTRUCTS),

@@ -211,7 +211,7 @@ def new_token(s: State, now: float, group: int, customer: int, parent: int, inde
     t.customer, t.group, t.parent, t.index = customer, group, parent, index
     t.passed, t.turn, t.before, t.after = 0, -1, -1, -1
     t.child, t.sibling, t.event = -1, -1, -1
-    t.destination, t.excludes, t.order, t.patience = 0, 0, 0, -1.0
+    t.destination, t.excludes, t.permits, t.order, t.patience = 0, 0, 1, 0, -1.0
     if parent >= 0:
         t.destination = s.token[parent].destination
         t.sibling = s.token[parent].child
@@ -307,6 +307,11 @@ def abandon(s: State, token: int, now: float) -> None:
     accumulate(s, r, now)
     r.present -= 1
     take_out(s, r.queue, token)
+    # Those behind it may take fewer permits.
+    if t.station >= s.run[0].locks:
+        if r.servers > 1:
+            s.stats[r.waits + 1] += now - t.since_request
+        grant_waiting(s, r, now)
     t.label, t.pc, t.patience = t.wait, t.elsewhere, -1.0
     book(s, token, now)
 
@@ -460,7 +465,9 @@ def is_free(r: Row) -> bool:
 @inlined
 def fits(s: State, r: Row, token: int) -> bool:
     """Return whether a lock may be granted to a token now, regardless of waiting tokens."""
-    return bool(r.busy == 0) if s.token[token].excludes else is_free(r)
+    if s.token[token].excludes:
+        return bool(r.busy == 0)
+    return bool(r.busy + s.token[token].permits <= r.servers and r.exclusive == 0)
 
 
 @inlined
@@ -484,9 +491,10 @@ def ask(s: State, r: Row, token: int, now: float) -> bool:
 @inlined
 def grant(s: State, r: Row, token: int, now: float) -> None:
     """Grant a lock to a token; the integrals are up to date."""
-    s.holder[r.holders_from + r.busy] = token
+    for _ in range(s.token[token].permits):
+        s.holder[r.holders_from + r.busy] = token
+        r.busy += 1
     s.token[token].patience, s.token[token].event = -1.0, -1
-    r.busy += 1
     r.exclusive = s.token[token].excludes
     count_wait(s, r, token, now)
 
@@ -517,7 +525,7 @@ def first_waiting(s: State, r: Row, now: float) -> int:
     """Take the token that has waited longest for a unit of a counter."""
     count_departure(s, r, now)
     following = take_first(s, r.queue)
-    s.token[following].excludes = 0
+    s.token[following].excludes, s.token[following].permits = 0, 1
     count_wait(s, r, following, now)
     return following
 
@@ -534,18 +542,25 @@ def hand_over(s: State, r: Row, token: int, following: int, now: float) -> None:
 
 
 @inlined
-def release(s: State, r: Row, token: int, now: float) -> None:
+def grant_waiting(s: State, r: Row, now: float) -> None:
+    """Grant a lock to those that wait, as far as it fits the first of them."""
+    while s.queue[r.queue, 0] >= 0 and fits(s, r, s.queue[r.queue, 0]):
+        following = take_first(s, r.queue)
+        grant(s, r, following, now)
+        wake(s, following, now)
+
+
+@inlined
+def release(s: State, r: Row, token: int, permits: int, now: float) -> None:
     """Hand a lock to the first token in its queue; with an empty queue, free it and wake all
     spinning tokens.
     """
     count_departure(s, r, now)
-    remove_holder(s, r, token)
+    for _ in range(permits):
+        remove_holder(s, r, token)
     r.exclusive = 0
     if s.queue[r.queue, 0] >= 0:
-        while s.queue[r.queue, 0] >= 0 and fits(s, r, s.queue[r.queue, 0]):
-            following = take_first(s, r.queue)
-            grant(s, r, following, now)
-            wake(s, following, now)
+        grant_waiting(s, r, now)
         return
     while s.queue[r.spinning, 0] >= 0:
         wake(s, take_first(s, r.spinning), now)
@@ -761,10 +776,10 @@ def spawn(s: State, token: int, code: Row, now: float) -> bool:
         s.run[0].sent += 1
         s.run[0].beside += 1
     else:
-        place = s.resource[s.run[0].locks + code[2]].holders_from
-        while s.holder[place] != token:
-            place += 1
-        s.holder[place] = beside
+        taken = s.resource[s.run[0].locks + code[2]]
+        for place in range(taken.holders_from, taken.holders_from + taken.busy):
+            if s.holder[place] == token:
+                s.holder[place] = beside
     append(s, READY, beside)
     return True
 
@@ -819,11 +834,12 @@ def lock(s: State, token: int, code: Row, value: float, now: float) -> bool:
         return pass_time(s, token, code[2], time, now)
     r = s.resource[s.run[0].locks + code[1]]
     if op == Op.ACQUIRE:
-        t.label, t.rank, t.excludes = code[2], code[3], code[4]
+        t.label, t.rank, t.excludes, t.permits = code[2], code[3], code[4], code[5]
         return ask(s, r, token, now)
     if op == Op.RELEASE:
-        release(s, r, token, now)
+        release(s, r, token, code[2], now)
     elif op == Op.REQUEST:
+        t.permits = 1
         request(s, r, token, now)
     elif op == Op.ATTEMPT:
         if not is_free(r):
@@ -837,7 +853,7 @@ def lock(s: State, token: int, code: Row, value: float, now: float) -> bool:
             append(s, r.spinning, token)
             return False
     elif op == Op.TAKE_TICKET:
-        s.registers[token, code[2]] = r.done + r.present
+        s.registers[token, code[2]], t.permits = r.done + r.present, 1
         request(s, r, token, now)
     else:
         t.key, t.order = int(value * PLACES), 0
@@ -879,7 +895,7 @@ def counter(s: State, token: int, code: Row, now: float) -> bool:
             first_waiting(s, r, now)
             return True
         if code[3] >= 0:
-            release(s, s.resource[locks + code[3]], token, now)
+            release(s, s.resource[locks + code[3]], token, 1, now)
         return False
     if s.queue[r.queue, 0] < 0:
         accumulate(s, r, now)
@@ -981,7 +997,7 @@ def queue_with_task(s: State, p: Row, own: int) -> int:
 def enter_queue(s: State, p: Row, queue: int, token: int, label: int, now: float) -> bool:
     """Ask to enter the monitor of a queue."""
     t = s.token[token]
-    t.label, t.rank, t.excludes = label, 0, 0
+    t.label, t.rank, t.excludes, t.permits = label, 0, 0, 1
     return ask(s, s.resource[p.monitor + queue], token, now)
 
 
@@ -1007,7 +1023,7 @@ def take_task(s: State, p: Row, token: int, code: Row, own: int, now: float) -> 
             waiting_processor = first_waiting(s, tasks, now)
             s.token[waiting_processor].label, s.token[waiting_processor].pc = code[4], code[6]
             wake(s, waiting_processor, now)
-    release(s, s.resource[p.monitor + queue], token, now)
+    release(s, s.resource[p.monitor + queue], token, 1, now)
     return bool(not waits)
 
 
@@ -1025,7 +1041,7 @@ def leave_queue(
         s.registers[following, register] = queue
         hand_over(s, monitor, token, following, now)
     else:
-        release(s, monitor, token, now)
+        release(s, monitor, token, 1, now)
 
 
 @compiled

@@ -62,6 +62,7 @@ from slipstick.vocabulary import (
     ROUTES,
     ROUTES_BY_STATE,
     SECOND_PHASES,
+    SEVERAL_PERMITS,
     SIMULATION,
     STREAMS,
     TRACES,
@@ -163,6 +164,17 @@ def _joined(join: int | None) -> Model:
     return closed_model(thinks(1.0) >> fork(*branches, join=join), 2)
 
 
+def _taken(permits: int | None) -> Model:
+    """Make two groups that share permits, of which one takes several at once."""
+    small = hold("pool", delay(0.6, name="small", scv=1.0))
+    large = hold("pool", delay(0.4, name="large", scv=1.0), permits=permits)
+    groups: dict[str, Any] = {
+        "one": (2, thinks(1.0) >> small),
+        "several": (2, thinks(1.0) >> large),
+    }
+    return grouped_model(groups, resources={"pool": Permits(3)})
+
+
 def _attempted(patience: float | None, **keys: Any) -> Model:
     held: Activity = hold("pool", delay(1.0, name="inside", scv=1.0) >> served(0.3))
     if patience is not None:
@@ -200,6 +212,7 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
     ROUTES_BY_STATE: lambda: Example(
         _picked("shortest"), _picked("shorter-of-two", 0.0), _picked(None, 0.0)
     ),
+    SEVERAL_PERMITS: lambda: Example(_taken(2), _taken(1), _taken(None)),
     EARLY_JOINS: lambda: Example(_joined(2), _joined(3), _joined(None)),
     TRACES: lambda: Example(
         open_model(served(), rate(0.5), pattern=ArrivalPattern(trace=(1.0, 3.0))),
@@ -551,6 +564,69 @@ def test_a_fork_that_goes_on_early_has_limits() -> None:
         solve(halved, {"quorum": 3.0}, simulation=SETTINGS)
     found = solve(voted, {"quorum": 3.0}, simulation=SETTINGS)
     assert found["time"] == pytest.approx(solve(closed_model(fork(*votes), 1))["time"], rel=0.03)
+
+
+def test_customers_that_take_all_servers_alternate_with_those_that_take_one() -> None:
+    """Of two customers that never pause, one takes both servers and the other takes one: they are
+    served in turn, so a cycle of either is the sum of both times.
+    """
+    groups: dict[str, Any] = {
+        "both": (1, hold("servers", delay(2.0, name="large", scv=1.0), permits=2)),
+        "one": (1, hold("servers", delay(0.5, name="small", scv=1.0))),
+    }
+    model = grouped_model(groups, resources={"servers": Permits(2)})
+    found = solve(model, method=MARKOV_CHAIN)
+    assert found["time[both]"] == pytest.approx(2.5)
+    assert found["time[one]"] == pytest.approx(2.5)
+    assert found["utilization[servers]"] == pytest.approx((2 * 2.0 + 0.5) / 2 / 2.5)
+    assert found["wait[servers]"] == pytest.approx((0.5 + 2.0) / 2)
+    simulated = answer(model, SIMULATION)
+    assert not contradictions(found, simulated)
+
+
+def test_permits_that_are_abandoned_or_kept_let_smaller_requests_pass() -> None:
+    """One that waits for all permits holds up those behind it until it gives up; a second phase
+    keeps all that were taken.
+    """
+    large = hold(
+        "pool",
+        delay(0.5, name="large", scv=1.0),
+        permits=3,
+        after=delay(0.3, name="later", scv=1.0),
+    )
+    tried = attempt(large, patience=0.2, otherwise=delay(0.1, name="none", scv=1.0))
+    small = hold("pool", delay(0.6, name="small", scv=1.0))
+    groups: dict[str, Any] = {"one": (2, thinks(1.0) >> small), "all": (1, thinks(1.0) >> tried)}
+    model = grouped_model(groups, resources={"pool": Permits(3)})
+    chain, simulated = answer(model, MARKOV_CHAIN), answer(model, SIMULATION)
+    assert not contradictions(chain, simulated)
+    plain, compiled = (
+        solve(
+            model, method=SIMULATION, simulation=Simulation(seed=4, events=4_000, kernel=kernel)
+        ).values
+        for kernel in ("plain", "compiled")
+    )
+    assert plain == compiled
+
+
+def test_permits_taken_at_once_are_those_there_are() -> None:
+    number = Parameter("number", COUNT, 2.0)
+    held = hold("pool", delay(1.0, name="inside", scv=1.0), permits=number)
+    model = closed_model(thinks(1.0) >> held, 2, resources={"pool": Permits(3)})
+    with pytest.raises(ModelError, match=r"number must be a whole number of at least 1, got 0"):
+        solve(model, {"number": 0.0})
+    for method, words in (
+        (
+            SIMULATION,
+            "a simulation needs the permits of a hold of pool to be a whole number from 1",
+        ),
+        (MARKOV_CHAIN, "whole numbers of permits of pool, from 1 to 3, as does simulation"),
+    ):
+        with pytest.raises(SlipstickError, match=words):
+            solve(model, {"number": 4.0}, method=method)
+    low = solve(model, {"number": 3.0}, method=BOUNDS).values["time"].low
+    assert low == pytest.approx(2.0)
+    assert time_of(solve(model, {"number": 3.0})) > 2.0
 
 
 def test_a_full_queue_loses_what_the_formula_says() -> None:

@@ -192,6 +192,13 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
                 f"one thing at a time of a processor, so no {node.kind}: ask"
                 f" for{' mean-value or' * (node.use != ASKED)}"
             )
+        elif isinstance(node, act.Hold) and node.permits is not None:
+            capacity = model.resources[node.resource].capacity
+            taken = numbers.get(node.permits, np.ones(1)).real
+            if not ((taken == np.round(taken)) & (taken >= 1) & (taken <= capacity)).all():
+                yield (
+                    f"whole numbers of permits of {node.resource}, from 1 to {capacity}, as does"
+                )
         elif isinstance(node, act.Attempt) and not (
             node.timeout is None
             and (node.patience is None or numbers.get(node.patience, np.ones(1)).all())
@@ -281,7 +288,7 @@ def _solve_alike(
             servers, use = (
                 (1, sums["units", name])
                 if name in model.counters
-                else (model.resources[name].capacity, busy)
+                else (model.resources[name].capacity, busy + sums["further", name])
             )
             shown = np.stack(
                 [
@@ -426,6 +433,7 @@ class _States:
             "give": self._gives,
             "meet": self._meets,
             "pick": self._picks,
+            "abandon": self._abandons,
         }
         self.events, self.rates, self._rate = (
             dict[tuple[int | str, ...], int](),
@@ -573,7 +581,19 @@ class _States:
             pause = self._numbers[node.back_off] * (2 ** pauses[0] if node.doubling else 1)
             return 1 / pause, _moved(every, at, self._advanced((*begun, self._do(node.visit))))
         node = self._nodes[remaining[-1][1]]
-        return 1 / self._numbers[node.limit[0]], _moved(every, at, self._next_try(remaining))
+        abandoned = (("abandon", number, 0), remaining)
+        return 1 / self._numbers[node.limit[0]], _in_place(every, at, [(1.0, abandoned)])
+
+    def _abandons(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+        """Leave the queue of an attempt; those behind it may take fewer permits, and go on after
+        it.
+        """
+        (_, number, *_), remaining = every[at]
+        name = self._nodes[number].resource
+        others = [*every[:at], *every[at + 1 :]]
+        held = bool(self._nodes[number].held)
+        names, others = self._handed_over(others, name) if held else ((), others)
+        return names, units, [(p, [after, *others]) for p, after in self._next_try(remaining)]
 
     def _attempt(self, remaining: Position) -> Any:
         """Return the attempt whose visit a processor waits for; None without one."""
@@ -856,14 +876,16 @@ class _States:
         """Return whether a lock or a permit is free for the mode of a hold."""
         name = node.resource
         held = [
-            lock.mode
-            for customer in every
-            for lock in self._held(customer)
-            if lock.resource == name
+            lock for customer in every for lock in self._held(customer) if lock.resource == name
         ]
-        if node.mode == act.WRITE:
+        if node.mode == act.WRITE or any(lock.mode == act.WRITE for lock in held):
             return not held
-        return len(held) < self._resources[name].capacity and act.WRITE not in held
+        capacity: int = self._resources[name].capacity
+        return sum(map(self._permits, [*held, node])) <= capacity
+
+    def _permits(self, node: act.Hold) -> int:
+        """Return how many permits a hold takes."""
+        return 1 if node.permits is None else round(float(self._numbers[node.permits].real[0]))
 
     def _before(self, every: Sequence[Position], node: Any) -> bool:
         """Return whether a processor waits that goes before a new request of a hold."""
@@ -1006,7 +1028,7 @@ class _States:
         yield from (
             (kind, lock.resource, None)
             for lock in self._held(position)
-            for kind in ("present", "busy")
+            for kind in ("present", "busy", *["further"] * (self._permits(lock) - 1))
         )
 
 

@@ -72,6 +72,7 @@ from slipstick.vocabulary import (
     ROUTES,
     ROUTES_BY_STATE,
     SECOND_PHASES,
+    SEVERAL_PERMITS,
     SHORTEST,
 )
 
@@ -304,16 +305,27 @@ class Hold(Activity):
     body : what is done
     mode : of a reader-writer lock, one of `MODES`
     after : what is done then, still holding it, while the processor goes on: a second phase
+    permits : how many permits it takes at once, in the order of the requests: one that waits for
+        several lets none pass; 1 by default [1]
     """
 
     resource: str
     body: Activity
     mode: str = ""
     after: Activity | None = None
+    permits: Expr | None = None
 
-    made_of, word, named, plain = ("body", "after"), "hold", "resource", ("mode",)
-    special: ClassVar[Mapping[str, str]] = {"after": SECOND_PHASES}
+    made_of, word, named = ("body", "after", "permits"), "hold", "resource"
+    plain = ("mode",)
+    special: ClassVar[Mapping[str, str]] = {"after": SECOND_PHASES, "permits": SEVERAL_PERMITS}
     combination, use, variation = Combination.IN_TURN, HELD, NEVER
+
+    @property
+    def ranges(self) -> tuple[NumberRange, ...]:
+        if self.permits is None:
+            return ()
+        words = f"the permits of a hold of {self.resource}"
+        return (NumberRange(words, self.permits, least=1.0, whole=True),)
 
     @property
     def executions(self) -> tuple[Expr, ...]:
@@ -730,8 +742,14 @@ MODES = READ, WRITE = "read", "write"
 """How a reader-writer lock is held: together with other readers, or alone."""
 
 
-@checked(resource=TEXT, body=ACTIVITY, mode=TEXT, after=optional(ACTIVITY))
-def hold(resource: str, body: Activity, mode: str = "", after: Activity | None = None) -> Hold:
+@checked(resource=TEXT, body=ACTIVITY, mode=TEXT, after=optional(ACTIVITY), permits=optional(LIKE))
+def hold(
+    resource: str,
+    body: Activity,
+    mode: str = "",
+    after: Activity | None = None,
+    permits: Like | None = None,
+) -> Hold:
     """Execute a body while holding a resource, such as a lock; a reader-writer lock in one of
     `MODES`.
 
@@ -739,12 +757,17 @@ def hold(resource: str, body: Activity, mode: str = "", after: Activity | None =
     ----------
     resource, body, mode : what is held, what is done, and how a reader-writer lock is held
     after : what is done then, still holding it, while the processor goes on
+    permits : how many permits it takes at once; 1 by default [1]
 
     >>> hold("server", delay(1.0, name="reply"), after=delay(2.0, name="log"))
     hold('server', delay(1.0, name='reply'), after=delay(2.0, name='log'))
     """
     check_name(resource)
-    return Hold(resource, body, mode, after)
+    what = f"the permits of a hold of {resource}"
+    taken = None if permits is None else counted(permits, what)
+    if taken is not None:
+        at_least(taken, 1, what)
+    return Hold(resource, body, mode, after, None if taken == Number(1.0) else taken)
 
 
 @checked(

@@ -1402,6 +1402,11 @@ class Model:
             raise ModelError(
                 f"an attempt needs a queue: a station that is not shared, a fifo lock, or permits; {node.resource} is {kind}"
             )
+        if node.queue is not None and isinstance(node.visit, Hold) and node.visit.permits:
+            raise ModelError(
+                f"an attempt at {node.resource} that may find its queue full takes one permit at a"
+                " time; leave out its queue, or its permits"
+            )
 
     def _check_beside(self, node: Activity, part: Activity) -> None:
         """Refuse work that continues while its processor goes on where no other can take over what
@@ -1432,11 +1437,28 @@ class Model:
             raise ModelError(
                 f"{name} is requested by a processor that holds it already, which is a deadlock"
             )
+        if isinstance(node, Hold) and node.permits is not None:
+            self._check_permits(node, node.permits)
         modes = MODES if isinstance(self.resources[name], ReaderWriterLock) else ("",)
         if node.mode not in modes:
             several = f"in one of the modes {', '.join(MODES)}"
             how = several if modes == MODES else "without a mode"
             raise ModelError(f"{name} is {self.resources[name].noun}; hold it {how}")
+
+    def _check_permits(self, node: Hold, number: Expr) -> None:
+        """Refuse to take several of what is no permits, or more than there are."""
+        resource = self.resources[node.resource]
+        if not isinstance(resource, Permits):
+            raise ModelError(
+                f"a hold takes several permits at once, and {node.resource} is {resource.noun};"
+                " give it permits"
+            )
+        known = number.value if isinstance(number, Number | Parameter) else None
+        if known is not None and known > resource.number:
+            raise ModelError(
+                f"a hold takes {known:g} permits of {node.resource} at once, and there are"
+                f" {resource.number}: it would wait without end"
+            )
 
     @property
     def counters(self) -> dict[str, int]:

@@ -15,7 +15,7 @@ from slipstick.expression.nodes import TIME, Expr, Number, maximum, minimum, tot
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.law.account import EFFICIENCY, SPEEDUP
-from slipstick.model.activity import WRITE, Pipeline, Step
+from slipstick.model.activity import WRITE, Hold, Pipeline, Step
 from slipstick.model.steps import BY_STATE, Activity, Combination, each_once, no_rule, side_by_side
 from slipstick.model.system import (
     Model,
@@ -112,6 +112,8 @@ def _held_time(node: Activity, name: str, model: Model) -> Expr:
     lock = model.held_resource(name)
     inside = (number * time(child, model, booked=False) for number, child in node.weighted)
     seconds = total([*inside, lock.accesses[1] * lock.access], TIME)
+    if isinstance(node, Hold) and node.permits is not None:
+        seconds = node.permits * seconds
     return lock.capacity * seconds if node.mode == WRITE else seconds
 
 

@@ -463,7 +463,11 @@ class Writer:
         rank = lock.rank(node.mode) if isinstance(lock, ReaderWriterLock) else 0
         after = None if node.after is None else self.later(node.after, parties)
         body = self.later(node.body, parties)
-        self.builder.hold(node.resource, body, rank, node.mode == "write", after)
+        permits = 1
+        if node.permits is not None:
+            what = f"the permits of a hold of {node.resource}"
+            permits = _whole(self.numbers[node.permits], what, 1, lock.capacity)
+        self.builder.hold(node.resource, body, rank, node.mode == "write", after, permits)
 
     def _wait(self, node: WaitUnit, parties: Parties) -> None:
         self.builder.wait(node.counter, self.model.monitor_of(node.counter))

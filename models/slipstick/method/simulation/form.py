@@ -452,6 +452,17 @@ class _SimulatedAccount:
         return weights_by_name
 
 
+def waiting_column(result: Result, index: int) -> Array:
+    """Pick the time waited at a resource out of a row of statistics: of all present the time beyond
+    that in service, but where a holder takes several permits, the waits as they were counted.
+    """
+    plan, layout = result.plan, result.layout
+    lock = index - len(plan.stations)
+    if lock in plan.several:
+        return layout.column(layout.waited[lock])
+    return layout.column(layout.area[index]) - layout.column(layout.use[index])
+
+
 def unbooked_waits(result: Result) -> dict[str, float]:
     """Divide the waiting that is not booked to an ended cycle among the resources.
 
@@ -468,7 +479,7 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     labels += [lock.label for lock in plan.locks]
     waited: dict[str, float] = {}
     for index, label in enumerate(labels):
-        waiting = float(sums[layout.area[index]] - sums[layout.use[index]])
+        waiting = float(sums @ waiting_column(result, index))
         waited[label] = waited.get(label, 0.0) + waiting
     for label in waited:
         if label in plan.labels:
@@ -600,19 +611,20 @@ def _resources(result: Result) -> dict[str, Estimate]:
     counters = {lock.name for lock in plan.locks if lock.noun == COUNTER}
     elapsed, values = layout.column(layout.time), {}
     for name in dict.fromkeys(names):
-        area, use, done = (np.zeros(layout.width) for _ in range(3))
+        area, use, done, waiting = (np.zeros(layout.width) for _ in range(4))
         for index in (index for index, other_name in enumerate(names) if other_name == name):
+            waiting += waiting_column(result, index)
             area[layout.area[index]] = use[layout.use[index]] = done[layout.done[index]] = 1.0
         copies = names.count(name)
         if name in counters:
             # What is in use of a counter are the units that are there.
             values[f"units[{name}]"] = result.ratio(use, elapsed)
-            use = np.zeros(layout.width)
+            waiting = area
         elif servers[name] < MOST_HOLDERS:
             values[f"utilization[{name}]"] = result.ratio(use, elapsed * servers[name] * copies)
         values[f"queue_length[{name}]"] = result.ratio(area, elapsed * copies)
         if result.batches @ done @ np.ones(len(result.batches)) > 0:
-            values[f"wait[{name}]"] = result.ratio(area - use, done)
+            values[f"wait[{name}]"] = result.ratio(waiting, done)
     return values
 
 

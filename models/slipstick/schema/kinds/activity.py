@@ -323,15 +323,19 @@ class HoldSpec(ItemSpec):
         min_length=1,
     )
 
+    permits: CountFormula | None = Field(
+        None, description="how many permits it takes at once; 1 by default"
+    )
+
     key, node = "hold", activities.Hold
     use, example = "for steps under a lock or a permit", "{hold: table, body: [{delay: 1 ms}]}"
     alike = ("lock",)
     names_resource = True
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        body = reader.body(self.body, (*loc, "body"))
-        after = None if self.after is None else reader.body(self.after, (*loc, "after"))
-        return reader.at_one(self.hold, lambda one, _: hold(one, body, self.mode or "", after))
+        said = reader.values.keys(self, loc, reader.listed)
+        del said["hold"]
+        return reader.at_one(self.hold, lambda one, _: hold(one, **said))
 
 
 class AttemptSpec(ItemSpec):

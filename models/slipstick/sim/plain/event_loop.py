@@ -36,8 +36,8 @@ class Token:
     patience, elsewhere : at a station, how long a queue is waited in (-1: without a limit) [s], and
         the instruction after that
     cause : the customer that ended the wait
-    since_request, excludes : at a lock, time of the request [s], and whether no other may hold it
-        at the same time
+    since_request, excludes, permits : at a lock, time of the request [s], whether no other may hold
+        it at the same time, and how many permits are taken
     left, last, latest, latest_booked : of a fork, branches that are waited for; time, index and
         account of the one that ended last
     branches : of a fork, all
@@ -72,6 +72,7 @@ class Token:
     cause: int | None = None
     since_request: float = 0.0
     excludes: bool = False
+    permits: int = 1
     left: int = 0
     last: float = -1.0
     latest: int = 0

@@ -408,7 +408,7 @@ class Kernel(EventLoop):
             self.sent += 1
             self.beside += 1
         else:
-            taken.holders[taken.holders.index(token)] = beside
+            taken.holders = [beside if each is token else each for each in taken.holders]
         self.ready.append(beside)
         return True
 
@@ -490,19 +490,28 @@ class Kernel(EventLoop):
         return True
 
     def acquire(
-        self, lock: SimulatedLock, label: int, rank: int, excludes: int, token: Token, now: float
+        self,
+        lock: SimulatedLock,
+        label: int,
+        rank: int,
+        excludes: int,
+        permits: int,
+        token: Token,
+        now: float,
     ) -> bool:
-        """Hold the lock, in the order of the ranks and of the requests."""
+        """Hold the lock or permits, in the order of the ranks and of the requests."""
         token.label, token.rank, token.excludes = label, rank, bool(excludes)
+        token.permits = permits
         return lock.ask(token, now)
 
-    def release(self, lock: SimulatedLock, token: Token, now: float) -> bool:
-        """Release the lock."""
-        lock.release(token, now)
+    def release(self, lock: SimulatedLock, permits: int, token: Token, now: float) -> bool:
+        """Release the lock or permits."""
+        lock.release(token, now, permits)
         return True
 
     def request(self, lock: SimulatedLock, token: Token, now: float) -> bool:
         """Count as present at the lock from now on, while spinning."""
+        token.permits = 1
         lock.request(token, now)
         return True
 
@@ -544,7 +553,7 @@ class Kernel(EventLoop):
 
     def take_ticket(self, lock: SimulatedLock, register: int, token: Token, now: float) -> bool:
         """Take the next number of a ticket lock, and count as present at the lock."""
-        token.registers[register] = lock.done + lock.present
+        token.registers[register], token.permits = lock.done + lock.present, 1
         lock.request(token, now)
         return True
 

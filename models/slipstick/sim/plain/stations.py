@@ -72,11 +72,11 @@ class PatientQueue(QueueStatistics):
             return False
         self.accumulate(now)
         self.present -= 1
-        self.leave_queue(token)
+        self.leave_queue(token, now)
         token.label, token.pc, token.patience = token.wait, token.elsewhere, -1.0
         return self.clock.resume(token, now)
 
-    def leave_queue(self, token: Token) -> None:
+    def leave_queue(self, token: Token, now: float) -> None:
         """Take a customer out of the queue."""
         raise NotImplementedError
 
@@ -119,7 +119,7 @@ class Fcfs(SimulatedStation):
             if token.patience >= 0:
                 self.await_service(token, now)
 
-    def leave_queue(self, token: Token) -> None:
+    def leave_queue(self, token: Token, now: float) -> None:
         """Take a customer out of the queue."""
         self.queue.remove(token)
 
@@ -191,7 +191,7 @@ class Ordered(SimulatedStation):
         if token.patience >= 0:
             self.await_service(token, now)
 
-    def leave_queue(self, token: Token) -> None:
+    def leave_queue(self, token: Token, now: float) -> None:
         """Take a customer out of the queue."""
         self.queue.remove((token.key, token.order, token))
 
@@ -352,7 +352,8 @@ class SimulatedLock(PatientQueue):
     holders : tokens that hold it, in the order of the grants
     exclusive : it is held by a token that excludes all others
     grants : number of times that it was granted
-    waited, squares : sums of the waiting times from request to grant, and of their squares [s, s^2]
+    waited, squares : sums of the waiting times from request to grant, and of their squares; of
+        permits, waits that were abandoned are in the first [s, s^2]
     spinning : tokens that wait for a release and then look at the lock again
     """
 
@@ -383,7 +384,9 @@ class SimulatedLock(PatientQueue):
 
     def fits(self, token: Token) -> bool:
         """Return whether it may be granted to a token now, regardless of waiting tokens."""
-        return not self.busy if token.excludes else self.free
+        if token.excludes:
+            return not self.busy
+        return self.busy + token.permits <= self.permits and not self.exclusive
 
     def ask(self, token: Token, now: float) -> bool:
         """Grant it to a token if it is free and no waiting token goes before, else let the token
@@ -401,9 +404,12 @@ class SimulatedLock(PatientQueue):
             self.await_service(token, now)
         return False
 
-    def leave_queue(self, token: Token) -> None:
-        """Take a customer out of the queue."""
+    def leave_queue(self, token: Token, now: float) -> None:
+        """Take a customer out of the queue; those behind it may take fewer permits."""
         self.queue.remove(token)
+        if self.permits > 1:
+            self.waited += now - token.since_request
+        self.grant_waiting(now)
 
     def request(self, token: Token, now: float) -> None:
         """Count a token as present from now on."""
@@ -413,8 +419,8 @@ class SimulatedLock(PatientQueue):
 
     def grant(self, token: Token, now: float) -> None:
         """Grant the lock to a token; the integrals are up to date."""
-        self.holders.append(token)
-        self.busy += 1
+        self.holders += [token] * token.permits
+        self.busy += token.permits
         self.exclusive = token.excludes
         if token.patience >= 0:
             token.patience, token.ticket[0] = -1.0, None
@@ -433,7 +439,7 @@ class SimulatedLock(PatientQueue):
         self.present -= 1
         self.done += 1
         following = self.queue.popleft()
-        following.excludes = False
+        following.excludes, following.permits = False, 1
         self.count_wait(following, now)
         return following
 
@@ -447,21 +453,26 @@ class SimulatedLock(PatientQueue):
         self.grant(following, now)
         self.clock.wake(following, now)
 
-    def release(self, token: Token, now: float) -> None:
+    def grant_waiting(self, now: float) -> None:
+        """Grant it to those that wait, as far as it fits the first of them."""
+        while self.queue and self.fits(self.queue[0]):
+            following = self.queue.popleft()
+            self.grant(following, now)
+            self.clock.wake(following, now)
+
+    def release(self, token: Token, now: float, permits: int = 1) -> None:
         """Hand the lock to the first in the queue; with an empty queue, free it and wake all
         spinning tokens.
         """
         self.accumulate(now)
         self.present -= 1
         self.done += 1
-        self.holders.remove(token)
-        self.busy -= 1
+        for _ in range(permits):
+            self.holders.remove(token)
+        self.busy -= permits
         self.exclusive = False
         if self.queue:
-            while self.queue and self.fits(self.queue[0]):
-                following = self.queue.popleft()
-                self.grant(following, now)
-                self.clock.wake(following, now)
+            self.grant_waiting(now)
             return
         while self.spinning:
             self.clock.wake(self.spinning.popleft(), now)
@@ -529,7 +540,7 @@ class SimulatedPool:
 
     def enter(self, queue: int, token: Token, label: int, now: float) -> bool:
         """Ask to enter the monitor of a queue."""
-        token.label, token.rank, token.excludes = label, 0, False
+        token.label, token.rank, token.excludes, token.permits = label, 0, False, 1
         return self.monitors[queue].ask(token, now)
 
     def leave(self, queue: int, token: Token, register: int, label: int, now: float) -> None:

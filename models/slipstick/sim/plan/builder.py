@@ -463,8 +463,9 @@ class Builder:
         rank: int = 0,
         excludes: bool = False,
         after: Body | None = None,
+        permits: int = 1,
     ) -> None:
-        """Do a body while holding a lock or a permit; all time until it is held is booked to its
+        """Do a body while holding a lock or permits; all time until it is held is booked to its
         label.
 
         Parameters
@@ -473,12 +474,13 @@ class Builder:
         rank : requests of a smaller rank go before it
         excludes : no other holds it at the same time
         after : what is done then, still holding it, while the customer goes on
+        permits : how many permits are taken at once
         """
         number, plan, implementation = self._lock(lock)
         if implementation.kind in ("fifo", "queue"):
             if implementation.kind == "queue":
                 self._access(plan, implementation)
-            self.emit(Op.ACQUIRE, number, self.label(plan.label), rank, excludes)
+            self.emit(Op.ACQUIRE, number, self.label(plan.label), rank, excludes, permits)
         else:
             with self._register() as register:
                 spin = self._take_turns if implementation.kind == "ticket" else self._spin
@@ -489,13 +491,13 @@ class Builder:
             onward = self.emit(Op.JUMP, -1)
             self.patch(spawn, 0)
             after()
-            self.emit(Op.RELEASE, number)
+            self.emit(Op.RELEASE, number, permits)
             self.emit(Op.VANISH)
             self.patch(onward, 0)
             return
         if implementation.kind != "fifo":
             self._access(plan, implementation, number if implementation.kind == "queue" else -1)
-        self.emit(Op.RELEASE, number)
+        self.emit(Op.RELEASE, number, permits)
         # The member that hands a monitor over has left it.
         for give in self._leaving.pop(number, ()):
             self.patch(give, 2)
@@ -517,7 +519,7 @@ class Builder:
                 self.emit(Op.ATTEMPT, number, retry)
         body()
         for number, _, _ in reversed(lock_rows):
-            self.emit(Op.RELEASE, number)
+            self.emit(Op.RELEASE, number, 1)
         jump = self.emit(Op.JUMP, -1)
         for attempt, (_, plan, implementation) in zip(attempts, lock_rows, strict=True):
             self.patch(attempt, 1)

@@ -62,9 +62,10 @@ class Op(IntEnum):
     PIPELINE = 12  # count, draw, first instruction of an item, instruction behind the pipeline
     ENTER_STAGE = 13  # serial stage, counted among the serial stages of the pipeline
     LEAVE_STAGE = 14
-    # lock, label, rank of the request in the queue, 1 if no other may hold it at the same time
+    # lock, label, rank of the request in the queue, 1 if no other may hold it at the same time,
+    # permits that are taken
     ACQUIRE = 15
-    RELEASE = 16  # lock
+    RELEASE = 16  # lock, permits that are released
     REQUEST = 17  # lock: count as present from now on
     ATTEMPT = 18  # lock, target if it is held, 1 if it is left as it is
     AWAIT_FREE = 19  # lock, label: wait until it is free
@@ -297,6 +298,13 @@ class Plan:
                 f"customers of the kinds {', '.join(sorted(kinds))} cannot be mixed: once goes with no other kind"
             )
         object.__setattr__(self, "once", kinds == {"once"})
+
+    @property
+    def several(self) -> frozenset[int]:
+        """Numbers of the locks of which some take several permits at once."""
+        return frozenset(
+            lock for op, lock, *_, permits, _, _ in self.code if op == Op.ACQUIRE and permits > 1
+        )
 
     @property
     def random(self) -> bool:
