@@ -18,6 +18,7 @@ import argparse
 import csv
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -196,105 +197,109 @@ class Contradiction(NamedTuple):
     together: str
 
 
-def checked(cost: Costs) -> list[Contradiction]:
-    """Check the sets of sentences."""
-    found = []
+def contradiction(
+    program: str,
+    sentences: str,
+    wanted: str,
+    ends: tuple[float, float] | None,
+    printed: tuple[float, float],
+) -> Contradiction:
+    """Compare what a sentence prints with the range that the others leave."""
+    least, greatest = ends or (float("nan"), float("nan"))
+    low, high = printed
+    fits = ends is not None and least <= high and greatest >= low
+    texts = ("-", "-") if ends is None else (f"{least:.1%}", f"{greatest:.1%}")
+    return Contradiction(program, sentences, wanted, *texts, "yes" if fits else "no")
 
-    def add(
-        program: str,
-        sentences: str,
-        wanted: str,
-        ends: tuple[float, float] | None,
-        low: float,
-        high: float,
-    ) -> None:
-        least, greatest = ends or (float("nan"), float("nan"))
-        fits = ends is not None and least <= high and greatest >= low
-        texts = ("-", "-") if ends is None else (f"{least:.1%}", f"{greatest:.1%}")
-        found.append(Contradiction(program, sentences, wanted, *texts, "yes" if fits else "no"))
 
-    add(
-        "Sphere",
-        "more than half of the overhead is in locks; half of the lock time takes 8 to 20 percent off",
-        "half of the locks prefetched: 8 to 20 %",
-        reduction(cost, "half of the locks", [cost.locks_at_least(0.5)]),
-        0.08,
-        0.20,
-    )
-    add(
-        "Sphere",
-        "locks are a fifth of the overhead or more; half of the lock time takes 8 to 20 percent off",
-        "half of the locks prefetched: 8 to 20 %",
-        reduction(cost, "half of the locks", [cost.locks_at_least(0.2)]),
-        0.08,
-        0.20,
-    )
-    large_faults = [NO_LOCKS, NO_SMALL]
-    for change, most in (("ten times the bandwidth", 0.05), ("twice the bandwidth", 0.05)):
-        add(
-            "Barnes",
-            "diffs have over 3 Kbyte; faults are the overhead, without idling; bandwidth is unimportant",
-            f"{change}: at most 5 %",
-            reduction(cost, change, [*large_faults, NO_IDLING]),
-            0.0,
-            most,
+def of_sphere(cost: Costs) -> Iterator[Contradiction]:
+    for share, words in (
+        (0.5, "more than half of the overhead is in locks"),
+        (0.2, "locks are a fifth of the overhead or more"),
+    ):
+        yield contradiction(
+            "Sphere",
+            f"{words}; half of the lock time takes 8 to 20 percent off",
+            "half of the locks prefetched: 8 to 20 %",
+            reduction(cost, "half of the locks", [cost.locks_at_least(share)]),
+            (0.08, 0.20),
         )
-    add(
-        "Barnes",
-        "diffs have over 3 Kbyte; faults are more than half; bandwidth is unimportant",
-        "ten times the bandwidth: at most 5 %",
-        reduction(cost, "ten times the bandwidth", [*large_faults, cost.faults_at_least(0.5)]),
-        0.0,
-        0.05,
-    )
-    add(
+
+
+def of_barnes(cost: Costs) -> Iterator[Contradiction]:
+    large_faults = [NO_LOCKS, NO_SMALL]
+    alone = "faults are the overhead, without idling"
+    for change, words, limit in (
+        ("ten times the bandwidth", alone, NO_IDLING),
+        ("twice the bandwidth", alone, NO_IDLING),
+        ("ten times the bandwidth", "faults are more than half", cost.faults_at_least(0.5)),
+    ):
+        yield contradiction(
+            "Barnes",
+            f"diffs have over 3 Kbyte; {words}; bandwidth is unimportant",
+            f"{change}: at most 5 %",
+            reduction(cost, change, [*large_faults, limit]),
+            (0.0, 0.05),
+        )
+
+
+def of_several(cost: Costs) -> Iterator[Contradiction]:
+    yield contradiction(
         "any",
         "half of the faults prefetched takes up to 56 percent off with processors eight times as fast",
         "half of the faults prefetched: 56 %",
         reduction(cost, "half of the faults", [], faster=True),
-        0.555,
-        0.565,
+        (0.555, 0.565),
     )
-    for given, words in (([NO_IDLING], "; without idling"), ([], "; with idling")):
-        add(
+    for given, words in (([NO_IDLING], "without idling"), ([], "with idling")):
+        yield contradiction(
             "Barnes and Water",
-            f"half the protocol cost takes 15 percent off{words}",
+            f"half the protocol cost takes 15 percent off; {words}",
             "half the protocol: 15 %",
             reduction(cost, "half the protocol", given),
-            0.145,
-            0.155,
+            (0.145, 0.155),
         )
-    rises, falls = row(np.array([1.01, -1.0, 0, 0, 0])), row(np.array([-0.99, 1.0, 0, 0, 0]))
-    add(
+
+
+def of_billiards() -> Contradiction:
+    waiting, both = np.array([1.0, 0, 0, 0, 0]), np.array([1.0, 1.0, 0, 0, 0])
+    rises, falls = np.array([1.01, -1.0, 0, 0, 0]), np.array([-0.99, 1.0, 0, 0, 0])
+    return contradiction(
         "the billiard balls (Scale-Graph)",
         "waiting at barriers rises with the processors; the idle time falls with the processors; both"
         " of 16 and 32 processors at one size, where they are one value",
         "the value of 16 processors: any",
-        range_of(
-            row(np.array([1.0, 0, 0, 0, 0])), [rises, falls], row(np.array([1.0, 1.0, 0, 0, 0]))
-        ),
-        0.0,
-        1.0,
+        range_of(row(waiting), [row(rises), row(falls)], row(both)),
+        (0.0, 1.0),
     )
+
+
+def of_networks(cost: Costs) -> Iterator[Contradiction]:
     slower = row(cost.atm, later=1.0)
     idle_on_atm = float(cost.atm.min()) * row(idle=1.0) - row(later=1.0)
+    most_on_atm = row(later=1.0) - float(cost.atm.max()) * row(idle=1.0)
     for program, given, words, wanted in (
         ("Sphere", [cost.locks_at_least(0.5)], "more than half of the overhead is in locks", 0.87),
         ("Water", [], "any mix", 0.98),
     ):
-        add(
+        yield contradiction(
             program,
             f"{words}; Table 1: overhead on ATM over that on Fast Ethernet",
             f"{wanted:.0%}",
-            range_of(
-                slower,
-                [*given, idle_on_atm, row(later=1.0) - float(cost.atm.max()) * row(idle=1.0)],
-                ALL,
-            ),
-            wanted - 0.005,
-            wanted + 0.005,
+            range_of(slower, [*given, idle_on_atm, most_on_atm], ALL),
+            (wanted - 0.005, wanted + 0.005),
         )
-    return found
+
+
+def checked(cost: Costs) -> list[Contradiction]:
+    """Check the sets of sentences."""
+    return [
+        *of_sphere(cost),
+        *of_barnes(cost),
+        *of_several(cost),
+        of_billiards(),
+        *of_networks(cost),
+    ]
 
 
 def main() -> int:
