@@ -198,24 +198,25 @@ def _parts(model: Model) -> dict[str, list[str]]:
     names.
     """
     nodes = [node for body in model.bodies for node in steps(body)]
-    pipelines = [node for node in nodes if isinstance(node, Pipeline)]
-    barriers = [node for node in nodes if isinstance(node, BarrierWait)]
+    return {
+        **_parts_of_stations(model, nodes),
+        **_parts_of_locks(model, nodes),
+        **_parts_of_programs(model, nodes),
+    }
+
+
+def _parts_of_stations(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
+    """List the stations that steps use, by what makes them hard to approximate."""
     used = {
         step.resource: model.resources.get(step.resource) for step in model.steps if step.resource
     }
     stations = {
-        name: (each, DISCIPLINES[each.discipline])
-        for name, each in used.items()
-        if isinstance(each, Station)
+        name: (station, DISCIPLINES[station.discipline])
+        for name, station in used.items()
+        if isinstance(station, Station)
     }
-    held = {name: model.resources[name] for node in nodes for name in node.held}
-    spinning = {
-        name: each
-        for name, each in held.items()
-        if isinstance(each, Lock) and each.kind in SPIN_LOCKS
-    }
-    taken = {each for body in model.bodies for each in _taken(body)}
     maxima = any(is_parallel(node) or node.use == MET for node in nodes)
+    # Of an open stream the probability that all servers are busy is exact.
     stream = isinstance(model.population, OpenPopulation)
     return {
         "stations": list(stations),
@@ -226,29 +227,49 @@ def _parts(model: Model) -> dict[str, list[str]]:
         ],
         "out of order": [
             name
-            for name, (each, _) in stations.items()
-            if maxima and each.discipline in OVERTAKING_DISCIPLINES
+            for name, (station, _) in stations.items()
+            if maxima and station.discipline in OVERTAKING_DISCIPLINES
         ],
-        # Of an open stream the probability that all servers are busy is exact.
         "several servers": [
-            name for name, (each, _) in stations.items() if not stream and each.servers > 1
-        ],
-        "locks": [name for name, each in held.items() if isinstance(each, Lock | Monitor)],
-        "permits": [name for name, each in held.items() if isinstance(each, Permits)],
-        "shared locks": [name for name, each in held.items() if isinstance(each, ReaderWriterLock)],
-        "writers of many": [
-            name
-            for name, each in held.items()
-            if isinstance(each, ReaderWriterLock)
-            and each.order == "writer-first"
-            and _many(model, each.order)
+            name for name, (station, _) in stations.items() if not stream and station.servers > 1
         ],
         "stations of readers": [
-            each.name for node in nodes if node.mode == READ for each in _served(node)
+            step.name for node in nodes if node.mode == READ for step in _served(node)
+        ],
+        "processors": [name for name in used if is_processor(name)],
+    }
+
+
+def _parts_of_locks(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
+    """List what is held, by its kind."""
+    held = {name: model.resources[name] for node in nodes for name in node.held}
+    spinning = {
+        name: lock
+        for name, lock in held.items()
+        if isinstance(lock, Lock) and lock.kind in SPIN_LOCKS
+    }
+    shared = {name: lock for name, lock in held.items() if isinstance(lock, ReaderWriterLock)}
+    taken = {pair for body in model.bodies for pair in _taken(body)}
+    return {
+        "locks": [name for name, lock in held.items() if isinstance(lock, Lock | Monitor)],
+        "permits": [name for name, permits in held.items() if isinstance(permits, Permits)],
+        "shared locks": list(shared),
+        "writers of many": [
+            name
+            for name, lock in shared.items()
+            if lock.order == "writer-first" and _many(model, lock.order)
         ],
         "spin locks": list(spinning),
-        "back-off": [name for name, each in spinning.items() if each.back_off != "none"],
+        "back-off": [name for name, lock in spinning.items() if lock.back_off != "none"],
         "nested": [name for name, _ in taken if {(name, True), (name, False)} <= taken],
+    }
+
+
+def _parts_of_programs(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
+    """List groups, and the steps where customers wait for each other."""
+    pipelines = [node for node in nodes if isinstance(node, Pipeline)]
+    barriers = [node for node in nodes if isinstance(node, BarrierWait)]
+    return {
         "groups": [group.name for group in model.population.groups if group.name],
         "forks": ["forks" for node in nodes if node.combination is Combination.LONGEST],
         "pipelines": [node.name for node in pipelines],
@@ -258,7 +279,6 @@ def _parts(model: Model) -> dict[str, list[str]]:
         "barriers": list(dict.fromkeys(node.name for node in barriers if node.parties is None)),
         "parties": list(dict.fromkeys(node.name for node in barriers if node.parties is not None)),
         "phases": ["phases"] if isinstance(model.population, PhasedPopulation) else [],
-        "processors": [name for name in used if is_processor(name)],
         "geometric counts beside maxima": [
             "geometric counts"
             for node in nodes
