@@ -208,6 +208,8 @@ class Verdict:
     rejected : what was replaced
     value : the name of the value that was compared
     mean, half_width : of that value by the short simulation, in its base unit
+    parts : of waits and utilizations that the same run was compared with, by name: agreed or
+        undecided
 
     >>> str(Verdict("agreed")), str(Verdict("not checked", "no cycle ended"))
     ('agreed', 'not checked: no cycle ended')
@@ -219,6 +221,7 @@ class Verdict:
     value: str = ""
     mean: float | None = None
     half_width: float | None = None
+    parts: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """Write the verdict as tables and JSON have it: with the reason where it is open."""

@@ -32,7 +32,7 @@ from slipstick.cli.main import main
 from slipstick.method.second_road import EVENTS
 from slipstick.model.network import closed_class, open_class, station
 from slipstick.model.system import Model
-from slipstick.report.answer import answer_text
+from slipstick.report.answer import answer_text, check_sentence
 from slipstick.results.question import answer_document
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
@@ -299,11 +299,35 @@ def three_at_one_server() -> Plan:
 
 def test_waits_are_held_against_the_run_that_confirms_the_time() -> None:
     plan, expected = three_at_one_server(), {0: Expected(6.0, 0.03)}
-    assert second_look(plan, expected, 10_000, {"bus": 4.0}).verdict == AGREES
-    assert second_look(plan, expected, 10_000, {"bus": 4.5}).verdict == AGREES  # 8 % of the time
-    look = second_look(plan, expected, 10_000, {"bus": 1.0})
-    assert (look.verdict, look.resource) == (DIFFERS, "bus")
+    assert second_look(plan, expected, 10_000, {"wait[bus]": 4.0}).verdict == AGREES
+    assert (
+        second_look(plan, expected, 10_000, {"wait[bus]": 4.25}).verdict == AGREES
+    )  # 4 % of the time
+    look = second_look(plan, expected, 10_000, {"wait[bus]": 1.0})
+    assert (look.verdict, look.value) == (DIFFERS, "wait[bus]")
     assert [look.seen.mean, look.off] == pytest.approx([4.0, -0.75])
+
+
+def test_utilizations_are_held_against_the_same_run() -> None:
+    """The server is always busy."""
+    plan, expected = three_at_one_server(), {0: Expected(6.0, 0.03)}
+    look = second_look(plan, expected, 10_000, {"wait[bus]": 4.0, "utilization[bus]": 0.96})
+    assert (look.verdict, dict(look.parts)) == (
+        AGREES,
+        {"wait[bus]": AGREES, "utilization[bus]": AGREES},
+    )
+    look = second_look(plan, expected, 10_000, {"utilization[bus]": 0.9})
+    assert (look.verdict, look.value) == (DIFFERS, "utilization[bus]")
+    assert [look.seen.mean, look.off] == pytest.approx([1.0, -0.1])
+
+
+def test_what_the_run_leaves_open_beside_the_time_is_named() -> None:
+    parts = {"wait[bus]": "undecided", "utilization[bus]": "agreed"}
+    check = Verdict("agreed", "within 1 % of a short simulation", parts=parts)
+    words = "checked: within 1 % of a short simulation (undecided: wait[bus])"
+    assert check_sentence(check) == words
+    document = answer_document(Answer("m", "mean-value", check=check))
+    assert document["check_of"] == parts
 
 
 def test_a_group_that_ends_nothing_is_not_checked() -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from slipstick.answer import Rejected, Verdict
+from slipstick.answer import Rejected, Verdict, unit_of
 from slipstick.errors import SlipstickError
 from slipstick.expression.columns import Values, at
 from slipstick.late import np
@@ -256,31 +256,38 @@ def _look(
             if plan.population > MOST_ADDED_UP:
                 return Verdict(NOT_CHECKED, "it is added up of too many processors")
             events = min(events, FOR_CLOSED_FORMS)
-        waits = {} if network else _waits(found, row)
-        look = second_look(plan, expected, events, waits)
+        parts = _parts(plan, found, row)
+        look = second_look(plan, expected, events, parts)
         borne = min(each.tolerance for each in expected.values())
         open_ended = look.verdict not in (AGREES, DIFFERS, UNSETTLED)
         suspect = open_ended and abs(look.off) > SUSPICIOUS * borne
         if suspect:
-            look = second_look(plan, expected, SUSPECT * events, waits)
+            look = second_look(plan, expected, SUSPECT * events, parts)
     except SlipstickError as error:
         return Verdict(NOT_CHECKED, f"it is not simulated: {error}")
     if look.verdict == UNSETTLED:
         return Verdict(NOT_CHECKED, f"{look.reason}, after {look.events:,} events")
     name, value = _first(plan, look.group, found, row)
-    if look.resource:
-        name, value = f"wait[{look.resource}]", waits[look.resource]
+    unit = "s"
+    if look.value:
+        name, value, unit = look.value, parts[look.value], unit_of(look.value)
     method = (found.methods or [found.method])[row if found.methods else 0]
     seen = look.seen
     if look.verdict == AGREES:
         off = f"{max(100 * abs(look.off), 0.01):.2g}"
-        return Verdict(AGREED, f"within {off} % of a short simulation", value=name, mean=seen.mean)
+        return Verdict(
+            AGREED,
+            f"within {off} % of a short simulation",
+            value=name,
+            mean=seen.mean,
+            parts=_words(look.parts),
+        )
     half = seen.half_width
     if look.verdict == DIFFERS:
         return Verdict(
             REPLACED,
             f"{float(f'{100 * abs(look.off):.2g}'):g} % off",
-            Rejected(method, name, value, "s"),
+            Rejected(method, name, value, unit),
             value=name,
             mean=seen.mean,
             half_width=half,
@@ -291,17 +298,24 @@ def _look(
         value=name,
         mean=seen.mean,
         half_width=half,
+        parts=_words(look.parts),
     )
 
 
-def _waits(found: Solution, row: int) -> dict[str, float]:
-    """Return the wait of a visit to each resource, by its name [s]."""
-    waits = {
-        name.partition("[")[2][:-1]: float(at(column, row))
-        for name, column in found.values.items()
-        if name.startswith("wait[")
-    }
-    return {name: wait for name, wait in waits.items() if np.isfinite(wait)}
+def _words(parts: Mapping[str, str]) -> dict[str, str]:
+    """Return the word of the check of each wait and utilization that was compared."""
+    from slipstick.sim.second_look import AGREES
+
+    return {name: AGREED if state == AGREES else UNDECIDED for name, state in parts.items()}
+
+
+def _parts(plan: Plan, found: Solution, row: int) -> dict[str, float]:
+    """Return the wait of a visit to each resource of a plan, and its utilization [s, 1]."""
+    from slipstick.sim.second_look import UTILIZATION, WAIT
+
+    names = [f"{kind}[{name}]" for kind in (WAIT, UTILIZATION) for name in plan.resources]
+    parts = {name: float(at(found.values[name], row)) for name in names if name in found.values}
+    return {name: value for name, value in parts.items() if np.isfinite(value)}
 
 
 Expectations: TypeAlias = "dict[int, Expected]"

@@ -29,7 +29,7 @@ from slipstick.report.formatting import (
     wrapped,
 )
 from slipstick.results.words import Words
-from slipstick.vocabulary import AGREED, CLOSED_FORM, REPLACED
+from slipstick.vocabulary import AGREED, CLOSED_FORM, REPLACED, UNDECIDED
 
 if TYPE_CHECKING:
     from slipstick.results.study import Agreement
@@ -77,6 +77,9 @@ _HEADS = {
 _COUNTED = re.compile(
     r"probability\[.*\]"
 )  # of each number present: for programs, not for the terminal
+_OPEN_PARTS = 3
+"""Waits and utilizations that are named as undecided at most."""
+
 SHOWN_UNASKED = 1.0
 """Estimated processor time up to which a screen has shares without `--all` [s]."""
 
@@ -343,13 +346,21 @@ def check_sentence(check: Verdict) -> str:
     'checked: within 1.8 % of a short simulation'
     """
     if check.word == AGREED:
-        return f"checked: {check.reason}"
+        return f"checked: {check.reason}{_open_parts(check)}"
     rejected = check.rejected
     if check.word == REPLACED and rejected is not None:
         amount = quantity(rejected.value, rejected.unit)
         which = "" if rejected.name == "time" else f"{rejected.name} "
         return f"{rejected.method} was rejected ({which}{amount}, {check.reason})"
     return str(check)
+
+
+def _open_parts(check: Verdict) -> str:
+    """Write which waits and utilizations the run that confirmed the time leaves undecided."""
+    names = [name for name, word in check.parts.items() if word == UNDECIDED]
+    few = ", ".join(names[:_OPEN_PARTS])
+    more = f" and {len(names) - _OPEN_PARTS} more" if len(names) > _OPEN_PARTS else ""
+    return f" (undecided: {few}{more})" if names else ""
 
 
 def _settings(lead: str, settings: Mapping[str, float | str], answer: Answer) -> list[str]:

@@ -324,6 +324,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
             if asked_value.state != ANSWERED
         },
         "check": str(answer.check) if answer.check else None,
+        "check_of": dict(answer.check.parts) if answer.check else {},
         "rejected": as_data(answer.check.rejected) if answer.check else None,
     }
 

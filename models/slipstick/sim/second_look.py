@@ -34,6 +34,9 @@ from slipstick.sim.plan.plan import Plan
 
 AGREES, DIFFERS, UNDECIDED, UNSETTLED = "agrees", "differs", "undecided", "unsettled"
 
+WAIT, UTILIZATION = "wait", "utilization"
+"""Kinds of values of a resource that are held against the run beside the time."""
+
 SEED = 20_011
 """Key of the random streams: not 0, so that a simulation that is asked for is an independent
 look.
@@ -59,9 +62,9 @@ MOST_UNLIKE = 0.3
 step, from which a run says nothing [1].
 """
 
-OF_WAITS = 0.1
-"""Part of the time of a cycle by which the waits at a resource may be off where the time agrees
-[1]."""
+OF_PARTS = 0.05
+"""Part of the time of a cycle by which the waits at a resource may be off, and part of its servers
+by which its utilization may be, where the time agrees [1]."""
 
 _DROPPED = 5
 """The first of so many parts of a run is its warm-up."""
@@ -107,7 +110,9 @@ class Look:
     off : relative difference of what was expected [1]
     reason : why there is no verdict
     events : simulated
-    resource : whose wait differs, where the time does not; `seen` is then of the wait of a visit
+    value : the name of the wait of a visit or the utilization that differs, where the time does not;
+        `seen` is then of that
+    parts : of each of these that was compared, `AGREES`, `DIFFERS` or `UNDECIDED`
     """
 
     verdict: str
@@ -116,14 +121,15 @@ class Look:
     off: float = math.nan
     reason: str = ""
     events: int = 0
-    resource: str = ""
+    value: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict)
 
 
 def second_look(
     plan: Plan,
     expected: Mapping[int, Expected],
     events: int,
-    waits: Mapping[str, float] | None = None,
+    parts: Mapping[str, float] | None = None,
 ) -> Look:
     """Simulate until it is decided whether mean times are right.
 
@@ -132,7 +138,8 @@ def second_look(
     plan : what is run
     expected : by the number of its group
     events : at most
-    waits : by resource, the mean wait of a visit, which is held against the run as well [s]
+    parts : waits of a visit and utilizations of resources, by names such as ``wait[bus]``, which are
+        held against the run as well [s, 1]
 
     >>> from slipstick.sim.plan.builder import Builder
     >>> from slipstick.sim.plan.distributions import ServiceTime
@@ -155,8 +162,8 @@ def second_look(
         # last one.
         going = run.until(at)
         look = replace(_judged(run, expected, events), events=run.events)
-        if look.verdict == AGREES and waits:
-            look = _with_waits(look, run, waits)
+        if look.verdict == AGREES and parts:
+            look = _with_parts(look, run, parts)
         confirmed = look.verdict == DIFFERS and (before == DIFFERS or not plan.random)
         if look.verdict == AGREES or confirmed or not going:
             return look
@@ -165,7 +172,7 @@ def second_look(
         at *= 2
         if look.verdict == DIFFERS:  # one look may differ by chance, so the next has to as well
             most = max(most, at)
-    return _with_waits(look, run, waits or {}) if look.verdict == UNDECIDED else look
+    return _with_parts(look, run, parts or {}) if look.verdict == UNDECIDED else look
 
 
 class _Steady:
@@ -269,26 +276,48 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
     )
 
 
-def _with_waits(look: Look, run: _Steady | _Programs, waits: Mapping[str, float]) -> Look:
-    """Hold the waits at resources against a run that does not contradict the time: one differs where
-    it is off by more than a part of the time of all customers and its interval explain.
+def _with_parts(look: Look, run: _Steady | _Programs, parts: Mapping[str, float]) -> Look:
+    """Hold waits and utilizations against a run that does not contradict the time: one differs where
+    it is off by more than a part of the time of all customers, or of the servers, and its interval
+    explain.
     """
-    plan, layout, sums = run.plan, Layout(run.plan), run.sums()
+    plan, sums = run.plan, run.sums()
     total = sums.sum(axis=0, keepdims=True)
     spent = sum((time_spent(plan, total, group) for group in range(len(plan.groups))), np.zeros(1))
-    for name, wait in waits.items():
-        waited, visits = np.zeros(layout.width), np.zeros(layout.width)
-        for index in (index for index, place in enumerate(plan.resources) if place == name):
-            waited[layout.area[index]], waited[layout.use[index]] = 1.0, -1.0
-            visits[layout.done[index]] = 1.0
-        if not (total @ visits).any():
+    states = {}
+    for name, expected in parts.items():
+        kind, _, place = name.partition("[")
+        top, bottom = _part_columns(plan, kind, place.removesuffix("]"))
+        if not (total @ bottom).any():
             continue
-        off = _estimated(sums, wait * visits - waited, spent, [], successive=not plan.once)
-        if abs(off.mean) > OF_WAITS + off.half_width:
-            seen = _estimated(sums, waited, visits, [], successive=not plan.once)
-            apart = wait / seen.mean - 1 if seen.mean else math.inf
-            return replace(look, verdict=DIFFERS, seen=seen, off=apart, resource=name)
-    return look
+        whole = spent if kind == WAIT else bottom
+        off = _estimated(sums, expected * bottom - top, whole, [], successive=not plan.once)
+        states[name] = AGREES if abs(off.mean) + off.half_width <= OF_PARTS else UNDECIDED
+        if abs(off.mean) > OF_PARTS + off.half_width:
+            states[name] = DIFFERS
+            seen = _estimated(sums, top, bottom, [], successive=not plan.once)
+            apart = expected / seen.mean - 1 if seen.mean else math.inf
+            look = replace(look, verdict=DIFFERS, seen=seen, off=apart, value=name)
+            break
+    return replace(look, parts=states)
+
+
+def _part_columns(plan: Plan, kind: str, place: str) -> tuple[Array, Array]:
+    """Return weights of what was waited and of the visits, or of the servers in use and of all, of
+    the copies of a resource.
+    """
+    layout = Layout(plan)
+    servers = {station.name: station.servers for station in plan.stations}
+    servers |= {lock.name: lock.permits for lock in plan.locks}
+    top, bottom = np.zeros(layout.width), np.zeros(layout.width)
+    for index in (index for index, name in enumerate(plan.resources) if name == place):
+        if kind == WAIT:
+            top[layout.area[index]], top[layout.use[index]] = 1.0, -1.0
+            bottom[layout.done[index]] = 1.0
+        else:
+            top[layout.use[index]] = 1.0
+            bottom[layout.time] += servers[place]
+    return top, bottom
 
 
 def _verdict(off: float, half: float, answer: Expected, early: bool) -> str:
