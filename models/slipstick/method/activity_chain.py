@@ -111,6 +111,10 @@ class ActivityChain(ActivityForm):
     """An activity compiled as a Markov chain; points, derivatives and answers are made as by mean
     value.
 
+    Attributes
+    ----------
+    left_to_others : returns the points that another method solves exactly at less cost; None if none
+
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
     >>> cycle = delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
@@ -122,6 +126,7 @@ class ActivityChain(ActivityForm):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
+        self.left_to_others: Callable[[Values], Flags] | None = None
         self.smooth = [
             name for name in self.smooth if self.tape.parameters[name].dimension.time_power
         ]
@@ -160,10 +165,15 @@ class ActivityChain(ActivityForm):
         return table
 
     def takes(self, values: Values) -> Flags:
-        """Return the points whose chain is so small that it answers where no method is named."""
+        """Return the points whose chain is so small that it answers where no method is named; those
+        that another method solves exactly at less cost are left to it.
+        """
+        left = self.left_to_others(values) if self.left_to_others else np.zeros(1, dtype=bool)
+        if left.all():
+            return ~left
         with at_most({"states": MOST_BY_DEFAULT}):
             flags: Flags = np.isfinite(self.times(only(values, self.parameters)))
-        return flags
+        return flags & ~left
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:
         phases_known = all(step.scv in (0, 1) or phases_given(step) for step in self.model.steps)

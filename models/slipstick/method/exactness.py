@@ -3,7 +3,8 @@
 Mean value is exact in product form. Product form needs something random: where nothing is, all
 processors stay as they started, in step or not, and no mean of all states is what they do. Two
 processors that work 1 s and then share another for 1 s each take 3 s if they start together; product
-form says 2.5 s.
+form says 2.5 s. Of several groups something in each must be random: else the members of one of them
+may stay in step.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Variation:
 
     Attributes
     ----------
-    possible : whether anything is, at some values
+    possible : whether anything is in every group, at some values
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
@@ -35,12 +36,17 @@ class Variation:
     """
 
     def __init__(self, model: Model) -> None:
-        varied = total([variation(model.bodies), model.population.variation])
-        self.possible = varied != NEVER
-        self._tape = Tape([varied])
+        groups = model.population.groups
+        several = [variation([group.cycle]) for group in groups if len(groups) > 1]
+        varied = several or [total([variation(model.bodies), model.population.variation])]
+        self.possible = NEVER not in varied
+        self._count = len(varied)
+        self._tape = Tape([*varied, *(group.processors for group in groups if several)])
 
     def there(self, values: Values) -> Flags:
         """Return at which points something is random."""
-        (varied,) = self._tape.run(only(values, self._tape.parameters))
-        flags: Flags = np.asarray(varied > 0)
+        columns = np.broadcast_arrays(*self._tape.run(only(values, self._tape.parameters)))
+        varied, sizes = np.stack(columns[: self._count]), columns[self._count :]
+        empty = np.stack(sizes) == 0 if sizes else False
+        flags: Flags = np.atleast_1d(((varied > 0) | empty).all(axis=0))
         return flags

@@ -90,8 +90,13 @@ def _promises(model: Subject, smooth: bool) -> Acceptance:
 
 def _chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
     from slipstick.method.activity_chain import ActivityChain
+    from slipstick.method.mean_value.form import exact_points
 
-    return ActivityChain(cast(Model, model))
+    activity = cast(Model, model)
+    form = ActivityChain(activity)
+    if activity.constructs <= KNOWN[MEAN_VALUE]:
+        form.left_to_others = partial(exact_points, activity)
+    return form
 
 
 def _chains(model: Subject, smooth: bool) -> Acceptance:

@@ -41,6 +41,7 @@ from slipstick.method.mean_value.arrivals import (
     whole_service_weight,
 )
 from slipstick.method.mean_value.in_a_row import InARow, in_a_row
+from slipstick.method.mean_value.product_form import as_arrays, product_form_points
 from slipstick.method.mean_value.shared_locks import reader_writer_waits
 from slipstick.method.mean_value.spin_locks import SpinLock
 from slipstick.method.mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
@@ -49,14 +50,11 @@ from slipstick.model.activity import (
 )
 from slipstick.model.steps import (
     ALWAYS,
-    BY_STATE,
     HELD,
     MET,
-    NOTHING,
     SERVED,
     Activity,
     Combination,
-    is_parallel,
     requested,
     steps,
 )
@@ -207,8 +205,6 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     account : also compute the account and the use of each queue
     """
     groups, wrong = model.population.groups, out_of_range(model, numbers)
-    if len(groups) > 1:
-        _refuse_in_groups(model)
     shared = any(node.mode for body in model.bodies for node in steps(body))
     most = MOST_SHARING if shared else MOST_PROCESSORS
     for index, group in enumerate(groups):
@@ -223,45 +219,68 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
             ),
             **wrong,
         }
-    plain = recursion = Recursion(model, model.bodies)
-    lumping = LumpedActivities(model.bodies)
+    recursion = Recursion(model, model.bodies)
     table = ActivityTable(np.array(numbers[groups[0].processors]), wrong)
     sizes = np.stack([np.rint(numbers[group.processors].real) for group in groups], axis=-1)
-    if len(groups) == 1 and has_product_form(model, recursion):
-        populations = _exact_populations(recursion, numbers, sizes[:, 0], table.answerable)
-    else:
-        lumping = lumped(model.bodies, model)
+    in_form = product_form_points(model, recursion.trees, recursion.queues, numbers)[
+        table.answerable
+    ]
+    exact_points, others = table.answerable[in_form], table.answerable[~in_form]
+    for solved in _exact_populations(recursion, numbers, sizes, exact_points):
+        _put(table, solved, recursion, recursion, LumpedActivities(model.bodies), account)
+    if len(groups) > 1 and len(others) and (reason := _refused_in_groups(model)):
+        table.refuse(dict.fromkeys(others.tolist(), reason))
+    elif len(others):
+        lumping, plain = lumped(model.bodies, model), recursion
         if lumping.copies:
             recursion = Recursion(model, lumping.activities, lumping.copies)
             numbers = {
                 **numbers,
                 **{expr: count * numbers[p] for expr, (p, count) in lumping.chances.items()},
             }
-        populations = recursion.solve(numbers, sizes, table.answerable, model.population.counts)
-    for solved in populations:
-        cycles = {
-            group.name: cycle
-            for group, cycle in zip(groups, solved.state.cycles, strict=True)
-            if group.name
-        }
-        table.put(
-            solved.points,
-            solved.rows,
-            solved.state.first.time.mean,
-            booked=lumping.account(recursion.account(solved), plain.labels) if account else {},
-            uses=(
-                lumping.uses(recursion.uses(solved), [queue.name for queue in plain.queues])
-                if account
-                else {}
-            ),
-            groups={name: cycle.time.mean for name, cycle in cycles.items() if cycle is not None},
-            spans=solved.state.first.found.spans,
-        )
+        for solved in recursion.solve(numbers, sizes, others, model.population.counts):
+            _put(table, solved, recursion, plain, lumping, account)
     return table
 
 
-def _refuse_in_groups(model: Model) -> None:
-    """Refuse barriers and stations where groups wait unequally long."""
+def _put(
+    table: ActivityTable,
+    solved: SolvedPopulation,
+    recursion: Recursion,
+    plain: Recursion,
+    lumping: LumpedActivities,
+    account: bool,
+) -> None:
+    """Fill in the points of one population.
+
+    Parameters
+    ----------
+    recursion : that it was solved by
+    plain : the same without lumping
+    """
+    groups = plain.model.population.groups
+    cycles = {
+        group.name: cycle
+        for group, cycle in zip(groups, solved.state.cycles, strict=True)
+        if group.name
+    }
+    table.put(
+        solved.points,
+        solved.rows,
+        solved.state.first.time.mean,
+        booked=lumping.account(recursion.account(solved), plain.labels) if account else {},
+        uses=(
+            lumping.uses(recursion.uses(solved), [queue.name for queue in plain.queues])
+            if account
+            else {}
+        ),
+        groups={name: cycle.time.mean for name, cycle in cycles.items() if cycle is not None},
+        spans=solved.state.first.found.spans,
+    )
+
+
+def _refused_in_groups(model: Model) -> str:
+    """Name the first barrier or station where groups wait unequally long; empty without one."""
     nodes = (node for body in model.bodies for node in steps(body))
     barriers = [name for node in nodes if node.use == MET for name in node.uses]
     stations = {
@@ -275,8 +294,7 @@ def _refuse_in_groups(model: Model) -> None:
         for name, discipline in stations.items()
         if discipline in OVERTAKING_DISCIPLINES
     ]
-    if reasons:
-        raise NoAnswerError(f"{reasons[0]}; mean-value has no answer for that, simulation may")
+    return f"{reasons[0]}; mean-value has no answer for that, simulation may" if reasons else ""
 
 
 def _branches(fork: Activity) -> int:
@@ -1289,100 +1307,70 @@ def _distinct(columns: Mapping[Expr, Array], count: int) -> tuple[Array, Array]:
     return first, rows.reshape(-1)
 
 
-def has_product_form(model: Model, recursion: Recursion) -> bool:
-    """Return whether all stations of a cycle have product form, whatever the numbers.
-
-    Steps, choices and repeats only; at a first-come station one exponential service time for all
-    visits. A lock is such a station too if it is held for one exponential delay.
-
-    Source: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260.
-    """
-    root = recursion.tree.root
-    held = [node for node in steps(root) if isinstance(node, VisitedHold)]
-    if not all(map(_is_plain, steps(root))):
-        return False
-    for queue in recursion.queues:
-        resource = model.resources.get(queue.name)
-        if queue.spin or queue.order or not (queue.lock or isinstance(resource, Station)):
-            return False
-        inside = [
-            node.body.step
-            for node in held
-            if node.visit in queue.visits and isinstance(node.body, VisitedStep)
-        ]
-        served = inside or [visit.step for visit in queue.visits if visit.step is not None]
-        alike = all(step.scv == 1.0 and step.time == served[0].time for step in served)
-        if not (queue.sharing or alike):
-            return False
-    return True
-
-
-def _is_plain(node: Activity) -> bool:
-    """Return whether a node leaves the product form as it is: its children are executed one after
-    the other, as often as it says.
-    """
-    if isinstance(node, VisitedHold):
-        return isinstance(node.body, VisitedStep) and node.body.visit is None
-    in_turn = node.use in (NOTHING, SERVED) and not is_parallel(node)
-    return in_turn and BY_STATE not in node.executions
-
-
 def _exact_populations(
     recursion: Recursion, numbers: Numbers, sizes: Array, points: Array
 ) -> Iterator[SolvedPopulation]:
-    """Solve all points of each population at once, in product form."""
-    for size in np.unique(sizes[points]):
-        chosen, processors = points[sizes[points] == size], int(size)
-        numbers_here = at_points(numbers, chosen)
-        ratios, alone = (
-            recursion.tree.visit_ratios(numbers_here),
-            Traversal(recursion.model, numbers_here, processors, {}),
-        )
-        time = alone.time(recursion.tree.root)
-        services = alone.found.services
-        demands = {
-            queue.name: added(ratios[v.index] * services[v.index].mean for v in queue.visits)
-            for queue in recursion.queues
-        }
-        relative_wait = _relative_waits(recursion.queues, demands, time.mean, processors)
-        mean, waits = time.mean, {}
-        for queue in recursion.queues:
-            mean = mean + demands[queue.name] * relative_wait[queue.name]
-            for visit in queue.visits:
-                service = services[visit.index].mean
-                waits[visit.index] = RandomTime(service * relative_wait[queue.name], 0 * service)
-        cycle = CycleState(processors, RandomTime(mean, time.variance), VisitTimes(waits, services))
-        state = PopulationState(processors, (cycle,), ArrivalState(processors))
+    """Solve all points of each population at once, in product form; groups are classes.
+
+    Parameters
+    ----------
+    numbers : at all points
+    sizes : whole numbers of processors [points, groups]
+    points : numbers of the points to solve
+    """
+    for size in np.unique(sizes[points], axis=0):
+        chosen = points[(sizes[points] == size).all(axis=1)]
+        members, numbers_here = tuple(map(int, size)), at_points(numbers, chosen)
+        cycles = _cycles_alone(recursion, numbers_here, members)
+        relative_wait = _relative_waits(recursion, numbers_here, cycles)
+        waiting: list[CycleState | None] = []
+        for tree, cycle, by_queue in zip(recursion.trees, cycles, relative_wait, strict=True):
+            ratios, services = tree.visit_ratios(numbers_here), cycle.found.services
+            waits = {
+                visit.index: RandomTime(wait := services[visit.index].mean * relative, 0 * wait)
+                for name, relative in by_queue.items()
+                for visit in tree.visits
+                if visit.queue == name
+            }
+            mean = cycle.time.mean + added(ratios[at] * waits[at].mean for at in waits)
+            time = RandomTime(mean, cycle.time.variance)
+            found = VisitTimes(waits, services)
+            waiting.append(CycleState(cycle.members, time, found) if cycle.members else None)
+        processors = sum(members)
+        state = PopulationState(processors, tuple(waiting), ArrivalState(processors))
         yield SolvedPopulation(state, numbers_here, chosen, np.arange(len(chosen)))
 
 
-def _relative_waits(
-    queues: Sequence[Queue], demands: dict[str, Array], time: Array, processors: int
-) -> dict[str, Array]:
-    """Return the wait at each queue as a multiple of the service demand there [1]."""
-    # The engine of queueing networks is imported only where it is needed.
-    from slipstick.queueing.exact import exact
-    from slipstick.queueing.network import network_arrays
+def _cycles_alone(recursion: Recursion, numbers: Numbers, members: Population) -> list[CycleState]:
+    """Return the cycle of each group without waits."""
+    cycles = []
+    for tree, size in zip(recursion.trees, members, strict=True):
+        alone = Traversal(recursion.model, numbers, sum(members), {})
+        time = alone.time(tree.root)
+        cycles.append(CycleState(size, time, alone.found))
+    return cycles
 
-    columns = np.broadcast_arrays(*demands.values(), time)
-    relative_wait: dict[str, Array] = {queue.name: np.zeros(len(columns[-1])) for queue in queues}
-    takes = columns[-1].real > 0
-    if queues and np.any(takes):
-        demand = np.stack([column[takes] for column in columns[:-1]], axis=-1)
-        think = columns[-1][takes] - demand.sum(axis=-1)
-        # Rounding may leave a little less or more than 0.
-        think = np.where(think.real > 1e-14 * columns[-1][takes].real, think, 0 * think)
-        network = network_arrays(
-            demand[:, None, :],
-            population=processors,
-            think=think[:, None],
-            servers=[q.servers for q in queues],
-        )
-        residence = exact(network).residence[:, 0, :]
-        for index, queue in enumerate(queues):
-            used = residence[:, index] / nonzero(demand[:, index])
-            # A queue without demand has no wait.
-            used = np.where(demand[:, index].real > 0, used, 1.0)
-            relative_wait[queue.name] = np.zeros(len(columns[-1]), dtype=used.dtype)
-            relative_wait[queue.name][takes] = used - 1
-    return relative_wait
+
+def _relative_waits(
+    recursion: Recursion, numbers: Numbers, cycles: Sequence[CycleState]
+) -> list[dict[str, Array]]:
+    """Return for each group the wait at each queue as a multiple of its service demand there [1]."""
+    names = [queue.name for queue in recursion.queues]
+    if not names:
+        return [{} for _ in cycles]
+    from slipstick.queueing.exact import exact
+
+    alone = [
+        (cycle.time.mean, {at: time.mean for at, time in cycle.found.services.items()})
+        for cycle in cycles
+    ]
+    members = [cycle.members for cycle in cycles]
+    network = as_arrays(recursion.trees, recursion.queues, numbers, members, alone)
+    takes = network.population.any(axis=1)
+    relative = np.zeros(network.demand.shape, dtype=network.demand.dtype)
+    if takes.any():
+        demand = network.demand[takes]
+        used = exact(network.select(takes)).residence / nonzero(demand)
+        # A queue without demand has no wait.
+        relative[takes] = np.where(demand.real > 0, used - 1, 0.0)
+    return [dict(zip(names, relative[:, r].T, strict=True)) for r in range(len(cycles))]

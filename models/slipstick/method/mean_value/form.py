@@ -10,6 +10,7 @@ from functools import cached_property
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values
 from slipstick.expression.nodes import Number, Parameter
+from slipstick.expression.tape import Tape
 from slipstick.late import np
 from slipstick.method.activity_form import ActivityForm
 from slipstick.method.activity_table import ActivityTable
@@ -19,11 +20,11 @@ from slipstick.method.answers import (
 from slipstick.method.exactness import Variation
 from slipstick.method.mean_value.closed import (
     Recursion,
-    has_product_form,
     solve_closed,
 )
 from slipstick.method.mean_value.features import Features, features
 from slipstick.method.mean_value.open import solve_open
+from slipstick.method.mean_value.product_form import has_product_form, product_form_points
 from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
 from slipstick.method.mean_value.shared_locks import MOST_IN_CHAIN, uncovered_by_chain
 from slipstick.model.activity import (
@@ -99,9 +100,8 @@ class MeanValue(ActivityForm):
     def exact(self, values: Values, table: ActivityTable) -> Flags:
         """Find the points at which the mean values are exact; none of a model that is refused."""
         nothing = self.contention.left_out(values).nothing()
-        everywhere = len(table.wrong) < len(table.time) and exact_everywhere(self.model)
-        if everywhere:
-            nothing = nothing | Variation(self.model).there(values)
+        if len(table.wrong) < len(table.time):
+            nothing = nothing | exact_points(self.model, values)
         return np.broadcast_to(nothing, (len(table.time),))
 
     @cached_property
@@ -566,15 +566,29 @@ def promise_holds(model: Model) -> bool:
     return exact_everywhere(model) or (usual is not None and usual <= SEVERAL)
 
 
+def exact_points(model: Model, values: Values) -> Flags:
+    """Return at which points mean value is exact because something is random and the model has
+    product form, by its structure or by the values there.
+    """
+    in_form: Flags | bool = exact_everywhere(model)
+    if not in_form and isinstance(model.population, ClosedPopulation):
+        exprs = model.expressions()
+        columns = np.broadcast_arrays(*Tape(exprs).run(values))
+        numbers = dict(zip(exprs, map(np.atleast_1d, columns), strict=True))
+        recursion = Recursion(model, model.bodies)
+        in_form = product_form_points(model, recursion.trees, recursion.queues, numbers)
+    return np.asarray(in_form & Variation(model).there(values))
+
+
 def exact_everywhere(model: Model) -> bool:
     """Return whether mean value is exact for a model at any values where something is random: in
     product form, or for one maximum of exponential delays.
     """
     population = model.population
-    if population.finite or len(population.bodies) > 1:
+    if population.finite:
         return False
     recursion = Recursion(model, population.bodies)
-    if has_product_form(model, recursion):
+    if has_product_form(model, recursion.trees, recursion.queues):
         # Without a queue the times add up; in one it depends on what is random.
         return not recursion.queues or Variation(model).possible
     match population:

@@ -1,0 +1,134 @@
+"""Which closed activities have product form, at which points, and the queueing network that they are
+there: groups are classes, and all visits to one station are one visit of their sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slipstick.expression.columns import Flags
+from slipstick.expression.nodes import Expr
+from slipstick.late import np
+from slipstick.model.steps import BY_STATE, NOTHING, SERVED, Activity, is_parallel, steps
+from slipstick.model.system import Model, Station
+from slipstick.random_times import Array, added
+from slipstick.structure.visits import Numbers, Queue, VisitedHold, VisitedStep, VisitTree
+
+if TYPE_CHECKING:
+    from slipstick.queueing.network import NetworkArrays
+
+ROUNDING = 1e-12
+"""Relative difference of two service times up to which they are the same, as in the solvers."""
+
+
+def services_alike(
+    model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]
+) -> list[tuple[Expr, ...]] | None:
+    """Return for each station the service times that must be equal for product form; None where the
+    model has none, whatever the numbers.
+
+    Steps, choices and repeats only; all groups together need one exponential service time at a
+    station whose order looks at no class, and any times at a shared one. A lock is a station of the
+    first kind too if it is held for one exponential delay.
+
+    Source: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260.
+    """
+    nodes = [node for tree in trees for node in steps(tree.root)]
+    held = [node for node in nodes if isinstance(node, VisitedHold)]
+    if not all(map(_is_plain, nodes)):
+        return None
+    alike: list[tuple[Expr, ...]] = []
+    for queue in queues:
+        resource = model.resources.get(queue.name)
+        if queue.spin or queue.order or not (queue.lock or isinstance(resource, Station)):
+            return None
+        inside = [
+            node.body.step
+            for node in held
+            if node.visit in queue.visits and isinstance(node.body, VisitedStep)
+        ]
+        served = inside or [visit.step for visit in queue.visits if visit.step is not None]
+        if not (queue.sharing or all(step.scv == 1.0 for step in served)):
+            return None
+        times = dict.fromkeys(step.time for step in served)
+        alike.append(() if queue.sharing else tuple(times))
+    return alike
+
+
+def has_product_form(model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]) -> bool:
+    """Return whether all stations of the cycles have product form, whatever the numbers."""
+    alike = services_alike(model, trees, queues)
+    return alike is not None and all(len(times) <= 1 for times in alike)
+
+
+def product_form_points(
+    model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue], numbers: Numbers
+) -> Flags:
+    """Return at which points all stations of the cycles have product form.
+
+    Service times that are equal here may differ in a derivative, which then is not one of product
+    form.
+    """
+    alike = services_alike(model, trees, queues)
+    in_form = np.full(len(next(iter(numbers.values()))), alike is not None)
+    for first, *others in filter(None, alike or ()):
+        for second in others:
+            apart = np.abs(numbers[first].real - numbers[second].real)
+            in_form &= apart <= ROUNDING * np.abs(numbers[first].real)
+            in_form &= numbers[first].imag == numbers[second].imag
+    return in_form
+
+
+def _is_plain(node: Activity) -> bool:
+    """Return whether a node leaves the product form as it is: its children are executed one after
+    the other, as often as it says.
+    """
+    if isinstance(node, VisitedHold):
+        return isinstance(node.body, VisitedStep) and node.body.visit is None
+    in_turn = node.use in (NOTHING, SERVED) and not is_parallel(node)
+    return in_turn and BY_STATE not in node.executions
+
+
+def as_arrays(
+    trees: Sequence[VisitTree],
+    queues: Sequence[Queue],
+    numbers: Numbers,
+    members: Sequence[int],
+    alone: Sequence[tuple[Array, dict[int, Array]]],
+) -> NetworkArrays:
+    """Return a flat model, whose groups only visit stations, as a queueing network.
+
+    Parameters
+    ----------
+    trees : of each group
+    queues : all of which have product form at these points
+    numbers : every number of the model [points]
+    members : processors of each group
+    alone : of each group the time of a cycle without waits, and the services by visit [s, points]
+    """
+    # The engine of queueing networks is imported only where it is needed.
+    from slipstick.queueing.network import network_arrays
+
+    points = len(next(iter(numbers.values())))
+    demands, thinks = [], []
+    for tree, (time, services) in zip(trees, alone, strict=True):
+        ratios = tree.visit_ratios(numbers)
+        work = [
+            added(ratios[v.index] * services[v.index] for v in tree.visits if v.queue == queue.name)
+            for queue in queues
+        ]
+        columns = np.broadcast_arrays(*work, time, np.zeros(points))
+        demand = np.stack(columns[:-2], axis=-1) if queues else np.zeros((points, 0))
+        think = columns[-2] - demand.sum(axis=-1)
+        # Rounding may leave a little less or more than 0.
+        thinks.append(np.where(think.real > 1e-14 * columns[-2].real, think, 0 * think))
+        demands.append(demand)
+    service, thinking = np.stack(demands, axis=1), np.stack(thinks, axis=-1)
+    takes = (service.sum(axis=-1) + thinking).real > 0
+    return network_arrays(
+        service,
+        population=takes * np.asarray(members),  # a group whose cycle takes no time is nowhere
+        think=thinking,
+        servers=[queue.servers for queue in queues],
+    )

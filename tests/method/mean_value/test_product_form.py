@@ -1,0 +1,109 @@
+"""Closed groups whose stations have product form are solved as the classes of a queueing network:
+against the Markov chain by positions, which knows nothing of product form, and at their edges.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from slipstick import Lock, Station, choose, delay, hold, repeat, service, solve
+from slipstick.method.mean_value.form import MeanValue
+from slipstick.method.methods import form_of
+from slipstick.model.steps import Activity
+from slipstick.model.system import Model, grouped_model
+from slipstick.queueing.exact import exact
+from slipstick.queueing.network import network_arrays
+
+
+def cycle(prefix: str, draw: random.Random) -> Activity:
+    """Return a cycle of delays, a shared and a first-come station, a lock, a choice and a repeat."""
+    mean, chance = draw.choice([0.5, 1.0, 2.0]), draw.choice([0.25, 0.5])
+    first = service("disk", 0.5, name=f"{prefix}read", scv=1.0)
+    shared = service("cpu", mean, name=f"{prefix}compute", scv=1.0)
+    locked = hold("table", delay(0.25, name=f"{prefix}update", scv=1.0))
+    body = choose((chance, shared >> locked), (1 - chance, first))
+    return delay(mean + 0.5, name=f"{prefix}think", scv=1.0) >> body >> repeat(2, first >> shared)
+
+
+def drawn(seed: int) -> Model:
+    draw = random.Random(f"product form {seed}")
+    groups = {name: (draw.choice([1, 2]), cycle(f"{name}.", draw)) for name in ("first", "second")}
+    resources = {"cpu": Station(draw.choice([1, 2]), "ps"), "disk": Station(draw.choice([1, 2]))}
+    return grouped_model(groups, resources={**resources, "table": Lock()})
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_several_classes_are_those_of_the_chain_to_8_digits(seed: int) -> None:
+    model = drawn(seed)
+    found, chain = solve(model, method="mean-value"), solve(model, method="markov-chain")
+    assert found.exact
+    both = set(found.values) & set(chain.values)
+    assert {"time", "time[second]", "utilization[cpu]", "wait[disk]", "wait[table]"} <= both
+    for name in both:
+        assert found[name] == pytest.approx(chain[name], rel=1e-8, abs=1e-12), name
+    assert dict(found.account) == pytest.approx(dict(chain.account), rel=1e-7, abs=1e-12)
+
+
+def pair(second: float = 1.0, discipline: str = "fcfs", sizes: tuple[int, int] = (6, 5)) -> Model:
+    """Return two groups at one station, with service times of their own."""
+    return grouped_model(
+        {
+            "a": (
+                sizes[0],
+                delay(90.0, name="a.think", scv=1.0) >> service("cpu", 1.0, name="a.use", scv=1.0),
+            ),
+            "b": (
+                sizes[1],
+                delay(70.0, name="b.think", scv=1.0)
+                >> service("cpu", second, name="b.use", scv=1.0),
+            ),
+        },
+        resources={"cpu": Station(1, discipline)},
+    )
+
+
+@pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "ps"])
+def test_two_groups_of_60_and_50_are_answered_by_the_exact_solver(discipline: str) -> None:
+    second = 3.0 if discipline == "ps" else 1.0
+    answer = solve(pair(second, discipline, (60, 50)))
+    network = network_arrays(
+        [[1.0], [second]], population=[60, 50], think=[90.0, 70.0], discipline="ps"
+    )
+    throughput = exact(network).throughput[0]
+    assert (answer.method, answer.exact) == ("mean-value", True)
+    names = ("throughput[a]", "throughput[b]")
+    assert [answer[name] for name in names] == pytest.approx(throughput.tolist(), rel=1e-10)
+
+
+def test_exactness_is_decided_by_the_values_at_each_point() -> None:
+    form = form_of(pair(), {})
+    provenance = form.points({"b.use": np.array([1.0, 1.1])}).provenance()
+    assert list(provenance.exact) == [True, False]
+
+
+def test_a_group_in_which_nothing_is_random_is_not_called_exact() -> None:
+    model = grouped_model(
+        {
+            "a": (2, delay(1.0, name="a.think") >> service("cpu", 1.0, name="a.use")),
+            "b": (2, delay(1.0, name="b.think", scv=1.0) >> service("disk", 1.0, name="b.use")),
+        },
+        resources={"cpu": Station(1, "ps"), "disk": Station(1, "ps")},
+    )
+    assert not solve(model, method="mean-value").exact
+
+
+def test_derivatives_by_a_think_time_are_those_of_the_exact_solver() -> None:
+    form = MeanValue(pair(3.0, "ps"))
+    slope = form.points({}).answer(0).gradient["time"]["b.think"]
+    up, down = form.times({"b.think": np.array([70.0 + 1e-4, 70.0 - 1e-4])})
+    assert slope == pytest.approx((up - down) / 2e-4, rel=1e-6)
+
+
+def test_random_order_without_product_form_is_refused_at_that_point_alone() -> None:
+    form = MeanValue(pair(discipline="random"))
+    swept = form.points({"b.use": np.array([1.0, 2.0])})
+    assert swept.answer(0).failed is None
+    assert "where groups wait unequally long" in str(swept.answer(1).failed)
