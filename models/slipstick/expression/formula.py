@@ -34,7 +34,16 @@ from typing import NamedTuple, TypeVar
 
 from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean, short
 from slipstick.expression import nodes, special
-from slipstick.expression.nodes import COUNT, Dimension, Expr, Like, Number, as_expr, one_dimension
+from slipstick.expression.nodes import (
+    COUNT,
+    TIME,
+    Dimension,
+    Expr,
+    Like,
+    Number,
+    as_expr,
+    one_dimension,
+)
 from slipstick.late import Array, NDArray, np
 
 RELATIONS = {
@@ -227,6 +236,9 @@ def read_condition(
     names, quantity : as for `read_expression`
     answers : names are those of answers, such as ``account[lock]``
 
+    >>> from slipstick.units import parse
+    >>> str(read_condition("rate >= 3 /min", {"rate": nodes.Parameter("rate", nodes.RATE)}, parse)[0])
+    'rate >= 0.05 1/s'
     >>> [str(each) for each in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})]
     ['1 <= parts', 'parts < 8']
     """
@@ -305,9 +317,24 @@ class _FormulaReader:
                 sign,
                 operator.mul if sign.text == "*" else operator.truediv,
                 product,
-                self._signed(depth),
+                self._unit_below(sign, product) or self._signed(depth),
             )
         return product
+
+    def _unit_below(self, sign: _FormulaToken, number: _ParsedPart) -> _ParsedPart | None:
+        """Read the unit of time of a rate, such as ``4000 /s``, where no such name is known."""
+        unit = self._here
+        written = sign.text == "/" and unit.kind == "name" and isinstance(number.expr, Number)
+        if not (self._times and written) or unit.text in self._known:
+            return None
+        try:
+            value, dimension = self._quantity(f"1 {unit.text}")
+        except (UnitError, ValueError):
+            return None
+        if dimension != TIME:
+            return None
+        self._next()
+        return _ParsedPart(Number(value, dimension))
 
     def _signed(self, depth: int) -> _ParsedPart:
         sign = self.accept("+", "-")

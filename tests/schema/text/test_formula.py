@@ -641,3 +641,20 @@ def test_evaluates_over_arrays() -> None:
     tree = read_expression("ceil(bytes / 4096 B) * page.fault_2", KNOWN)
     result = Tape([tree]).run({"bytes": np.array([1.0, 4096.0, 4097.0])})[0]
     assert result.tolist() == [1.7e-5, 1.7e-5, 3.4e-5]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("rate >= 4000 /s", 1.0), ("rate >= 4000 /min", 60.0), ("rate>=4000/ms", 1e-3)],
+)
+def test_a_condition_compares_a_rate_with_its_unit(text: str, seconds: float) -> None:
+    known = {"rate": nodes.Parameter("rate", nodes.RATE, 1.0)}
+    (comparison,) = read_condition(text, known)
+    assert comparison.right == nodes.Number(4000.0 / seconds, nodes.RATE)
+    # A name that is known stays that name, and what is no unit of time is none.
+    named = {**known, "s": nodes.Parameter("s", nodes.TIME, 2.0)}
+    (divided,) = read_condition("rate >= 4000 /s", named)
+    assert divided.right == 4000 / named["s"]
+    for unit in ("x", "B", "rate"):
+        with pytest.raises(FormulaError):
+            read_condition(f"rate >= 4000 /{unit}", known)
