@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,20 @@ import pytest
 
 from slipstick.api import dump, load, solve
 from slipstick.errors import ModelError, SpecError
-from slipstick.expression.nodes import Number, Parameter
+from slipstick.expression.nodes import RATE, TIME, Number, Parameter
 from slipstick.method.methods import form_of
 from slipstick.method.names import names_of
 from slipstick.model.activity import delay, service
 from slipstick.model.amounts import answer_value
 from slipstick.model.network import QueueingNetwork, closed_class, network, station
-from slipstick.model.system import Model, Station, closed_model
+from slipstick.model.system import (
+    Model,
+    Station,
+    closed_model,
+    grouped_model,
+    open_model,
+    phased_model,
+)
 from slipstick.sim.settings import Simulation
 
 PARAMETERS = {"servers": 2, "price": 0.4, "idle": 80, "busy": 220}
@@ -43,6 +51,7 @@ NETWORK: dict[str, Any] = {
     "amounts": AMOUNTS,
 }
 SHORT = Simulation(cycles=4000)
+THINK = Parameter("pause", TIME, 1.0)
 
 
 @pytest.mark.parametrize("model", [ACTIVITY, NETWORK])
@@ -118,8 +127,52 @@ def test_several_groups_name_theirs_in_amounts() -> None:
 
 
 @pytest.mark.parametrize("model", [ACTIVITY, NETWORK])
-def test_a_model_with_amounts_is_not_written_without_them(model: dict[str, Any]) -> None:
+def test_a_model_with_amounts_is_written_with_them(model: dict[str, Any], tmp_path: Path) -> None:
     loaded = load(model)
     assert isinstance(loaded, Model | QueueingNetwork)
-    with pytest.raises(ModelError, match="amounts cannot be written to a file: cost, watts"):
-        dump(loaded)
+    path = tmp_path / "again.yaml"
+    path.write_text(dump(loaded))
+    again = load(path)
+    assert isinstance(again, Model | QueueingNetwork)
+    assert dump(again) == path.read_text()
+    assert solve(again)["amount[watts]"] == pytest.approx(solve(loaded)["amount[watts]"])
+    odd = replace(
+        loaded, amounts={"late": Number(2.0) * answer_value("time_quantile[0.9]") / THINK}
+    )
+    words = (
+        "the amount late is computed from time_quantile.0.9, which no file can name; leave it out"
+    )
+    with pytest.raises(ModelError, match=words):
+        dump(odd)
+
+
+@pytest.mark.parametrize("model", [ACTIVITY, NETWORK])
+def test_shares_of_an_amount_are_its_elasticities(model: dict[str, Any]) -> None:
+    """One percent more of a parameter changes an amount by its share, in percent: against two
+    solutions beside each other.
+    """
+    found = solve(model)
+    shares = found.share["amount[watts]"]
+    work = next(name for name in shares if name.endswith(("work.time", "demand.users")))
+    for name, value in {work: 0.2, "parameters.idle": 80.0, "parameters.busy": 220.0}.items():
+        ends = [solve(model, {name: value * by})["amount[watts]"] or 0.0 for by in (1.001, 0.999)]
+        change = (ends[0] - ends[1]) / 0.002 / (found["amount[watts]"] or 1.0)
+        assert shares[name] == pytest.approx(change, rel=1e-3)
+    assert shares["parameters.price"] == 0
+    assert found.share["amount[cost]"]["parameters.price"] == pytest.approx(1.0)
+    assert "amount[watts]" not in solve(model, method="simulation", simulation=SHORT).share
+
+
+def test_builders_take_amounts() -> None:
+    load_of_cpu = {"load": Number(2.0) * answer_value("utilization[cpu]")}
+    body = delay(1.0, name="think", scv=1.0) >> service("cpu", 0.2, scv=1.0)
+    closed = closed_model(body, 3, amounts=load_of_cpu)
+    users = {"users": closed_class(3, think_time=1.0)}
+    stations = {"cpu": station(demand={"users": 0.2})}
+    both: list[Model | QueueingNetwork] = [closed, network(users, stations, amounts=load_of_cpu)]
+    loads = [solve(each)["amount[load]"] for each in both]
+    assert loads[0] == pytest.approx(loads[1])
+    grouped = grouped_model({"a": (2, body)}, amounts=load_of_cpu)
+    assert grouped.amounts == phased_model((1, 2, body), amounts=load_of_cpu).amounts
+    rate = Parameter("rate", RATE, 1.0)
+    assert open_model(body, rate, amounts=load_of_cpu).amounts == load_of_cpu

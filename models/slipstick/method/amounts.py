@@ -4,15 +4,16 @@ needs a rule for them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from slipstick.answer import DeferredShares
 from slipstick.expression.columns import Columns, Values, count_of, only
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
-from slipstick.method.answers import Solution
+from slipstick.method.answers import Gradient, Solution, value_at
 from slipstick.model.amounts import answer_value, values_needed
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
@@ -48,6 +49,9 @@ def amounts_and_half_widths(
     return middle, [np.sqrt(square) for square in squares]
 
 
+Slopes = Callable[[Values, Sequence[str], Sequence[str]], Mapping[str, tuple[Array, Columns]]]
+
+
 @dataclass(frozen=True)
 class Amounts:
     """The amounts of a model, added to what a method finds.
@@ -56,10 +60,12 @@ class Amounts:
     ----------
     model : with its amounts
     quantity : the value that is NaN at a point without an answer
+    slopes : differentiates values at some points by some parameters, see `CompiledModel.slopes`
     """
 
     model: Model | QueueingNetwork
     quantity: str
+    slopes: Slopes
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -127,13 +133,59 @@ class Amounts:
         }
         solution = replace(solution, values={**solution.values, **found})
         if not solution.low:
-            return solution
+            return self._differentiated(solution, values, tuple(found))
         widths = dict(zip(found, half, strict=True))
         return replace(
             solution,
             low={**solution.low, **{name: found[name] - widths[name] for name in found}},
             high={**solution.high, **{name: found[name] + widths[name] for name in found}},
         )
+
+    def _differentiated(
+        self, solution: Solution, values: Values, columns: Sequence[str]
+    ) -> Solution:
+        """Add the derivatives of amounts, by differences, to those that a solution computes when
+        they are read; those of estimates would be noise.
+        """
+        inner = solution.gradient
+        if inner is None:
+            return solution
+        alone = {
+            name: parameter.value
+            for name, parameter in self.model.parameters.items()
+            if name not in self._solved
+        }
+
+        def gradient(index: int) -> Gradient:
+            found = inner(index)
+            at_point = {
+                name: value_at(values, name, index, own)
+                for name, own in {**alone, **found.at}.items()
+            }
+
+            def slopes() -> dict[str, Mapping[str, float]]:
+                by_value = {**found.slopes}
+                names = {name for by_name in by_value.values() for name in by_name} | alone.keys()
+                moved = [name for name in at_point if name in names and at_point[name] > 0]
+                point = {name: np.atleast_1d(number) for name, number in at_point.items()}
+                differences = self.slopes(point, moved, columns)
+                amounts = {
+                    column: {name: float(slope[0]) for name, slope in by_name.items()}
+                    for column, (_, by_name) in differences.items()
+                }
+                return {**by_value, **amounts}
+
+            seconds = getattr(found.slopes, "seconds", 0.0)
+            parameters = {**self.model.parameters, **found.parameters}
+            return replace(
+                found,
+                slopes=DeferredShares(slopes, 2 * seconds),
+                at=at_point,
+                parameters=parameters,
+                plain=frozenset(columns),
+            )
+
+        return replace(solution, gradient=gradient)
 
 
 def _repeated(solution: Solution, count: int) -> Solution:

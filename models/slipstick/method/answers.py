@@ -92,12 +92,15 @@ class Gradient:
     at : the parameters' values there
     parameters : with their units
     of_rates : values whose unit holds time to the power -1, so that their shares add up to 1 too
+    plain : values that are plain numbers, such as a cost: their shares are relative changes for one
+        of any parameter
     """
 
     slopes: Mapping[str, Mapping[str, float]]
     at: Mapping[str, float]
     parameters: Mapping[str, Parameter]
     of_rates: frozenset[str] = frozenset()
+    plain: frozenset[str] = frozenset()
 
     def shares(self, values: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
         """Weigh derivatives by the power k of time in each parameter's unit: k theta / T x
@@ -115,17 +118,15 @@ class Gradient:
         powers = {
             name: parameter.dimension.time_power for name, parameter in self.parameters.items()
         }
+
+        def power(key: str, name: str) -> int:
+            return 1 if key in self.plain else powers[name] * (-1 if key in self.of_rates else 1)
+
         return {
             key: {
-                name: beyond_rounding(
-                    powers[name]
-                    / (-1 if key in self.of_rates else 1)
-                    * self.at[name]
-                    * slope
-                    / values[key]
-                )
+                name: beyond_rounding(power(key, name) * self.at[name] * slope / values[key])
                 for name, slope in slopes.items()
-                if powers[name]
+                if power(key, name)
             }
             for key, slopes in self.slopes.items()
             if values.get(key)

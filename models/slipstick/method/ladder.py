@@ -218,9 +218,12 @@ class LadderForm(CompiledModel):
     def slopes(
         self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
-        """Return values with derivatives: of the method that answers, where it is one for all."""
+        """Return values with derivatives: of the method that answers, where it is one for all and no
+        value is computed after it.
+        """
         solved_parts = self._parts(values, count_of(values))
-        if len(solved_parts) > 1:
+        amounts = self.amounts is not None and any(name.startswith("amount[") for name in columns)
+        if amounts or len(solved_parts) > 1:
             return super().slopes(values, names, columns)
         ((_, _, form),) = solved_parts
         return form.slopes(only(values, form.parameters), names, columns)

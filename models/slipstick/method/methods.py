@@ -293,7 +293,7 @@ def form_of(
     if isinstance(model, Model | QueueingNetwork):
         form.identities = Identities(model).held
         if model.amounts and method != BOUNDS:
-            form.amounts = Amounts(model, form.quantity)
+            form.amounts = Amounts(model, form.quantity, form.slopes)
             form.parameters = tuple(dict.fromkeys([*form.parameters, *form.amounts.parameters]))
     if method != BOUNDS and isinstance(model, Model | QueueingNetwork):
         bounds = method_named(kind, BOUNDS)

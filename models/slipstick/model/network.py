@@ -280,7 +280,7 @@ _BY_CLASS = {
 """What a station says of each class in numbers that may vary."""
 
 
-@checked(chains=optional(_CHAINS), **_OF_NETWORK)
+@checked(chains=optional(_CHAINS), amounts=optional(AMOUNTS), **_OF_NETWORK)
 def network(
     classes: Mapping[str, CustomerClass],
     stations: Mapping[str, NetworkStation],
@@ -288,6 +288,7 @@ def network(
     chains: Mapping[str, Chain] | None = None,
     routing: Sequence[Route] = (),
     name: str = "network",
+    amounts: Mapping[str, Expr] | None = None,
 ) -> QueueingNetwork:
     """Put a queueing network together; every number becomes a parameter named after its place.
 
@@ -298,6 +299,7 @@ def network(
     chains : by name, from `chain`, for classes that customers change between
     routing : from `route`
     name : what answers call it
+    amounts : see `QueueingNetwork`
 
     Raises
     ------
@@ -317,7 +319,9 @@ def network(
         "routing": tuple(routing),
     }
     return QueueingNetwork(
-        name, **{key: _changed(argument, key, _named) for key, argument in arguments.items()}
+        name,
+        **{key: _changed(argument, key, _named) for key, argument in arguments.items()},
+        amounts=amounts or {},
     )
 
 

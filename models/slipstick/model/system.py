@@ -1634,7 +1634,11 @@ def need_model(value: object, what: str) -> Model:
     return value
 
 
-_BUILT: Mapping[str, Kind] = {**_MODEL, "resources": optional(_RESOURCES)}
+_BUILT: Mapping[str, Kind] = {
+    **_MODEL,
+    "resources": optional(_RESOURCES),
+    "amounts": optional(AMOUNTS),
+}
 """What the functions that build models are given."""
 
 
@@ -1646,6 +1650,7 @@ def closed_model(
     name: str = "model",
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
+    amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
     """Make a model of N processors that repeat a cycle; resources not listed are single servers,
     FIFO locks, free barriers.
@@ -1654,11 +1659,15 @@ def closed_model(
     ----------
     cycle : what each does
     processors : N, at least 1 [1]; a number becomes the parameter ``population.processors``
-    name, resources, useful : see `Model`
+    name, resources, useful, amounts : see `Model`
     """
     count = _population_size(processors)
     return Model(
-        name, ClosedPopulation((Group("", count, cycle),)), _completed([cycle], resources), useful
+        name,
+        ClosedPopulation((Group("", count, cycle),)),
+        _completed([cycle], resources),
+        useful,
+        amounts=amounts or {},
     )
 
 
@@ -1680,6 +1689,7 @@ def grouped_model(
     name: str = "model",
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
+    amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
     """Make a model of groups of processors, each with a cycle; answers are about the group written
     first.
@@ -1690,7 +1700,7 @@ def grouped_model(
         ``groups.NAME.processors``, and what each of them does; the first has at least 1 processor,
         any other may have none. A rate, an expression in [1/s], in the place of the number makes a
         stream of arrivals; then the pattern of arrivals may follow
-    name, resources, useful : see `Model`
+    name, resources, useful, amounts : see `Model`
 
     >>> from slipstick.model.activity import delay, service
     >>> ask = service("bus", 1.0)
@@ -1699,7 +1709,11 @@ def grouped_model(
     """
     made = tuple(_group(each, *group) for each, group in groups.items())
     return Model(
-        name, ClosedPopulation(made), _completed([each.cycle for each in made], resources), useful
+        name,
+        ClosedPopulation(made),
+        _completed([each.cycle for each in made], resources),
+        useful,
+        amounts=amounts or {},
     )
 
 
@@ -1718,6 +1732,7 @@ def open_model(
     name: str = "model",
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
+    amounts: Mapping[str, Expr] | None = None,
     pattern: ArrivalPattern = POISSON,
 ) -> Model:
     """Make a model of customers that arrive at a rate [1/s], execute the activity once and
@@ -1730,7 +1745,7 @@ def open_model(
         raise ModelError(f"arrivals must be a [1/s], got [{per_second.dimension}]: {per_second}")
     at_least(per_second, 0, "the rate of arrivals")
     population = OpenPopulation(per_second, cycle, pattern)
-    return Model(name, population, _completed([cycle], resources), useful)
+    return Model(name, population, _completed([cycle], resources), useful, amounts=amounts or {})
 
 
 _PHASE = "a repeat, a number of processors and an activity, such as (1, 4, delay(1.0))"
@@ -1742,6 +1757,7 @@ def phased_model(
     name: str = "model",
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
+    amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
     """Make a model of a program: phases (repeat, processors, cycle), one after the other."""
     made = tuple(
@@ -1753,7 +1769,11 @@ def phased_model(
         at_least(each.repeat, 0, "the repeat of a phase")
         at_least(each.processors, 1, "the processors of a phase")
     return Model(
-        name, PhasedPopulation(made), _completed([part.cycle for part in made], resources), useful
+        name,
+        PhasedPopulation(made),
+        _completed([part.cycle for part in made], resources),
+        useful,
+        amounts=amounts or {},
     )
 
 
@@ -1768,6 +1788,7 @@ def superstep_model(
     name: str = "model",
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
+    amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
     """Make a model of a program: supersteps (repeat, an activity for each processor, the barrier),
     one after the other.
@@ -1787,7 +1808,13 @@ def superstep_model(
     for each in made:
         at_least(each.repeat, 0, "the repeat of a superstep")
     bodies = [body for each in made for body in (*each.bodies, each.barrier)]
-    return Model(name, SuperstepPopulation(made), _completed(bodies, resources), useful)
+    return Model(
+        name,
+        SuperstepPopulation(made),
+        _completed(bodies, resources),
+        useful,
+        amounts=amounts or {},
+    )
 
 
 def _population_size(processors: Like) -> Expr:

@@ -540,7 +540,11 @@ def _later(answer: Answer) -> str:
 
 
 def _shares(answer: Answer, most: int | None) -> str:
-    times = [name for name in answer.share if name == "time" or name.startswith("response_time")]
+    times = [
+        name
+        for name in answer.share
+        if name == "time" or name.startswith("response_time") or name in answer.asked
+    ]
     return "\n\n".join(filter(None, (_share(name, answer, most) for name in times)))
 
 
@@ -568,7 +572,14 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
         ]
         for path, share in ranked
     ]
-    head = [f"what shortens {name}", "change", "saves", "share", "now", "meaning"]
+    head = [
+        f"what {'lowers' if name.startswith('amount[') else 'shortens'} {name}",
+        "change",
+        "saves",
+        "share",
+        "now",
+        "meaning",
+    ]
     if any(path in described for path, _ in ranked):
         return _cut(head, rows, [1, 2, 3, 4], most)
     return _cut(head[:4], [row[:4] for row in rows], [1, 2, 3], most)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slipstick import solve
+from slipstick import Model, dump, load, solve
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.law import LAWS
 from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
@@ -504,6 +504,14 @@ def test_what_a_model_requires_is_refused_where_it_is_written_and_has_no_answer_
     path = on_node(tmp_path, "{delay: machine.memory.latency}", more=more)
     answer = solve(path)
     assert "cooled is not checked: there is no machine.memory.page" in answer.notes
+    again = tmp_path / "again.yaml"
+    loaded = load(path)
+    assert isinstance(loaded, Model)
+    again.write_text(dump(loaded))
+    words = "fits: {that: state <= machine_memory_capacity, says: the state must fit}"
+    assert words in again.read_text()
+    with pytest.raises(NoAnswerError, match="fits: state <= machine_memory_capacity does not hold"):
+        solve(again, {"parameters.state": "70 GB"})
     with pytest.raises(
         NoAnswerError, match=r"fits: state <= machine\.memory\.capacity does not hold"
     ):

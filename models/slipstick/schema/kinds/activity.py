@@ -68,7 +68,6 @@ from slipstick.schema.kinds.quantity import (
     factors,
     hardware_of,
     plain_name,
-    refuse_amounts,
     whole_or_formula,
 )
 from slipstick.schema.kinds.streams import StreamSpec
@@ -1640,7 +1639,7 @@ def activity_data(model: system.Model) -> dict[str, Any]:
 
     Raises
     ------
-    ModelError : a parameter has no value, or the model has amounts
+    ModelError : a parameter has no value
 
     >>> from slipstick.model.activity import delay
     >>> from slipstick.model.system import closed_model
@@ -1648,7 +1647,6 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     [{'name': 'work', 'delay': 'work'}]
     """
     need_model(model, "dump")
-    refuse_amounts(model.amounts)
     writer = ActivityWriter(model.resources)
     body = writer.population(model)
     kinds = {each.node: each for each in RESOURCES.values() if each.node is not None}
@@ -1662,12 +1660,16 @@ def activity_data(model: system.Model) -> dict[str, Any]:
                 **kinds[type(each)].write(each, writer.values),
                 "count": writer.counts[whole],
             }
+    amounts = writer.values.amounts(model.amounts, means_of(model))
+    required = {each.name: writer.requirement(each) for each in model.requires}
     parameters = {"parameters": writer.values.parameters} if writer.values.parameters else {}
     components = {step.component for step in model.steps}
     useful = [name for name in model.useful if name in components]
     left_out = {"left_out": dict(model.left_out)} if model.left_out else {}
     head = {"activity": 1, **left_out, **parameters, **({"useful": useful} if useful else {})}
-    return {**head, "resources": resources, **body}
+    requires = {"requires": required} if required else {}
+    computed = {"amounts": amounts} if amounts else {}
+    return {**head, **requires, **computed, "resources": resources, **body}
 
 
 class ActivityWriter:
@@ -1692,6 +1694,15 @@ class ActivityWriter:
                     each, system.Station | system.Lock | system.Permits
                 )
         self._items = {each.node: each for each in ITEMS.values() if each.node is not None}
+
+    def requirement(self, requirement: system.Requirement) -> dict[str, str]:
+        """Write what must hold; a relation between two comparisons is written with both."""
+        sides = (
+            f"{self.values.written(each.left)} {each.relation} {self.values.written(each.right)}"
+            for each in requirement.conditions
+        )
+        says = {"says": requirement.says} if requirement.says else {}
+        return {"that": " and ".join(sides), **says}
 
     def inner(self, value: object) -> object:
         """Write an activity as a list of items, all else as it is."""

@@ -56,6 +56,7 @@ from slipstick.expression.nodes import (
     substitute,
     walk,
 )
+from slipstick.model.amounts import is_answer_value
 from slipstick.schema.kinds.constraints import Name, Note, Sources, broken_rule
 from slipstick.schema.text import Node, Table, at, canonical, join, plain, problem, value_mark
 from slipstick.units import InBaseUnits, parse, show, to_base
@@ -974,12 +975,6 @@ takes.
 """
 
 
-def refuse_amounts(amounts: Mapping[str, Expr]) -> None:
-    """Raise a ModelError for amounts, which cannot be written to a file."""
-    if amounts:
-        raise ModelError(f"amounts cannot be written to a file: {', '.join(amounts)}")
-
-
 class QuantityWriter:
     """Writes the expressions of one model as the quantities of a file.
 
@@ -1006,6 +1001,39 @@ class QuantityWriter:
             for parameter in parameters(value)
         }
         return repr(self._in_parts(substitute(value, renamed)))
+
+    def amounts(
+        self, amounts: Mapping[str, Expr], means: Mapping[str, Parameter]
+    ) -> dict[str, str]:
+        """Write amounts as formulas, in which values of the answer have the names of answers.
+
+        Parameters
+        ----------
+        amounts : by name
+        means : what stands for the values that a file may name, by name
+
+        Raises
+        ------
+        ModelError : an amount is computed from another value
+        """
+        spelt = {mean.name: name for name, mean in means.items()}
+        longest_first = sorted(map(re.escape, spelt), key=len, reverse=True)
+        values = re.compile(rf"(?:{'|'.join(longest_first)})(?![\w.-])")
+
+        def written(name: str, amount: Expr) -> str:
+            renamed = {}
+            for parameter in parameters(amount):
+                if is_answer_value(parameter.name) and parameter.name not in spelt:
+                    raise ModelError(
+                        f"the amount {name} is computed from {parameter.name.partition('.')[2]}, which"
+                        " no file can name; leave it out"
+                    )
+                if parameter.name not in spelt:
+                    renamed[parameter.name] = replace(parameter, name=self._named(parameter))
+            text = repr(substitute(amount, renamed))
+            return values.sub(lambda found: spelt[found[0]], text) if spelt else text
+
+        return {name: written(name, amount) for name, amount in amounts.items()}
 
     def _in_parts(self, value: Expr) -> Expr:
         """Name the long parts of a formula, the inner ones first, for a reader takes no text

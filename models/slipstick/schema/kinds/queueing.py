@@ -33,7 +33,6 @@ from slipstick.schema.kinds.quantity import (
     Servers,
     Spec,
     TimeOrFormula,
-    refuse_amounts,
 )
 from slipstick.schema.kinds.streams import StreamSpec
 from slipstick.schema.text import Node
@@ -356,13 +355,12 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
 
     Raises
     ------
-    ModelError : a parameter has no value, or the network has amounts
+    ModelError : a parameter has no value
 
     >>> from slipstick.model.network import closed_class, network, station
     >>> network_data(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 0.005})}))["stations"]
     {'cpu': {'demand': {'jobs': '0.005 s'}}}
     """
-    refuse_amounts(network.amounts)
     values = QuantityWriter()
 
     def members(customers: networks.CustomerClass) -> dict[str, Any]:
@@ -400,6 +398,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
             for route in network.routing
         ],
     }
+    body["amounts"] = values.amounts(network.amounts, means_of(network))
     left_out = dict(network.left_out)
     head = {"queueing-network": 1, "left_out": left_out, "parameters": values.parameters}
     return {key: value for key, value in {**head, **body}.items() if value or key == "stations"}
