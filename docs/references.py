@@ -34,6 +34,7 @@ def keys() -> Iterator[str]:
         if branches:
             yield f"Such a file has the keys of one of these: {', '.join(branches)}.\n"
         yield from _properties(kind, schema)
+        yield from _union(kind, schema)
         for name, part in sorted(schema.get("$defs", {}).items()):
             if part.get("properties"):
                 yield f"### {_spoken(name)} ({kind})\n"
@@ -52,6 +53,22 @@ def _properties(kind: str, schema: Mapping[str, Any]) -> Iterator[str]:
         yield ""
 
 
+_MOST_LISTED = 8
+_UNIONS = {"activity": "step", "study": "picture"}
+"""What a union of more parts than so many is called, by the kind of file: it is listed once."""
+
+
+def _union(kind: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    """Write the members of a long union once, where a file of this kind has one."""
+    for part in (schema, *schema.get("$defs", {}).values()):
+        for entry in part.get("properties", {}).values():
+            choices = entry.get("items", {}).get("oneOf", ())
+            if len(choices) > _MOST_LISTED:
+                members = ", ".join(_takes(kind, choice) for choice in choices)
+                yield f"### {_UNIONS[kind]} ({kind})\n\nOne of: {members}.\n"
+                return
+
+
 def _takes(kind: str, entry: Mapping[str, Any]) -> str:
     """Return the type of a property in words, without the long form of a value, which has its
     source and meaning.
@@ -63,6 +80,9 @@ def _takes(kind: str, entry: Mapping[str, Any]) -> str:
         return ", ".join(f"`{value}`" for value in entry.get("enum", [entry.get("const")]))
     choices = entry.get("anyOf", entry.get("oneOf", ()))
     types = [choice for choice in choices if choice.get("type") != "null"]
+    if len(types) > _MOST_LISTED:
+        name = _UNIONS[kind]
+        return f"[{name}](#{_anchor(f'{name} ({kind})')})"
     if types:
         short = [choice for choice in types if "value" not in choice.get("properties", {})]
         return " or ".join(dict.fromkeys(_takes(kind, choice) for choice in short))
