@@ -29,6 +29,7 @@ MEANINGS: Mapping[str, str] = {
     "memory": "memory traffic",
     "memory_latency": "waiting for memory",
     "storage": "storage",
+    "storage_latency": "waiting for storage",
     "waiting": "waiting",
 }
 """Classes of cost in the words of a sentence."""

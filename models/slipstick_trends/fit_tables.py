@@ -15,10 +15,18 @@ from slipstick.model.series import (
     Prediction,
     RateModel,
     back_test,
-    chosen,
+    best_of,
     fitted,
+    tried,
 )
-from slipstick.report.formatting import NOTHING, counted, markdown_table, percent, plain_table
+from slipstick.report.formatting import (
+    NOTHING,
+    counted,
+    escape,
+    markdown_table,
+    percent,
+    plain_table,
+)
 
 AHEAD = 10.0
 """Years ahead of the last point for which a fit tells the rate."""
@@ -44,6 +52,8 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
         last = measured[-1].year
         plans = len(each.used) - len(measured)
         note = f"with {counted(plans, 'announced point')}" if plans else "expected"
+        if fit.reached(last + AHEAD):
+            note += f"; the band ends at the limit of {each.limit:g} {each.unit}"
         rows.append(_row(fit, last, last + AHEAD, "", note))
     return rows
 
@@ -113,6 +123,25 @@ _HORIZON_HEAD = ("years ahead", "points", "90 % holds", "median error")
 _MISS_HEAD = ("series", "as of", "missed", "worst", "real/predicted", "band")
 
 
+def held_table(series: Sequence[PointSeries]) -> str:
+    """Lay out how fits of earlier years held what came of each series, for a page."""
+    points = _all([back_test(series, start) for start in STARTS])
+    rows = []
+    for each in series:
+        own = [point for point in points if point.series == each.name]
+        if not own:
+            rows.append([escape(each.title), "0", *[NOTHING] * 3])
+            continue
+        worst = max(own, key=lambda point: abs(point.error))
+        held = percent(float(np.mean([point.held for point in own])))
+        when = f"{np.exp(worst.error):.2f} in {worst.year:g}, as of {worst.start:g}"
+        rows.append([escape(each.title), str(len(own)), held, _median_error(own), when])
+    return markdown_table(_HELD_HEAD, rows, range(1, 4))
+
+
+_HELD_HEAD = ("series", "later points", "90 % holds", "median error", "worst real/predicted")
+
+
 def _verdict(tests: Sequence[BackTest]) -> str:
     points = _all(tests)
     over = np.mean([each.error < 0 for each in points])
@@ -179,10 +208,11 @@ def _misses(tests: Sequence[BackTest]) -> Iterator[list[str]]:
 def _judged(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
     """Judge each start by the damping and walk that the other starts choose."""
     rows, tests = [], []
+    trials = tried(series, STARTS)
     for start in STARTS:
         others = [each for each in STARTS if each != start]
-        growth = chosen(series, others)
-        test = back_test(series, start, growth)
+        growth = best_of(trials, others)
+        test = trials[growth, start]
         tests.append(test)
         choice = [f"{growth.damping:g}", f"{growth.walk:g}"]
         rows.append([" and ".join(f"{each:g}" for each in others), *choice, *_start_row(test)])

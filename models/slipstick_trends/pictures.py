@@ -151,8 +151,10 @@ def _draw_rate(axes: Axes, fit: FittedSeries, last: float) -> None:
     series = fit.series
     years = np.linspace(float(fit.years[0]), max(last, float(fit.years[-1])), 60)
     mean, deviation = fit.predicted(years)
-    ends = [np.exp(series.sign * (mean + side * NORMAL_90 * deviation)) for side in (-1, 0, 1)]
-    low, middle, high = ends
+    logs = [mean + side * NORMAL_90 * deviation for side in (-1, 0, 1)]
+    if fit.log_limit is not None:
+        logs = [np.minimum(each, fit.log_limit) for each in logs]
+    low, middle, high = (np.exp(series.sign * each) for each in logs)
     axes.plot(years, middle, color=STROKES[0][0])
     axes.fill_between(years, low, high, color=STROKES[0][0], alpha=0.15, linewidth=0)
     apart = [point for point in series.points if point.apart]

@@ -13,6 +13,7 @@ from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import number_text
 from slipstick.late import Array, np
 from slipstick.method.sign_changes import Change
+from slipstick.model.series import STARTS, PointSeries
 from slipstick.model.trend import PROCESSORS, Draws, SeriesRate, Trend, outside
 from slipstick.report.formatting import (
     NOTHING,
@@ -60,6 +61,7 @@ from slipstick_trends.ahead import (
     shares,
     work_of,
 )
+from slipstick_trends.fit_tables import held_table
 from slipstick_trends.pictures import rates_figure, shares_figure, values_figure
 from slipstick_trends.specs import (
     ProjectionPictureSpec,
@@ -114,8 +116,11 @@ class DominantClass:
 
     Parameters
     ----------
-    name, first, last : of the class, and the years
-    low, high : ends of the band of the year in which it becomes the largest, over the draws
+    name, first, last : of the class, and the years; where it was not the largest before, the first
+        lies between the years that are asked for
+    low, high : ends of the band of the year in which it becomes the largest, over the draws in
+        which it does
+    part : of the draws in which it does [1]
     """
 
     name: str
@@ -123,6 +128,7 @@ class DominantClass:
     last: float
     low: float | None = None
     high: float | None = None
+    part: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +287,10 @@ class ProjectResult(QuestionResult):
             yield _arrivals_table(found)
         yield "### Rates"
         yield _rates_table(found)
+        if used := _used_series(found):
+            fitted_in = joined([f"{start:g}" for start in STARTS])
+            yield f"### Fits of {fitted_in}, and what came"
+            yield held_table(used)
 
     def draw(self, spec: ProjectedSpec, order: Mapping[str, int]) -> Figure:
         """Draw values over the years, a line with its band for each case and trend; a panel for
@@ -624,38 +634,54 @@ def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantCl
         return
     table = np.stack([found[name] for name in names])
     known = np.isfinite(table).all(axis=0)
-    largest = [int(each) for each in np.argmax(table[:, known], axis=0)]
-    for name, group in groupby(zip(largest, years[known], strict=True), key=lambda pair: pair[0]):
-        span = [year for _, year in group]
-        low, high = (
-            _becomes_largest(case, names, name, ends) if span[0] > years[0] else (None, None)
-        )
+    table, years = table[:, known], years[known]
+    largest = [int(each) for each in np.argmax(table, axis=0)]
+    begin = 0
+    for name, group in groupby(largest):
+        end = begin + len(list(group))
+        first, low, high, part = float(years[begin]), None, None, None
+        if begin:
+            before = slice(begin - 1, begin + 1)
+            first = _meeting(table[name, before], table[largest[begin - 1], before], years[before])
+            low, high, part = _becomes_largest(case, names, name, ends)
         yield DominantClass(
             names[name].removeprefix(CLASS).removesuffix("]"),
-            float(span[0]),
-            float(span[-1]),
+            first,
+            float(years[end - 1]),
             low,
             high,
+            part,
         )
+        begin = end
+
+
+def _meeting(rising: Array, falling: Array, years: Array) -> float:
+    """Return where one of two times passes the other between two years, on straight lines of their
+    logarithms, as draws have it; the later year where one of them is 0.
+    """
+    with np.errstate(all="ignore"):
+        (place,) = first_crossings(np.log(rising) - np.log(falling)[None, :], years)
+    return float(place) if np.isfinite(place) else float(years[-1])
 
 
 def _becomes_largest(
     case: DrawnCase, names: Sequence[str], index: int, ends: tuple[float, float]
-) -> tuple[float | None, float | None]:
+) -> tuple[float | None, float | None, float | None]:
     """Return the band of the year in which a class of cost becomes the largest, over the draws in
-    which it does.
+    which it does, and their part.
     """
     if names[index] not in case.drawn:
-        return None, None
+        return None, None, None
     others = np.max([case.drawn[name] for at, name in enumerate(names) if at != index], axis=0)
     with np.errstate(all="ignore"):
         margins = np.log(case.drawn[names[index]]) - np.log(others)
     places = first_crossings(margins, case.years)
     crossed = places[np.isfinite(places)]
+    part = len(crossed) / len(places)
     if not len(crossed):
-        return None, None
+        return None, None, part
     low, high = np.quantile(crossed, ends)
-    return float(low), float(high)
+    return float(low), float(high), part
 
 
 def _history(
@@ -734,6 +760,8 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
     plans = len(series.used) - len(measured)
     planned = f" and {counted(plans, 'announced one')}" if plans else ""
     label = f"{trend.kind}: " if trend.kind else ""
+    limit = f", limit {series.limit:g} {series.unit}" if series.limit is not None else ""
+    limit += ", which the band reaches" if rate.fit.reached(span[1]) else ""
     return UsedRate(
         trend.name,
         f"{label}{name}",
@@ -742,7 +770,7 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
         middle,
         low,
         high,
-        f"{series.title}, {series.name}{weak}{planned}, {year(first.year)} to {year(last.year)}",
+        f"{series.title}, {series.name}{weak}{planned}, {year(first.year)} to {year(last.year)}{limit}",
         assumed=False,
         measured=True,
         weak=series.weak,
@@ -927,13 +955,15 @@ def _dominant_words(track: ProjectedCase) -> Iterator[str]:
         yield f"{first.name} takes the most time in all years"
     elif first is not None:
         rest = "".join(f", {_largest_from(each)}" for each in others if each)
-        yield f"{first.name} takes the most time until {year(first.last)}{rest}"
+        yield f"{first.name} takes the most time until {year(others[0].first)}{rest}"
 
 
 def _largest_from(each: DominantClass) -> str:
     words = f"{each.name} from {year(each.first)}"
     if each.low is not None and each.high is not None:
-        words += f" ({year(each.low)} to {year(each.high)})"
+        most = each.part is None or each.part > 0.999
+        often = "" if most else f", in {percent(each.part)} of the draws"
+        words += f" ({year(each.low)} to {year(each.high)}{often})"
     return words
 
 
@@ -1079,6 +1109,18 @@ def _rates_table(found: Projection) -> str:
         "source",
     ]
     return markdown_table(head, rows, [3])
+
+
+def _used_series(found: Projection) -> list[PointSeries]:
+    """List the series whose rates change the time of a case."""
+    idle = set.intersection(*(set(track.sweep.idle) for track in found.tracks))
+    used = {
+        rate.fit.series.name: rate.fit.series
+        for trend in found.trends
+        for name, rate in trend.rates.items()
+        if isinstance(rate, SeriesRate) and name not in idle
+    }
+    return list(used.values())
 
 
 def _arrivals_table(found: Projection) -> ResultTable:

@@ -48,6 +48,15 @@ def test_every_shipped_spec_is_valid_in_an_editor(name: str) -> None:
             "machine",
             "machine: 1\nextends: rs6000-43p-atm\nnetwork: {extends: atm-oc3, adapter: 5 us}\n",
         ),
+        ("machine", "machine: 1\nbase: gpu-node-h100\nyear: 2034\ntrend: measured\n"),
+        (
+            "activity",
+            f"{DESIGN}machine: {{base: gpu-node-h100, year: 2034, trend: measured}}\n",
+        ),
+        (
+            "study",
+            study("cases: {a: {machine: {base: gpu-node-h100, year: 2034, trend: measured}}}"),
+        ),
         ("study", study("vary: {parties: [2, 3], call: {from: 1 us, to: 2 us, count: 3}}")),
         ("study", study("vary: {a: {axes: {parties: [2, 3]}, combine: zip}}")),
         (
@@ -69,6 +78,9 @@ def test_every_way_of_writing_is_valid_in_an_editor(kind: str, text: str) -> Non
 
 WRONG = [
     ("machine", line(MACHINE, 2, "processors: {cuont: 8}")),
+    ("machine", "machine: 1\nbase: gpu-node-h100\nyear: 2034\n"),
+    ("machine", "machine: 1\nbase: gpu-node-h100\nyear: 20340\ntrend: measured\n"),
+    ("machine", "machine: 1\nbase: gpu-node-h100\nyear: 2034\ntrend: measured\nmemory: {}\n"),
     ("machine", line(MACHINE, 2, "processors: 8")),
     ("machine", line(MACHINE, 2, "processors: {count: 0}")),
     ("machine", line(MACHINE, 2, "processors: {count: 8.5}")),

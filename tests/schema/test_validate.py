@@ -251,7 +251,7 @@ ACTIVITIES = [
         [
             (
                 "4:30: cycle.0.technology: write 'application', 'software', 'system', 'protocol',"
-                " 'signal', 'adapter', 'switch', 'wire', 'memory', 'memory_latency' or 'storage'; got 'wier'; did you mean 'wire'?"
+                " 'signal', 'adapter', 'switch', 'wire', 'memory', 'memory_latency', 'storage' or 'storage_latency'; got 'wier'; did you mean 'wire'?"
             )
         ],
     ),

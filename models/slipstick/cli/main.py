@@ -854,9 +854,15 @@ def _command(study: str, changes: Sequence[str], limits: LimitsSpec) -> str:
 
 
 def _portable(path: str) -> str:
-    """Name a file without the folders of this machine: an absolute path from the current folder,
-    or by its last part.
+    """Name a file without the folders of this machine: a shipped study by its name, so that what is
+    written depends on the study and not on how it was named, another absolute path from the current
+    folder, or by its last part.
     """
+    from slipstick.schema.library import KINDS, shipped
+
+    studies = shipped() / KINDS["study"].folder
+    if path.endswith(".yaml") and Path(path).resolve().parent == studies.resolve():
+        return Path(path).stem
     if not os.path.isabs(path):
         return path
     inside = Path(path).resolve().is_relative_to(Path.cwd().resolve())

@@ -14,7 +14,7 @@ trends in time series, Management Science 31(10), 1985, damp trends in the same 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -178,7 +178,9 @@ def fitted(series: PointSeries, growth: RateModel | None = None) -> FittedSeries
             )
     growth = growth or RateModel()
     candidates = [FittedSeries(series, growth, scatter) for scatter in _SCATTERS]
-    return max(candidates, key=FittedSeries.log_posterior)
+    years = candidates[0].years
+    levels = candidates[0].covariance(years, years)  # the same for every scatter
+    return max(candidates, key=lambda candidate: candidate.log_posterior(levels))
 
 
 @dataclass(frozen=True)
@@ -236,14 +238,23 @@ class FittedSeries:
 
     @cached_property
     def _solved(self) -> tuple[Array, Array]:
-        matrix = self.covariance(self.years, self.years) + self._noise
+        return self._factored(self.covariance(self.years, self.years))
+
+    def _factored(self, levels: Array) -> tuple[Array, Array]:
+        """Return the Cholesky factor of the covariance of the points, and their weights."""
+        matrix = levels + self._noise
         factor = np.linalg.cholesky(matrix)
         weights = np.linalg.solve(matrix, self.logs - self.logs[0])
         return np.asarray(factor, dtype=float), np.asarray(weights, dtype=float)
 
-    def log_posterior(self) -> float:
-        """Return the logarithm of the likelihood of the points, times what is usual of scatters."""
-        factor, weights = self._solved
+    def log_posterior(self, levels: Array) -> float:
+        """Return the logarithm of the likelihood of the points, times what is usual of scatters.
+
+        Parameters
+        ----------
+        levels : covariance of the levels of the points before any is known
+        """
+        factor, weights = self._factored(levels)
         likelihood = -0.5 * (self.logs - self.logs[0]) @ weights - np.log(np.diag(factor)).sum()
         unusual = log(self.scatter / self.growth.scatter) / self.growth.scatter_spread
         return float(likelihood - 0.5 * unusual**2)
@@ -271,8 +282,21 @@ class FittedSeries:
         return self._limited(mean), np.sqrt(variance)
 
     def _limited(self, levels: Array) -> Array:
+        limit = self.log_limit
+        return levels if limit is None else np.minimum(levels, limit)
+
+    @property
+    def log_limit(self) -> float | None:
+        """The logarithm of the value that no device passes, more being better."""
         limit = self.series.limit
-        return levels if limit is None else np.minimum(levels, self.series.sign * log(limit))
+        return None if limit is None else self.series.sign * log(limit)
+
+    def reached(self, year: float) -> bool:
+        """Return whether the upper end of the band of a year is at the limit."""
+        if self.log_limit is None:
+            return False
+        mean, deviation = self.predicted(np.array([year]))
+        return bool(mean[0] + NORMAL_90 * deviation[0] >= self.log_limit)
 
     def paths(self, years: Array, normals: Array) -> Array:
         """Return drawn levels [samples, years].
@@ -448,15 +472,36 @@ def chosen(series: Sequence[PointSeries], starts: Sequence[float]) -> RateModel:
     series : all series
     starts : years of the back-tests that it is chosen on
     """
+    return best_of(tried(series, starts), starts)
+
+
+Trials = Mapping[tuple[RateModel, float], BackTest]
+"""Back-tests by how rates change and by start."""
+
+
+def tried(series: Sequence[PointSeries], starts: Sequence[float]) -> Trials:
+    """Back-test every damping and walk that is tried, from each start."""
+    growths = [RateModel(damping, walk) for damping in DAMPINGS for walk in WALKS]
+    return {
+        (growth, start): back_test(series, start, growth) for growth in growths for start in starts
+    }
+
+
+def best_of(trials: Trials, starts: Sequence[float]) -> RateModel:
+    """Choose how rates change as `chosen` does, among what was tried.
+
+    Parameters
+    ----------
+    trials : from these starts at least
+    starts : years of the back-tests that it is chosen on
+    """
     best: tuple[float, RateModel] | None = None
-    for damping in DAMPINGS:
-        for walk in WALKS:
-            growth = RateModel(damping, walk)
-            tests = [back_test(series, start, growth) for start in starts]
-            width = float(np.median([width for test in tests for width in test.widths]))
-            score = float(np.mean([test.score for test in tests]))
-            if width <= WIDEST and (best is None or score > best[0]):
-                best = score, growth
+    for growth in dict.fromkeys(growth for growth, _ in trials):
+        tests = [trials[growth, start] for start in starts]
+        width = float(np.median([width for test in tests for width in test.widths]))
+        score = float(np.mean([test.score for test in tests]))
+        if width <= WIDEST and (best is None or score > best[0]):
+            best = score, growth
     if best is None:
         raise ModelError(f"no choice has a median width of at most {WIDEST:g} at ten years")
     return best[1]

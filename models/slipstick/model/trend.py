@@ -109,12 +109,14 @@ class SeriesDraws:
     levels : logarithms [samples, years]
     later : how far the device of a later year lies about the level, of logarithms [samples]
     devices : how far the device of a base year does [samples, years]
+    limit : logarithm that no device passes; None if there is none
     """
 
     years: Array
     levels: Array
     later: Array
     devices: Array
+    limit: float | None = None
 
     def gain(self, base: float, years: Array) -> Array:
         """Return how many times better a device of each year is than that of the base year
@@ -124,9 +126,13 @@ class SeriesDraws:
         """
         columns = np.searchsorted(self.years, years)
         (own,) = np.searchsorted(self.years, [base])
-        logs = self.levels[:, columns] - self.levels[:, own, None]
-        scatter = (self.later - self.devices[:, own])[:, None] * (np.asarray(years) != base)
-        return np.asarray(np.exp(logs + scatter))
+        others = np.asarray(years) != base
+        then = self._device(self.levels[:, columns] + self.later[:, None] * others)
+        now = self._device(self.levels[:, own, None] + self.devices[:, own, None] * others)
+        return np.asarray(np.exp(then - now))
+
+    def _device(self, logs: Array) -> Array:
+        return logs if self.limit is None else np.minimum(logs, self.limit)
 
 
 Draws = PeriodDraws | SeriesDraws
@@ -156,6 +162,7 @@ class SeriesRate:
             self.fit.paths(years, normals[:, :count]),
             scatter * normals[:, count],
             scatter * normals[:, count + 1 :],
+            self.fit.log_limit,
         )
 
     def gain(self, base: float, years: Array, draws: Draws | None = None) -> Array:

@@ -22,7 +22,7 @@ from pydantic import BaseModel, create_model
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean, short
 from slipstick.extensions import Registry, SpecKind, imported
 from slipstick.limits import ANNOUNCE
-from slipstick.schema.kinds.quantity import problems_of
+from slipstick.schema.kinds.quantity import MACHINE_IN_A_YEAR, problems_of
 from slipstick.schema.spec_files import ONLY_SHARED, is_shared_memory
 from slipstick.schema.text import (
     STANDARD_INPUT,
@@ -621,7 +621,20 @@ def _two_machines() -> dict[str, Any]:
     plain, shared = ({"$ref": f"#/$defs/{name}"} for name in wholes)
     properties = {"machine": definitions[wholes[0]]["properties"]["machine"]}
     head = {"title": "Machine", "type": "object", "properties": properties}
-    return {**head, "$defs": definitions, "if": shared_only, "then": shared, "else": plain}
+    two = {"if": shared_only, "then": shared, "else": plain}
+    title = definitions[wholes[0]]["properties"]["title"]
+    in_a_year = {
+        "properties": {**properties, "title": title, **MACHINE_IN_A_YEAR},
+        "required": list(MACHINE_IN_A_YEAR),
+        "additionalProperties": False,
+    }
+    return {
+        **head,
+        "$defs": definitions,
+        "if": {"required": ["base"]},
+        "then": in_a_year,
+        "else": two,
+    }
 
 
 def _allow_extends(schema: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from slipstick.expression.nodes import TIME, TIME_PER_BYTE, number_text
 from slipstick.late import np
-from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.kinds.quantity import MACHINE_IN_A_YEAR, validate
 from slipstick.schema.spec_files import is_shared_memory
 from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, from_plain, replace
 from slipstick.units import parse
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slipstick.model.trend import Trend
     from slipstick.schema.spec_files import SpecFiles
 
-KEYS = ("machine", "base", "year", "trend", "title")
+KEYS = ("machine", *MACHINE_IN_A_YEAR, "title")
 _NETWORK = {
     "adapter": "adapter",
     "switch": "switch",

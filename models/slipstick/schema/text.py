@@ -154,6 +154,18 @@ def plain(node: Node) -> object:
             return {key: plain(entry.node) for key, entry in node.entries.items()}
 
 
+def node_text(node: Node) -> str:
+    """Return a scalar as written, and lists and tables on one line of YAML.
+
+    >>> node_text(from_plain({"base": "linux-cluster", "year": 2034}, Mark("s.yaml", 1, 1)))
+    '{base: linux-cluster, year: 2034}'
+    """
+    if isinstance(node, Scalar):
+        return node.text
+    text = yaml.safe_dump(plain(node), default_flow_style=True, sort_keys=False, width=float("inf"))
+    return str(text).rstrip("\n")
+
+
 def from_plain(value: object, mark: Mark) -> Node:
     """Make a tree of dicts, lists and scalars; every node gets the same mark.
 

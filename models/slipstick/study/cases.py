@@ -37,6 +37,7 @@ from slipstick.schema.text import (
     Table,
     at,
     key_mark,
+    node_text,
     plain,
     problem,
     value_mark,
@@ -361,10 +362,7 @@ def shown(settings: Settings, base: Settings) -> dict[str, str]:
     changed = {
         path: node for path, node in settings.items() if path not in base or base[path] is not node
     }
-    return {
-        path: node.text if isinstance(node, Scalar) else str(plain(node))
-        for path, node in changed.items()
-    }
+    return {path: node_text(node) for path, node in changed.items()}
 
 
 def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:

@@ -525,6 +525,29 @@ def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> li
 PlainFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 
 
+MACHINE_IN_A_YEAR: Mapping[str, dict[str, Any]] = {
+    "base": {
+        "type": ["string", "object"],
+        "description": "the machine that a trend takes to another year; it tells its own year",
+    },
+    "year": {
+        "type": "number",
+        "minimum": 1900,
+        "maximum": 2200,
+        "description": "the year that the machine is taken to",
+    },
+    "trend": {"type": "string", "description": "the trend: its name in the catalogue, or a file"},
+}
+"""JSON Schemas of the keys of a machine in another year, which come together."""
+
+INLINE_MACHINE: Mapping[str, Any] = {
+    "type": ["string", "object"],
+    "properties": MACHINE_IN_A_YEAR,
+    "dependentRequired": {"base": ["year", "trend"]},
+}
+"""The JSON Schema of a machine where a model or a case names one."""
+
+
 class ModelFileSpec(Described):
     """What every file of a model may say beside the model."""
 
@@ -534,7 +557,7 @@ class ModelFileSpec(Described):
             "the machine that the model runs on, which formulas name as machine.network.adapter:"
             " its name in the catalogue, a file, or in place"
         ),
-        json_schema_extra={"type": ["string", "object"]},
+        json_schema_extra=dict(INLINE_MACHINE),
     )
     amounts: dict[Name, PlainFormula] = Field(
         {},
@@ -572,6 +595,7 @@ Technology = Literal[
     "memory",
     "memory_latency",
     "storage",
+    "storage_latency",
 ]
 """A class of cost, as `slipstick.model.activity.TECHNOLOGIES` lists them."""
 
@@ -626,6 +650,9 @@ class Factors(Gain):
         None, description="factor on the wait for one access to memory after the other"
     )
     storage: Factor | None = Field(None, description="factor on the traffic of storage")
+    storage_latency: Factor | None = Field(
+        None, description="factor on the wait for one access to storage after the other"
+    )
 
 
 def factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[str, Expr]:

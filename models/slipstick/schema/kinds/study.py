@@ -15,10 +15,13 @@ from slipstick.expression.nodes import BYTES, COUNT, TIME
 from slipstick.extensions import Registry
 from slipstick.limits import LIMITS
 from slipstick.schema.kinds.constraints import SPELT, Distinct, Name, Note, broken_rule
-from slipstick.schema.kinds.quantity import Described, Given, Quantity, Spec
+from slipstick.schema.kinds.quantity import INLINE_MACHINE, Described, Given, Quantity, Spec
 from slipstick.schema.text import Listing, Node, Scalar, Table, at
 
-Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]
+Settings = Annotated[
+    dict[Annotated[str, StringConstraints(max_length=256)], Any],
+    Field(json_schema_extra={"properties": {"machine": dict(INLINE_MACHINE)}}),
+]
 """Values by path; each is checked where it is used, like a written one."""
 
 _COLUMN = r"^[a-z_]+(\[[A-Za-z0-9_.:, -]+\])?$"

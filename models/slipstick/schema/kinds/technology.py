@@ -238,6 +238,9 @@ class TechnologySpec(Described, Gain):
         None, description="wait for one access to memory after the other"
     )
     storage: ClassChange | None = Field(None, description="traffic of storage")
+    storage_latency: ClassChange | None = Field(
+        None, description="wait for one access to storage after the other"
+    )
     prefetched_faults: Part | None = Field(
         None,
         description="part of the faults that are prefetched, of programs that have such an input",

@@ -125,6 +125,9 @@ class RatesSpec(Spec):
         None, description="wait for one access to memory after the other"
     )
     storage: Periods | None = Field(None, description="traffic of storage")
+    storage_latency: Periods | None = Field(
+        None, description="wait for one access to storage after the other"
+    )
 
     @property
     def listed(self) -> dict[str, list[PeriodSpec]]:
