@@ -174,7 +174,8 @@ def test_every_shipped_point_has_a_source_and_those_from_memory_are_counted() ->
     assert all(re.search("memory|not opened|arxiv", point.source) for point in memory)
     # A source can be opened: it names a page, a repository, or a paper.
     named = [point for point in points if not point.from_memory]
-    opened = re.compile(r"\.\w{2,4}\b|article|table|document|report|Rupp|RWCP|gist|Epoch|Table|quotation")
+    places = r"\.\w{2,4}\b|article|table|document|report|Rupp|RWCP|gist|Epoch|Table|quotation"
+    opened = re.compile(places)
     assert all(opened.search(point.source) for point in named)
     assert sum(point.announced for point in points) == 5
     assert {series.name for series in shipped_series() if series.weak} == {
