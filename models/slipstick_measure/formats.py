@@ -175,7 +175,7 @@ def _load_of(row: LoadRow) -> float:
     return row.users or row.rate or row.throughput or 0.0
 
 
-LOAD_FORMATS = (*GENERATORS, "locust", "jtl", "load-table")
+LOAD_FORMATS = (*GENERATORS, "locust", "locust-history", "jtl", "load-table")
 """Formats of load tests by name."""
 
 

@@ -47,9 +47,10 @@ _DATA_OPTIONS = (
         "format_",
         metavar="FORMAT",
         help=(
-            "csv, extra-p, extra-p-json, extra-p-lines, hyperfine, google-benchmark,"
-            " pytest-benchmark, wrk, ab, hey, k6, k6-json, sysbench, pgbench, fio, locust, jtl, load-table,"
-            " perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl,"
+            "csv, extra-p, extra-p-json, extra-p-lines, hyperfine, hyperfine-text,"
+            " google-benchmark, google-benchmark-text, pytest-benchmark, wrk, ab, hey, k6, k6-json,"
+            " sysbench, pgbench, fio, fio-text, locust, locust-text, locust-history, jtl,"
+            " load-table, perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl,"
             " netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, timehist, records,"
             " otf2."
             " [told from the content]"

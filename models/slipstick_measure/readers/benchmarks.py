@@ -1,18 +1,22 @@
-"""JSON of programs that time commands and functions: hyperfine, Google Benchmark and
-pytest-benchmark.
+"""Programs that time commands and functions: hyperfine, Google Benchmark and pytest-benchmark.
 
 A parameter with the name of processors or of a size is one; a benchmark is a region, and each time
 that the file holds is a repetition.
 
-Formats: hyperfine --export-json (results: command, times [s], parameters); Google Benchmark
---benchmark_out (benchmarks: name, run_type, threads, real_time, time_unit, items_per_second);
-pytest-benchmark --benchmark-json (benchmarks: name, params, stats [s]).
+Formats: hyperfine --export-json (results: command, times [s], parameters), --export-csv,
+--export-markdown and what it prints; Google Benchmark --benchmark_out (benchmarks: name, run_type,
+threads, real_time, time_unit, items_per_second), its CSV and what it prints; pytest-benchmark
+--benchmark-json (benchmarks: name, params, stats [s]).
+
+Commands without parameters have the number after the only option that counts processors, as -j 4
+or --threads=4.
 """
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from slipstick_measure.measurements import Measurements
@@ -80,12 +84,17 @@ def _texts(reading: Reading, key: str) -> list[Mapping[str, Any]]:
 
 
 def _read_hyperfine(reading: Reading) -> Measurements:
-    rows = _texts(reading, "results")
+    return _read_commands(reading, _texts(reading, "results"))
+
+
+def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measurements:
+    """Read runs of commands as hyperfine's JSON holds them."""
     commands = {_without(str(row.get("command", "")), row) for row in rows}
     for row in rows:
         line = _line(row) or 1
         region = _without(str(row.get("command", ""))[:200], row) if len(commands) > 1 else ""
-        where = _place(reading, line, row.get("parameters") or {}, region)
+        parameters = row.get("parameters") or _counts(str(row.get("command", "")))
+        where = _place(reading, line, parameters, region)
         times = row.get("times") or [row.get("mean", "")]
         for number, time in enumerate(times, 1):
             at = getattr(time, "line", line)
@@ -95,9 +104,74 @@ def _read_hyperfine(reading: Reading) -> Measurements:
     return reading.finished()
 
 
+_CSV_HEAD = re.compile(r"\A\ufeff?command,mean,stddev,")
+_COMMAND = re.compile(r"\s*Benchmark #?[0-9]+: ?(?P<command>.*)")
+_TIME = re.compile(r"\s*Time \((?:mean|abs)[^)]*\): +(?P<mean>[0-9.]+) (?P<unit>[a-zµ]+)\b.*")
+_MARKDOWN_HEAD = re.compile(r"\s*\|\s*Command\s*\|\s*Mean \[(?P<unit>m?s|[uµ]s)\]\s*\|.*")
+_MARKDOWN_ROW = re.compile(r"\s*\|\s*`?(?P<command>[^|`]*)`?\s*\|\s*(?P<mean>[0-9.]+).*")
+_OPTION = re.compile(r"(?:^|\s)-{1,2}(?P<name>[A-Za-z][\w-]*?)[= ]?(?P<value>[0-9]+)(?=\s|$)")
+_COUNTING_OPTIONS = ("j", "t", "np", "n", "c", "jobs", "num-threads", "nthreads", "nproc")
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
+
+
+def _is_hyperfine_text(reading: Reading) -> bool:
+    if _CSV_HEAD.match(reading.text):
+        return True
+    lines = reading.lines[:2000]
+    if any(_MARKDOWN_HEAD.fullmatch(line) for line in lines):
+        return True
+    return any(map(_COMMAND.fullmatch, lines)) and any(map(_TIME.fullmatch, lines))
+
+
+def _read_hyperfine_text(reading: Reading) -> Measurements:
+    """Read hyperfine's CSV, its markdown, or what it prints; the time is the mean."""
+    rows = list[dict[str, Any]]()
+    if _CSV_HEAD.match(reading.text):
+        for cells in csv.DictReader(reading.text.lstrip("\ufeff").splitlines()):
+            parameters = {
+                name.removeprefix("parameter_"): value
+                for name, value in cells.items()
+                if name and name.startswith("parameter_")
+            }
+            mean = cells.get("mean") or ""
+            rows.append({"command": cells["command"], "parameters": parameters, "mean": mean})
+        return _read_commands(reading, rows)
+    command, unit = "", 1.0
+    for line, text in enumerate(reading.lines, 1):
+        if begun := _COMMAND.fullmatch(text):
+            command = begun["command"]
+        elif heading := _MARKDOWN_HEAD.fullmatch(text):
+            unit = _SECONDS[heading["unit"]]
+        elif time := _TIME.fullmatch(text):
+            if time["unit"] not in _SECONDS:
+                reading.wrong(line, "time", f"there is no unit {time['unit']!r} of time")
+                continue
+            rows.append(_command_row(command, line, float(time["mean"]) * _SECONDS[time["unit"]]))
+        elif row := _MARKDOWN_ROW.fullmatch(text):
+            rows.append(_command_row(row["command"].strip(), line, float(row["mean"]) * unit))
+    return _read_commands(reading, rows)
+
+
+def _command_row(command: str, line: int, seconds: float) -> dict[str, Any]:
+    """Return a row as hyperfine's JSON has it; the line of its time is kept."""
+    mean = JsonNumber(repr(seconds))
+    mean.line = line
+    return {"command": command, "mean": mean}
+
+
+def _counts(command: str) -> dict[str, str]:
+    """Return the processors that an option of a command counts, where only one does."""
+    counts = [
+        option["value"]
+        for option in _OPTION.finditer(command)
+        if plain_words(option["name"]) in PROCESSORS or option["name"] in _COUNTING_OPTIONS
+    ]
+    return {"p": counts[0]} if len(counts) == 1 else {}
+
+
 def _without(command: str, row: Mapping[str, Any]) -> str:
     """Return a command without the values of its parameters, which vary."""
-    for value in (row.get("parameters") or {}).values():
+    for value in (row.get("parameters") or _counts(command)).values():
         command = re.sub(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", "*", command)
     return command
 
@@ -105,36 +179,132 @@ def _without(command: str, row: Mapping[str, Any]) -> str:
 _PART = re.compile(r"(?P<name>[A-Za-z_]\w*+)(?::(?P<value>[0-9.]+))?")
 """A name, and its value where it has one: names without are passed over once."""
 
-_AGGREGATES = ("aggregate",)
+
+_SETTINGS = ("iterations", "repeats", "min_time", "min_warmup_time")
+"""What a name of Google Benchmark says about how it was run."""
+_WALL_TIME = (1, 9)
+"""Version of Google Benchmark from which the time of a thread is not divided by the threads (its
+change 1836); its JSON names the version from 1.8.4 on.
+"""
 
 
 def _read_google(reading: Reading) -> Measurements:
-    rows = [row for row in _texts(reading, "benchmarks") if row.get("run_type") != "aggregate"]
-    rows = [row for row in rows if not row.get("error_occurred")]
+    document = parse_json(reading, reading.text)
+    context = document.get("context") if isinstance(document, dict) else None
+    version = re.findall("[0-9]+", str((context or {}).get("library_version", "")))
+    wall = tuple(int(part) for part in version[:2]) >= _WALL_TIME
+    return _read_functions(reading, _texts(reading, "benchmarks"), wall)
+
+
+def _read_functions(
+    reading: Reading, rows: Sequence[Mapping[str, Any]], wall: bool
+) -> Measurements:
+    """Read functions as Google Benchmark's JSON holds them.
+
+    Parameters
+    ----------
+    wall : the time of a thread is not divided by the number of threads
+    """
+    failed = [row for row in rows if row.get("error_occurred") in (True, "true")]
+    for row in failed:
+        why = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
+        reading.odd(_line(row) or 1, "", why[:200])
+    rows = [row for row in rows if row not in failed and row.get("run_type") != "aggregate"]
     names = {_base(row) for row in rows}
+    counter = next(
+        (name for name in ("items_per_second", "bytes_per_second") if _all_have(rows, name)), ""
+    )
     repetitions: dict[Coordinates, int] = {}
     for row in rows:
         line = _line(row) or 1
         arguments = {
             match["name"]: match["value"]
             for match in _PART.finditer(str(row.get("name")))
-            if match["value"]
+            if match["value"] and match["name"] not in _SETTINGS
         }
         if "threads" in row:
             arguments["threads"] = row["threads"]
+        if (size := _lone_number(row)) is not None:
+            arguments["n"] = size
         where = _place(reading, line, arguments, _base(row) if len(names) > 1 else "")
         if where is None:
             continue
         repetitions[where] = repetitions.get(where, 0) + 1
         at = where._replace(repetition=repetitions[where])
-        rate = row.get("items_per_second") or row.get("bytes_per_second")
-        if rate is not None:
-            unit = "items/s" if "items_per_second" in row else "B/s"
-            reading.add(line, at, "throughput", str(rate), unit)
-        else:
-            unit = str(row.get("time_unit", "ns"))
+        unit = str(row.get("time_unit", "ns"))
+        if counter:
+            work = "items/s" if counter == "items_per_second" else "B/s"
+            reading.add(line, at, "throughput", str(row[counter]), work)
+        elif wall or where.p == 1:
             reading.add(line, at, "cycle", str(row.get("real_time", "")), unit)
+        else:
+            time = reading.number(line, "real_time", str(row.get("real_time", "")))
+            if time:
+                reading.add(line, at, "cycle", repr(time * where.p), unit)
     return reading.finished()
+
+
+_GOOGLE_HEAD = re.compile(r"Benchmark +Time +CPU +Iterations\b.*")
+_GOOGLE_ROW = re.compile(
+    r"(?P<name>\S+) +(?P<time>[0-9.]+) (?P<unit>ns|us|ms|s) +[0-9.]+ (?:ns|us|ms|s) +[0-9]+(?P<rest>.*)"
+)
+_GOOGLE_CSV = re.compile(r"^name,iterations,real_time,cpu_time,time_unit,", re.MULTILINE)
+_COUNTER = re.compile(
+    r"\b(?P<name>(?:items|bytes)_per_second)=(?P<value>[0-9.]+)(?P<prefix>[kMGT]?)i?/s"
+)
+_AGGREGATED = re.compile(r"_(?:mean|median|stddev|cv)\Z")
+
+
+def _is_google_text(reading: Reading) -> bool:
+    if _GOOGLE_CSV.search(reading.text):
+        return True
+    return any(_GOOGLE_HEAD.fullmatch(line.strip()) for line in reading.lines[:2000])
+
+
+def _read_google_text(reading: Reading) -> Measurements:
+    """Read Google Benchmark's CSV, or what it prints; prefixes of bytes are powers of 1,024."""
+    rows = list[dict[str, Any]]()
+    if begun := _GOOGLE_CSV.search(reading.text):
+        for cells in csv.DictReader(reading.text[begun.start() :].splitlines()):
+            rows.append({key: value for key, value in cells.items() if key and value})
+    for line, text in enumerate([] if begun else reading.lines, 1):
+        if (match := _GOOGLE_ROW.fullmatch(text.strip())) is None:
+            continue
+        time = JsonNumber(match["time"])
+        time.line = line
+        row: dict[str, Any] = {"name": match["name"], "real_time": time, "time_unit": match["unit"]}
+        for counter in _COUNTER.finditer(match["rest"]):
+            base = 1024.0 if counter["name"].startswith("bytes") else 1000.0
+            power = "kMGT".index(counter["prefix"]) + 1 if counter["prefix"] else 0
+            row[counter["name"]] = repr(float(counter["value"]) * base**power)
+        rows.append(row)
+    threads = re.compile(r"/threads:([0-9]+)")
+    for row in rows:
+        # The number of threads stands in the name of those that run on several only.
+        if _AGGREGATED.search(str(row["name"])):
+            row["run_type"] = "aggregate"
+        found = threads.search(str(row["name"]))
+        row["threads"] = found[1] if found else "1"
+    if any(row["threads"] != "1" and "items_per_second" not in row for row in rows):
+        reading.odd(
+            1,
+            "",
+            "times are taken as Google Benchmark prints them since 1.9; before, they are divided by"
+            " the number of threads, which its JSON tells",
+        )
+    return _read_functions(reading, rows, True)
+
+
+def _all_have(rows: Sequence[Mapping[str, Any]], counter: str) -> bool:
+    """Return whether every row has a rate, so that rates can be compared."""
+    return bool(rows) and all(row.get(counter) for row in rows)
+
+
+def _lone_number(row: Mapping[str, Any]) -> str | None:
+    """Return the only argument without a name, which is a size; None where there are several."""
+    name = str(row.get("run_name") or row.get("name", ""))
+    numbers = [segment for segment in name.split("/")[1:] if segment.isdecimal()]
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def _base(row: Mapping[str, Any]) -> str:
@@ -142,7 +312,8 @@ def _base(row: Mapping[str, Any]) -> str:
     segments = [
         segment
         for segment in name.split("/")
-        if not ((part := _PART.fullmatch(segment)) and part["value"]) and segment != "real_time"
+        if not ((part := _PART.fullmatch(segment)) and part["value"])
+        and segment not in ("real_time", "process_time", "manual_time", _lone_number(row))
     ]
     return "/".join(segments)
 
@@ -174,10 +345,12 @@ def _recognizes(*marks: str) -> Callable[[Reading], bool]:
 
 
 FORMATS = (
-    FileFormat("hyperfine", _recognizes('"results"', '"command"', '"exit_codes"'), _read_hyperfine),
+    FileFormat("hyperfine", _recognizes('"results"', '"command"', '"times"'), _read_hyperfine),
+    FileFormat("hyperfine-text", _is_hyperfine_text, _read_hyperfine_text),
     FileFormat(
         "google-benchmark", _recognizes('"benchmarks"', '"real_time"', '"time_unit"'), _read_google
     ),
+    FileFormat("google-benchmark-text", _is_google_text, _read_google_text),
     FileFormat(
         "pytest-benchmark", _recognizes('"benchmarks"', '"stats"', '"machine_info"'), _read_pytest
     ),

@@ -29,6 +29,8 @@ _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _LEADING = re.compile(r"[-+]?[0-9.][-+0-9.,eE]*")
 _PRODUCT = re.compile(rf"{_NUMBER}(?:\s*+[x×*]\s*+{_NUMBER})++")
+_TUPLE = re.compile(rf"\(\s*+({_NUMBER}(?:\s*+,\s*+{_NUMBER})*+)\s*+,?\s*+\)")
+_TIMES = re.compile(rf"({_NUMBER})\s*+[x×]")
 _POWER = re.compile(r"([0-9]+)\s*(?:\^|\*\*)\s*([0-9]{1,2})")
 _PREFIXED = re.compile(rf"({_NUMBER})\s*+([kKMGT]i?)")
 
@@ -92,6 +94,8 @@ def split_value(text: str) -> tuple[str, str | None, bool]:
     bare = bare_cell(text)
     if NUMBER.fullmatch(bare):
         return bare, None, False
+    if times := _TIMES.fullmatch(bare):
+        return times[1], None, False
     spread = _SPREAD.fullmatch(bare)
     if spread:
         number, rest = (spread[1], spread[2]) if spread[1] else (spread[3], spread[4])
@@ -111,12 +115,17 @@ def whole_number(text: str) -> str:
 
 
 def product(text: str) -> str:
-    """Return a size that is written as a product, a power or with a prefix as one number.
+    """Return a size that is written as a product, a power, with a prefix or as a tuple of the sizes
+    along its sides as one number.
 
     >>> product("512^3"), product("1024 x 1024"), product("64k"), product("1e6"), product("big")
     ('134217728', '1048576', '64000', '1e6', 'big')
+    >>> product("(8192, 512)"), product("(4,)")
+    ('4194304', '4')
     """
     bare = bare_cell(text)
+    if sides := _TUPLE.fullmatch(bare):
+        bare = " x ".join(sides[1].split(","))
     if NUMBER.fullmatch(bare):
         return bare
     if power := _POWER.fullmatch(bare):

@@ -53,7 +53,7 @@ def _read_nccl(reading: Reading) -> Measurements:
         elif _NCCL_HEAD.match(text):
             columns = text.lstrip("# ").split()
         elif columns and _NCCL_ROW.fullmatch(text):
-            count = max(len(ranks), least) or reading.hints.processors
+            count = _ranks(reading, ranks, least) or reading.hints.processors
             if count is None:
                 reading.refuse(
                     line, "", "the ranks are not listed in it; say how many with --processors"
@@ -65,6 +65,15 @@ def _read_nccl(reading: Reading) -> Measurements:
     return replace(
         measurements, records=tuple(records), title=words, source=f"nccl-tests {reading.name}"
     )
+
+
+def _ranks(reading: Reading, ranks: set[int], least: int) -> int:
+    """Return the number of ranks; the list of them may be cut at its beginning, not at its end."""
+    if ranks and reading.hints.processors is None and ranks != set(range(len(ranks))):
+        reading.odd(
+            1, "", f"the list of ranks begins before rank {min(ranks)}; its last is {max(ranks)}"
+        )
+    return max(max(ranks, default=-1) + 1, least)
 
 
 def _read_nccl_row(

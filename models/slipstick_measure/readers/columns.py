@@ -358,7 +358,7 @@ def _take_values(
             roles.weak = _work_grows(roles, columns, rates[0])
     elif rates:
         _take_rate(roles, rates)
-    elif speedups := [column for column in free if column.kind == "speedup" and column.is_numeric]:
+    elif speedups := [column for column in free if column.kind == "speedup" and column.known]:
         roles.values[speedups[0].index] = ("speedup", "")
     else:
         _take_by_course(roles, free, columns, rate_told)

@@ -64,6 +64,11 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
         f"it counts pages, not accesses, which perf mem record samples; {_SAMPLES}",
     ),
     KnownFile(
+        re.compile(r"\bName \(time in \w+\)\s+Min\b.*\bRounds\s+Iterations"),
+        "the table that pytest-benchmark prints",
+        "its times with the parameters of tests are in JSON: pytest --benchmark-json=FILE",
+    ),
+    KnownFile(
         re.compile(r"^\s*<platform\b", re.MULTILINE),
         "a platform of SimGrid",
         "slipstick import FILE -o machine.yaml makes a machine of it",

@@ -1,19 +1,23 @@
 """Load tests: tables with users or rates, and the outputs of load generators.
 
 Generators print one test each: wrk and wrk2, ab, hey, k6 (its summary as text or JSON), sysbench,
-pgbench, and Locust's CSV and JMeter's aggregate report; fio (JSON) one for each group of jobs, and
-JMeter's samples (JTL in CSV) one for each number of threads. Several files make one load test. The number of
-users is that of connections, clients, threads or jobs; where it is not printed, it is told.
+pgbench, and Locust's CSV and JMeter's aggregate report; fio one for each group of jobs, and JMeter's
+samples (JTL in CSV) one for each number of threads. Several files make one load test. The number of
+users is that of connections, clients, threads or jobs; where it is not printed, it is told. Outputs
+are also read as people paste them: without their first lines, indented, after the command that was
+given. Requests that failed are counted by each generator in its own way: the line that tells of
+them becomes a note.
 
-Formats: as printed by wrk 4.1, ab 2.3, hey 0.1.4, sysbench 1.0.20, pgbench 15 and fio 3.33, which
-were run; k6's end-of-test summary (its documentation), Locust's requests CSV (locust/stats.py) and
-JMeter's aggregate report (its user manual).
+Formats: as printed by wrk 4.1, ab 2.3, hey 0.1.4, sysbench 0.4.12 and 1.0.20, pgbench 9.4 to 15 and
+fio 2.2 and 3.33; k6's end-of-test summary (its documentation), Locust's requests CSV
+(locust/stats.py) and JMeter's aggregate report (its user manual).
 """
 
 from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +27,7 @@ from slipstick.errors import SpecError
 from slipstick_measure.loads import LoadRow, LoadTest
 from slipstick_measure.readers.cells import bare_cell, comma_of, is_missing, split_value
 from slipstick_measure.readers.columns import TableColumn
+from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
 from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of
 from slipstick_measure.readers.names import LOADS, RATES, rate_unit
 from slipstick_measure.readers.reading import Reading, time_of_unit
@@ -243,15 +248,23 @@ def _read_ab(reading: Reading) -> LoadRow:
         1,
         users=_number(_found(r"^Concurrency Level:\s+([0-9]+)", text)),
         throughput=_number(_found(r"^Requests per second:\s+([0-9.]+)", text)),
-        response=_number(_found(r"^Time per request:\s+([0-9.]+) \[ms\] \(mean\)\s*$", text), 1e-3),
+        response=_number(_found(r"^Time per request:\s+([0-9.]+) \[ms\] \(mean\)", text), 1e-3),
         quantiles=_quantiles(text, r"^[ \t]+([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
     )
 
 
+_HEY_WORKERS = 50.0
+"""Workers of hey where its command does not say -c."""
+
+
 def _read_hey(reading: Reading) -> LoadRow:
+    """Read hey, which prints no number of workers: that is in the command, where it stands before."""
     text = reading.text
+    command = _found(r"^.*\bhey +(\S.*)$", text)
+    workers = re.search(r"-c[ =]*([0-9]+)", command[1]) if command else None
     return LoadRow(
         1,
+        users=_number(workers) if workers or not command else _HEY_WORKERS,
         throughput=_number(_found(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)),
         response=_number(_found(r"^[ \t]*Average:\s+([0-9.]+) secs", text)),
         quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+) secs", 1.0),
@@ -259,15 +272,30 @@ def _read_hey(reading: Reading) -> LoadRow:
 
 
 def _read_sysbench(reading: Reading) -> LoadRow:
+    """Read sysbench 0.4 to 1.1; threads that are not printed are told by the events of one thread,
+    and a run that was cut has the lines of its intervals only.
+    """
     text = reading.text
-    rate = _found(
-        r"(?:transactions:\s+[0-9]+\s+\(|events per second:\s+|events/s \(eps\):\s+)([0-9.]+)", text
+    intervals = re.findall(r"\bthds: ([0-9]+),? tps: ([0-9.]+)", text)
+    events = _number(_found(r"total number of events:\s+([0-9]+)", text))
+    seconds = _number(_found(r"total time:\s+([0-9.]+)s", text))
+    events_of_one = _number(_found(r"events \(avg/stddev\):\s+([0-9.]+)", text))
+    users = _number(_found(r"(?:Number of threads: |-threads=)([0-9]+)", text))
+    rate = _number(
+        _found(
+            r"(?:transactions:\s+[0-9]+\s+\(|events per second:\s+|events/s \(eps\):\s+)([0-9.]+)",
+            text,
+        )
     )
+    if intervals:
+        users = users or float(intervals[-1][0])
+        rate = rate or sum(float(tps) for _, tps in intervals) / len(intervals)
     quantile = _found(r"([0-9]+)(?:th)? percentile:\s+([0-9.]+)", text)
     return LoadRow(
         1,
-        users=_number(_found(r"Number of threads: ([0-9]+)", text)),
-        throughput=_number(rate),
+        users=users or (round(events / events_of_one) if events and events_of_one else None),
+        rate=_number(_found(r"Target transaction rate: ([0-9.]+)/sec", text)),
+        throughput=rate or (events / seconds if events and seconds else None),
         response=_number(_found(r"^[ \t]+avg:\s+([0-9.]+)", text), 1e-3),
         quantiles={float(quantile[1]) / 100: float(quantile[2]) / 1e3} if quantile else {},
     )
@@ -280,7 +308,7 @@ def _read_pgbench(reading: Reading) -> LoadRow:
         users=_number(_found(r"^number of clients: ([0-9]+)", text)),
         rate=_number(_found(r"^rate limit schedule lag.*\n.*rate ([0-9.]+)", text)),
         throughput=_number(_found(r"^tps = ([0-9.]+)", text)),
-        response=_number(_found(r"^latency average = ([0-9.]+) ms", text), 1e-3),
+        response=_number(_found(r"^latency average(?: =|:) ([0-9.]+) ms", text), 1e-3),
     )
 
 
@@ -298,9 +326,12 @@ def _read_k6(reading: Reading) -> LoadRow:
         for name, value in statistics.items()
         if (match := re.fullmatch(r"p\(([0-9.]+)\)", name)) and (time := _time(value)) is not None
     }
+    users = _found(
+        rf"^{_MARKED}vus(?:_max)?\.*:.*\bmax=([0-9]+)|\b[0-9]+/([0-9]+) VUs|--vus[ =]([0-9]+)", text
+    )
     return LoadRow(
         1,
-        users=_number(_found(rf"^{_MARKED}vus_max\.*:\s+([0-9]+)", text)),
+        users=float(next(filter(None, users.groups()))) if users else None,
         throughput=_number(_found(rf"^{_MARKED}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)),
         response=_time(statistics.get("avg", "")),
         quantiles=quantiles,
@@ -331,66 +362,35 @@ def _read_k6_json(reading: Reading) -> LoadRow:
     )
 
 
-def _read_fio(reading: Reading) -> Sequence[LoadRow]:
-    """Read a row for each group of jobs that run at the same time; of jobs with a rate of their
-    own the load is that rate, else what is in flight.
+_LOCUST_ROW = re.compile(
+    r"^[ \t]*(?:Aggregated|Total)\s+[0-9]+\s+[0-9]+\([0-9.]+%\)(?P<rest>[ \t|0-9.]+)$", re.MULTILINE
+)
+_LOCUST_SHARES = re.compile(
+    r"^\s*(?:Type\s+)?Name\s+(?:# reqs\s+)?(?P<shares>(?:[0-9.]+%\s+)+)", re.MULTILINE
+)
+_LOCUST_TIMES = re.compile(r"^\s*(?:Aggregated|Total)\s+(?P<times>[0-9 ]+)$", re.MULTILINE)
+
+
+def _read_locust_text(reading: Reading) -> LoadRow:
+    """Read the last summary that Locust prints, in milliseconds: of all requests, mean, least,
+    largest and median, requests and failures a second; before 1.0 the rate alone.
     """
-    document = json.loads(reading.text)
-    options = document.get("global options", {})
-    return [
-        _fio_row([(job, {**options, **job.get("job options", {})}) for job in group])
-        for group in _fio_groups(document.get("jobs", []))
-    ]
-
-
-def _fio_groups(jobs: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """Part jobs by when they ran, or else by the words that make a job wait for those before."""
-    groups: list[list[Mapping[str, Any]]] = []
-    until = 0.0
-    timed = all("job_start" in job for job in jobs)
-    for job in sorted(jobs, key=lambda job: float(job["job_start"])) if timed else jobs:
-        waits = (
-            float(job["job_start"]) >= until
-            if timed
-            else {"stonewall", "wait_for_previous"} & set(job.get("job options", {}))
-        )
-        if waits or not groups:
-            groups.append([])
-        groups[-1].append(job)
-        if timed:
-            until = max(until, float(job["job_start"]) + float(job.get("job_runtime", 0)))
-    return groups
-
-
-def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> LoadRow:
-    throughput, time, users, offered = 0.0, 0.0, 0.0, list[float | None]()
-    quantiles: dict[float, float] = {}
-    for job, options in jobs:
-        copies = float(options.get("numjobs", 1))
-        users += float(options.get("iodepth", 1)) * copies
-        rates = [float(rate) for rate in str(options.get("rate_iops", "")).split(",") if rate]
-        active = [way for way in ("read", "write") if (job.get(way) or {}).get("iops")]
-        offered.append((sum(rates) if len(rates) > 1 else len(active) * sum(rates)) * copies)
-        for way in active:
-            statistics = job[way]
-            latency = statistics.get("lat_ns") or statistics.get("clat_ns") or {}
-            throughput += float(statistics["iops"])
-            time += float(statistics["iops"]) * float(latency.get("mean", 0.0)) * 1e-9
-            if len(jobs) == 1 and not quantiles:
-                shares = (statistics.get("clat_ns") or {}).get("percentile") or {}
-                quantiles = {
-                    float(share) / 100: float(latency) * 1e-9
-                    for share, latency in shares.items()
-                    if float(share) in (50, 90, 95, 99, 99.9)
-                }
-    rate = sum(each or 0.0 for each in offered) if all(offered) else None
+    text = reading.text
+    total = list(_LOCUST_ROW.finditer(text))[-1]
+    numbers = [float(number) for number in re.findall("[0-9.]+", total["rest"])]
+    command = _found(r"\blocust +.*(?:-c|-u|--users)[ =]*([0-9]+)", text)
+    shares = _LOCUST_SHARES.search(text, total.end())
+    times = _LOCUST_TIMES.search(text, shares.end()) if shares else None
+    quantiles = {}
+    if shares and times:
+        for share, time in zip(shares["shares"].split(), times["times"].split(), strict=False):
+            quantiles[float(share.rstrip("%")) / 100] = float(time) / 1e3
     return LoadRow(
         1,
-        None if rate else users,
-        rate,
-        throughput or None,
-        time / throughput if throughput else None,
-        quantiles,
+        users=_number(command),
+        throughput=numbers[-2] if "failures/s" in text else numbers[-1],
+        response=numbers[0] / 1e3 if len(numbers) > 4 else None,
+        quantiles={share: time for share, time in quantiles.items() if share < 1},
     )
 
 
@@ -398,38 +398,73 @@ _Reader = Callable[[Reading], LoadRow | Sequence[LoadRow]]
 
 
 class LoadFormat(NamedTuple):
-    """An output of a load generator: the pattern that tells it, its reader, and what begins a test
-    of several in a file; the pattern if None, the whole file where both stand once.
+    """An output of a load generator: the pattern that tells it, its reader, what begins a test of
+    several in a file (the pattern if None, the whole file where both stand once), and the lines on
+    requests that failed.
     """
 
     pattern: re.Pattern[str]
     read: _Reader
     begin: re.Pattern[str] | None = None
+    failures: re.Pattern[str] | None = None
+
+
+def _lines(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"^[ \t]*(?:{pattern})", re.MULTILINE)
 
 
 GENERATORS: Mapping[str, LoadFormat] = {
-    "wrk": LoadFormat(re.compile(r"^Running .* test @ ", re.MULTILINE), _read_wrk),
+    "wrk": LoadFormat(
+        _lines(r"[0-9]+ threads and [0-9]+ connections"),
+        _read_wrk,
+        failures=_lines(r"(?:Socket errors:.*[1-9]|Non-2xx or 3xx responses: [1-9]).*"),
+    ),
     "ab": LoadFormat(
-        re.compile(r"^Concurrency Level:", re.MULTILINE),
+        _lines("Concurrency Level:"),
         _read_ab,
-        re.compile(r"^Server Software:", re.MULTILINE),
+        _lines("Server Software:"),
+        _lines(r"(?:Failed requests|Non-2xx responses):\s+[1-9].*"),
     ),
     "hey": LoadFormat(
-        re.compile(r"^Summary:\s*\n\s*Total:\s+[0-9.]+ secs", re.MULTILINE), _read_hey
+        _lines(r"Summary:\s*\n\s*Total:\s+[0-9.]+ secs"),
+        _read_hey,
+        _lines(r"(?:.*\bhey +\S.*\n\s*)?Summary:\s*\n\s*Total:\s+[0-9.]+ secs"),
+        _lines(r"(?:Error distribution:\s*\n.*|\[[1345][0-9][0-9]\]\s+[0-9]+ responses)"),
     ),
     "sysbench": LoadFormat(
-        re.compile(r"^(?:sysbench [0-9]|General statistics:)", re.MULTILINE),
+        _lines(
+            r"(?:sysbench [0-9]|General statistics:|SQL statistics:|Test execution summary:"
+            r"|\[ *[0-9.]+ ?s *\] ?thds: [0-9]+,? tps: )"
+        ),
         _read_sysbench,
-        re.compile(r"^Running the test with following options:", re.MULTILINE),
+        _lines("Running the test with following options:"),
+        _lines(r"ignored errors:\s+[1-9].*"),
     ),
     "pgbench": LoadFormat(
-        re.compile(r"^tps = [0-9.]+", re.MULTILINE),
+        _lines(r"tps = [0-9.]+"),
         _read_pgbench,
-        re.compile(r"^transaction type:", re.MULTILINE),
+        _lines("transaction type:"),
+        _lines("number of failed transactions: [1-9].*"),
     ),
-    "k6": LoadFormat(re.compile(rf"^{_MARKED}http_req_duration\.+:", re.MULTILINE), _read_k6),
+    "k6": LoadFormat(
+        re.compile(rf"^{_MARKED}http_req_duration\.+:", re.MULTILINE),
+        _read_k6,
+        failures=re.compile(rf"^{_MARKED}http_req_failed\.+:\s+(?!0\.00%)[0-9.]+%.*", re.MULTILINE),
+    ),
     "k6-json": LoadFormat(re.compile(r'\A\s*\{.*"http_req_duration"', re.DOTALL), _read_k6_json),
-    "fio": LoadFormat(re.compile(r'\A\s*\{.*"fio version"', re.DOTALL), _read_fio),
+    "locust-text": LoadFormat(
+        _LOCUST_ROW,
+        _read_locust_text,
+        re.compile(r"\A"),
+        _lines(r"(?:Aggregated|Total)\s+[0-9]+\s+[1-9][0-9]*\([0-9.]+%\)"),
+    ),
+    "fio": LoadFormat(re.compile(r'\A\s*\{.*"fio version"', re.DOTALL), read_fio),
+    "fio-text": LoadFormat(
+        FIO_TEXT,
+        read_fio_text,
+        _lines("fio-[0-9]"),
+        _lines(r".*\(groupid=[0-9]+, jobs=[0-9]+\): err= *[1-9].*"),
+    ),
 }
 """Outputs of load generators by name."""
 
@@ -443,6 +478,8 @@ def load_format(reading: Reading) -> str:
         return ""
     if _is_locust(reading):
         return "locust"
+    if _LOCUST_HISTORY.match(reading.text.lstrip("\ufeff")):
+        return "locust-history"
     if _JTL_HEAD.match(reading.text.lstrip("\ufeff")):
         return "jtl"
     return "load-table" if is_load_table(reading) else ""
@@ -466,6 +503,10 @@ def _read_totals(reading: Reading) -> LoadRow:
         grid.rows[-1],
     )
     row = dict(zip(grid.heading, cells, strict=False))
+    failed = row.get("Failure Count") or row.get("Error %") or "0"
+    if re.search("[1-9]", failed):
+        why = f"requests failed ({failed}), and are counted in the throughput and the times"
+        reading.odd(line, "", why)
     rate = row.get("Requests/s") or row.get("Throughput", "")
     mean = row.get("Average Response Time") or row.get("Average", "")
     quantiles = {
@@ -483,6 +524,48 @@ def _read_totals(reading: Reading) -> LoadRow:
         response=_number(_found(r"^([0-9.]+)", mean), 1e-3),
         quantiles=quantiles,
     )
+
+
+_LOCUST_HISTORY = re.compile(r'"?Timestamp"?,"?User Count"?,"?Type"?,"?Name"?,"?Requests/s"?,')
+
+
+def _read_locust_history(reading: Reading) -> list[LoadRow]:
+    """Read Locust's history, a row for each second: the mean rate of each number of users that
+    stayed for long, and the percentiles of its last second, which are of the ten before. Its mean
+    response times are those since the start, and are left out.
+    """
+    grid = grid_of(reading)
+    place = {name: at for at, name in enumerate(grid.heading)}
+    shares = {name: at for name, at in place.items() if re.fullmatch(r"[0-9.]+%", name)}
+    seconds_of: dict[float, list[Sequence[str]]] = defaultdict(list)
+    for line, cells in grid.rows:
+        if len(cells) == len(grid.heading) and cells[place["Name"]] in ("Aggregated", "Total"):
+            users = reading.number(line, "User Count", cells[place["User Count"]])
+            seconds_of[users or 0.0].append(cells)
+    if reading.problems:
+        reading.finished()
+    reading.odd(
+        grid.line,
+        "Total Average Response Time",
+        "is of all seconds since the start, so it is left out",
+    )
+    total = sum(map(len, seconds_of.values()))
+    return [
+        LoadRow(
+            1,
+            users=users,
+            throughput=sum(float(cells[place["Requests/s"]]) for cells in rows) / len(rows),
+            quantiles={
+                float(name.rstrip("%")) / 100: float(rows[-1][at]) / 1e3
+                for name, at in shares.items()
+                if name != "100%" and re.fullmatch("[0-9.]+", rows[-1][at])
+            },
+        )
+        for users, rows in sorted(seconds_of.items())
+        if users >= 1
+        and len(rows) >= LEAST_PART * total
+        and any(float(cells[place["Requests/s"]]) for cells in rows)
+    ]
 
 
 _JTL_HEAD = re.compile(r"timeStamp[,;\t]elapsed[,;\t]label[,;\t]")
@@ -557,18 +640,25 @@ def _jtl_rows(samples: Sequence[tuple[float, float, float]]) -> list[LoadRow]:
     ]
 
 
-def _rows_of_parts(reading: Reading, generator: LoadFormat) -> list[LoadRow]:
+def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
     """Read every test of a file, for runs at several loads are often kept in one."""
+    generator = GENERATORS[name]
     begin = generator.begin or generator.pattern
     starts = [match.start() for match in begin.finditer(reading.text)]
     if len(starts) < 2 or reading.text.lstrip()[:1] == "{":
-        found = generator.read(reading)
-        return [found] if isinstance(found, LoadRow) else list(found)
+        starts = [0]
     rows, line, before = list[LoadRow](), 1, 0
     for start, end in zip(starts, [*starts[1:], len(reading.text)], strict=True):
         line, before = line + reading.text.count("\n", before, start), start
-        part = generator.read(Reading(reading.file, reading.text[start:end], reading.hints))
-        rows += [replace(row, line=line) for row in ([part] if isinstance(part, LoadRow) else part)]
+        part = Reading(reading.file, reading.text[start:end], reading.hints)
+        found = generator.read(part)
+        rows += [
+            replace(row, line=line) for row in ([found] if isinstance(found, LoadRow) else found)
+        ]
+        for failure in generator.failures.finditer(part.text) if generator.failures else ():
+            words = " ".join(failure[0].split())[:200]
+            why = f"requests failed, and {name} counts them in its own way: {words}"
+            reading.odd(line + part.text.count("\n", 0, failure.start()), "", why)
     return rows
 
 
@@ -582,13 +672,18 @@ def read_load(reading: Reading, name: str) -> LoadTest:
     """
     if name == "load-table":
         return read_load_table(reading)
-    tables: Mapping[str, _Reader] = {"locust": _read_totals, "jtl": _read_jtl}
+    tables: Mapping[str, _Reader] = {
+        "locust": _read_totals,
+        "locust-history": _read_locust_history,
+        "jtl": _read_jtl,
+    }
     try:
         if name in tables:
             found = tables[name](reading)
             rows = [found] if isinstance(found, LoadRow) else list(found)
         else:
-            rows = _rows_of_parts(reading, GENERATORS[name])
+            plain = replace(reading, text=textwrap.dedent(reading.text))
+            rows = _rows_of_parts(plain, name)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         reading.refuse(1, "", f"this is not an output of {name} as it is known: {error}")
     if not rows or not all(row.throughput for row in rows):

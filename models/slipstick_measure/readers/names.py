@@ -61,7 +61,7 @@ TIMES: tuple[str, ...] = (
     *("solve time", "solution time", "solver time", "compute time", "loop time", "job time"),
     *("time per step", "step time", "time per iteration", "iteration time", "time per timestep"),
     *("avg time", "average time", "mean time", "median time", "time mean", "time avg"),
-    *("time median", "training time", "epoch time", "time per epoch"),
+    *("time median", "training time", "epoch time", "time per epoch", "median", "mean"),
 )
 """What heads an elapsed time."""
 
@@ -370,7 +370,8 @@ def heading(cell: str) -> tuple[str, str | None]:
     if _CLOCK.fullmatch(bare.casefold()) and ":" in bare:
         return "time", None
     head = re.split(r"/| per ", bare, maxsplit=1)[0]
-    if time_unit(head) in _SECONDS and (len(head) > 2 or head != bare):
+    is_unit = time_unit(head) in _SECONDS and bare.casefold() not in SPREADS
+    if is_unit and (len(head) > 2 or head != bare):
         return "time", head
     tail = _TAIL.fullmatch(re.sub(r"[*`_]", " ", bare).strip())
     if tail is None or tail["unit"] in ("m", "d") or name in (*TIMES, *RATES):

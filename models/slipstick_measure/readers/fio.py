@@ -1,0 +1,148 @@
+"""Results of fio: a row for each group of jobs that run at the same time.
+
+Formats: fio --output-format=json, and the text that fio prints by itself, in the form of fio 2
+(``write: io=..., bw=..., iops=6008, runt=...``) and of fio 3 (``read: IOPS=20.0k, BW=...``). Of text
+the requests in flight stand in the line of the job (``iodepth=16``) or in that of its latency target
+(``depth=16``), and only the latency that is printed is read: submission and completion together
+(``lat``), or the completion alone (``clat``) where fio prints nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from slipstick_measure.loads import LoadRow
+from slipstick_measure.readers.reading import Reading
+
+
+def read_fio(reading: Reading) -> Sequence[LoadRow]:
+    """Read a row for each group of jobs that run at the same time; of jobs with a rate of their
+    own the load is that rate, else what is in flight.
+    """
+    document = json.loads(reading.text)
+    options = document.get("global options", {})
+    return [
+        _fio_row([(job, {**options, **job.get("job options", {})}) for job in group])
+        for group in _fio_groups(document.get("jobs", []))
+    ]
+
+
+def _fio_groups(jobs: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Part jobs by when they ran, or else by the words that make a job wait for those before."""
+    groups: list[list[Mapping[str, Any]]] = []
+    until = 0.0
+    timed = all("job_start" in job for job in jobs)
+    for job in sorted(jobs, key=lambda job: float(job["job_start"])) if timed else jobs:
+        waits = (
+            float(job["job_start"]) >= until
+            if timed
+            else {"stonewall", "wait_for_previous"} & set(job.get("job options", {}))
+        )
+        if waits or not groups:
+            groups.append([])
+        groups[-1].append(job)
+        if timed:
+            until = max(until, float(job["job_start"]) + float(job.get("job_runtime", 0)))
+    return groups
+
+
+def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> LoadRow:
+    throughput, time, users, offered = 0.0, 0.0, 0.0, list[float | None]()
+    quantiles: dict[float, float] = {}
+    for job, options in jobs:
+        copies = float(options.get("numjobs", 1))
+        users += float(options.get("iodepth", 1)) * copies
+        rates = [float(rate) for rate in str(options.get("rate_iops", "")).split(",") if rate]
+        active = [way for way in ("read", "write") if (job.get(way) or {}).get("iops")]
+        offered.append((sum(rates) if len(rates) > 1 else len(active) * sum(rates)) * copies)
+        for way in active:
+            statistics = job[way]
+            latency = statistics.get("lat_ns") or statistics.get("clat_ns") or {}
+            throughput += float(statistics["iops"])
+            time += float(statistics["iops"]) * float(latency.get("mean", 0.0)) * 1e-9
+            if len(jobs) == 1 and not quantiles:
+                shares = (statistics.get("clat_ns") or {}).get("percentile") or {}
+                quantiles = {
+                    float(share) / 100: float(latency) * 1e-9
+                    for share, latency in shares.items()
+                    if float(share) in (50, 90, 95, 99, 99.9)
+                }
+    rate = sum(each or 0.0 for each in offered) if all(offered) else None
+    return LoadRow(
+        1,
+        None if rate else users,
+        rate,
+        throughput or None,
+        time / throughput if throughput else None,
+        quantiles,
+    )
+
+
+_TEXT_JOB = re.compile(r"(?P<name>\S+): \(groupid=(?P<group>[0-9]+), jobs=(?P<jobs>[0-9]+)\): err=")
+_SETTINGS = re.compile(r"(?P<name>\S+): \(g=[0-9]+\): .*\biodepth=(?P<depth>[0-9]+)")
+_WAY = re.compile(
+    r"\b(?P<way>read|write|trim)\s*: (?:io=.*\biops=|IOPS=)(?P<iops>[0-9.]+)(?P<k>[kKM]?)\b"
+)
+_LATENCY = re.compile(
+    r"\b(?P<kind>c?lat) \((?P<unit>nsec|usec|msec)\) ?: ?min=.*\bavg= *(?P<mean>[0-9.]+)(?P<k>[kKM]?)\b"
+)
+_PERCENTILES = re.compile(r"\b(?P<kind>c?lat) percentiles \((?P<unit>nsec|usec|msec)\):")
+_PERCENTILE = re.compile(r"([0-9.]+)th=\[ *([0-9]+)\]")
+_DEPTH = re.compile(r"\blatency\s*: target=.*\bdepth=(?P<depth>[0-9]+)")
+_NANOSECONDS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
+_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
+
+FIO_TEXT = re.compile(_TEXT_JOB.pattern)
+"""What tells the text of fio: the line that begins the results of a job."""
+
+
+def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
+    """Read the text of fio; jobs of one group ran at the same time.
+
+    Raises
+    ------
+    SpecError : nothing says how many requests are in flight
+    """
+    depths: dict[str, str] = {}
+    groups: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+    job: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    way: dict[str, Any] = {}
+    unit = 1.0
+    for text in reading.lines:
+        if settings := _SETTINGS.search(text):
+            depths[settings["name"]] = settings["depth"]
+        elif begun := _TEXT_JOB.search(text):
+            job, way = {}, {}
+            options = {"numjobs": begun["jobs"]}
+            if begun["name"] in depths:
+                options["iodepth"] = depths[begun["name"]]
+            groups.setdefault(begun["group"], []).append((job, options))
+        elif found := _WAY.search(text):
+            way = job[found["way"]] = {"iops": float(found["iops"]) * _PREFIXES[found["k"]]}
+        elif latency := _LATENCY.search(text):
+            mean = float(latency["mean"]) * _PREFIXES[latency["k"]]
+            way[latency["kind"] + "_ns"] = {"mean": mean * _NANOSECONDS[latency["unit"]]}
+        elif percentiles := _PERCENTILES.search(text):
+            unit = _NANOSECONDS[percentiles["unit"]]
+        elif shares := _PERCENTILE.findall(text):
+            if "|" in text:
+                clat = way.setdefault("clat_ns", {})
+                clat.setdefault("percentile", {}).update(
+                    {share: float(value) * unit for share, value in shares}
+                )
+        elif (depth := _DEPTH.search(text)) and "iodepth" not in options:
+            options["iodepth"] = depth["depth"]
+    if reading.hints.processors is None and any(
+        "iodepth" not in options for jobs in groups.values() for _, options in jobs
+    ):
+        reading.refuse(
+            1,
+            "",
+            "the lines with iodepth= are not in it; say how many requests were in flight with"
+            " --processors N",
+        )
+    return [_fio_row(jobs) for jobs in groups.values()]
