@@ -69,14 +69,13 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     if (load := load_format(reading) if format is None else format) in LOAD_FORMATS:
         return _runs_under_load(reading, load)
     name = format or _recognized(reading)
+    if format is None and name in (None, "csv") and (tool := known_text(reading.text)):
+        reading.refuse(1, "", f"this is {tool.what}: {tool.way}")
     if name is None:
-        tool = known_text(reading.text)
         reading.refuse(
             1,
             "",
-            f"this is {tool.what}: {tool.way}"
-            if tool
-            else "cannot tell what this is: it is no table whose heading names processors or a"
+            "cannot tell what this is: it is no table whose heading names processors or a"
             " metric, and no output that is known; name its columns (--column p=NAME --column"
             " time=NAME) or its --format, which slipstick measured --help lists",
         )

@@ -12,7 +12,8 @@ time [s] and rate [GFLOP/s].
 
 likwid-perfctr -o FILE.csv (LIKWID 4 and 5) has a table of metrics for each group of events, and for
 each region of a program that marks some: a column for each hardware thread. The longest runtime of
-a thread is the time of the run; rates and counts are left out.
+a thread is the time of the run; rates and counts are left out. What it prints has the same tables
+drawn with bars, after a line with the region and the group.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ _RANK = re.compile(r"#\s+Rank\s+([0-9]+)\b.*")
 _OPERATION = re.compile(r"#\s*Collective test starting:\s*(\w+?)(?:_perf)?\s*")
 _SETTINGS = re.compile(r"#\s*nThread\s+([0-9]{1,6})\s+nGpus\s+([0-9]{1,6})\b")
 _NCCL_ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s+\w+\s.*")
-_HPL_HEAD = re.compile(r"\s*T/V\s+N\s+NB\s+P\s+Q\s+Time\s+Gflops\s*")
-_HPL_ROW = re.compile(r"\s*(W[RC]\w+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s*")
+_HPL_HEAD = re.compile(r"\s*T/V\s+N\s+NB\s+P\s+Q\s+Time\s+Gflops(?:\s+\(\s*per GPU\s*\))?\s*")
+_HPL_ROW = re.compile(
+    r"\s*(W[RC]\w+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)(?:\s+\([^)]*\))?\s*"
+)
 _AFTER_SIZE = {"time": 0, "algbw": 1, "busbw": 2}
 
 
@@ -147,15 +150,44 @@ _LIKWID_TABLE = re.compile(
 )
 
 
+_LIKWID_GROUP = re.compile(r"\s*(?:Region (?P<region>.+), )?Group (?P<group>[0-9]+): \S+\s*")
+_LIKWID_METRICS = re.compile(r"\s*\|\s*Metric\s*\|(?:\s*(?:HWThread|Core) [0-9]+\s*\|)+\s*")
+
+
 def _is_likwid(reading: Reading) -> bool:
-    return any(_LIKWID_TABLE.fullmatch(line) for line in reading.lines[:2000])
+    return any(
+        _LIKWID_TABLE.fullmatch(line) or _LIKWID_METRICS.fullmatch(line)
+        for line in reading.lines[:2000]
+    )
+
+
+def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
+    """Return tables that are drawn with bars as those of likwid's CSV, line by line."""
+    csv_lines, where = list[str](), "Group 1"
+    inside = False
+    for at, text in enumerate(lines):
+        if group := _LIKWID_GROUP.fullmatch(text):
+            region = f"Region {group['region'].replace(',', ' ')}," if group["region"] else ""
+            where = f"{region}Group {group['group']}"
+        starts = at + 1 < len(lines) and _LIKWID_METRICS.fullmatch(lines[at + 1]) is not None
+        if starts:
+            inside = True
+            csv_lines.append(f"TABLE,{where} Metric,")
+        elif inside and text.strip().startswith("|"):
+            csv_lines.append(",".join(cell.strip() for cell in text.strip().strip("|").split("|")))
+        else:
+            inside = inside and text.strip().startswith("+")
+            csv_lines.append("")
+    return csv_lines
 
 
 def _read_likwid(reading: Reading) -> Measurements:
     """Read the runtime of each group and region: that of the longest thread."""
     table, threads, found = None, 0, False
     others: dict[str, None] = {}
-    for line, text in enumerate(reading.lines, 1):
+    drawn = any(_LIKWID_METRICS.fullmatch(line) for line in reading.lines[:2000])
+    lines = _as_likwid_csv(reading.lines) if drawn else reading.lines
+    for line, text in enumerate(lines, 1):
         if text.startswith(("TABLE,", "STRUCT,")):
             table = _LIKWID_TABLE.fullmatch(text)
             table = table if table is not None and table["kind"] == "Metric" else None

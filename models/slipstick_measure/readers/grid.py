@@ -66,6 +66,7 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
         content = [plain[0], *content]
     if not content:
         return CellGrid(1, [], [], ",", [])
+    content = _from_heading(content, lines)
     first, text = content[0]
     delimiter = _delimiter(text)
     cells = text.split() if delimiter == " " else text.split(delimiter)
@@ -90,6 +91,17 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
             reading.refuse(line, "", words)
     (line, heading), *body = rows
     return _turned(CellGrid(line, heading, body, delimiter, outside))
+
+
+def _from_heading(
+    content: Sequence[tuple[int, str]], lines: Sequence[tuple[int, str]]
+) -> list[tuple[int, str]]:
+    """Leave out what stands before the heading of a table whose columns are ruled, such as the
+    command that printed it.
+    """
+    ruled = next((at for at, text in lines if _WIDTHS.fullmatch(text)), 0)
+    above = [at for at, _ in content if at < ruled]
+    return [(at, text) for at, text in content if not above or at >= above[-1]]
 
 
 def _turned(grid: CellGrid) -> CellGrid:

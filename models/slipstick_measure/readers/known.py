@@ -59,9 +59,18 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
         _SAMPLES,
     ),
     KnownFile(
-        re.compile(r"^\s*Per-node (numastat|process memory usage)|^\s+node0\s+node1", re.MULTILINE),
+        re.compile(
+            r"^\s*Per-node (numastat|process memory usage|system memory usage)|^\s+node0\s+node1"
+            r"|^numa_hit [0-9]+$",
+            re.MULTILINE,
+        ),
         "output of numastat",
         f"it counts pages, not accesses, which perf mem record samples; {_SAMPLES}",
+    ),
+    KnownFile(
+        re.compile(r"^\s*#bytes\s+#repetitions\s", re.MULTILINE),
+        "a table of the Intel MPI Benchmarks without its head",
+        "keep the lines above it, '# Benchmarking NAME' and '# #processes = N'",
     ),
     KnownFile(
         re.compile(r"\bName \(time in \w+\)\s+Min\b.*\bRounds\s+Iterations"),

@@ -25,8 +25,8 @@ from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
 
 BETWEEN_TWO = re.compile(
-    r"(MPI(-\w+)? )?(Multi )?(Bi-?Directional"
-    r" )?(Latency|Bandwidth)|PingPong|PingPing|netgauge|(RDMA_)?(Send|Write|Read).*",
+    r"(MPI(-\w+)? )?(Bi-?Directional )?(Latency|Bandwidth)|PingPong|PingPing|netgauge"
+    r"|(RDMA_)?(Send|Write|Read).*|MPI_(Put|Get|Accumulate|Fetch_and_op|Compare_and_swap)\b.*",
     re.IGNORECASE,
 )
 """Benchmarks of messages between two processes; all others are operations of all of them."""
@@ -36,7 +36,7 @@ _PAIRS = re.compile(r"#\s*\[\s*pairs:\s*([0-9]+)\s*\].*")
 _HEADING = re.compile(
     r"[\[(](usec|us|MB/s|MB/sec|MiB/sec|Gb/sec)[\])]|Mbytes/sec|PRTT\(1,0,s\)|\sMB/s\s"
 )
-_TIMES = ("t_typical", "t_avg", "avg latency", "t[", "latency", "prtt(1,0,s)")
+_TIMES = ("t_typical", "t_avg", "t_ovrl", "avg latency", "t[", "latency", "prtt(1,0,s)")
 _RATES = ("bw average", "bandwidth", "mbytes/sec", "mb/s")
 _SIZES = ("size", "#bytes", "# size", "s")
 
@@ -96,7 +96,9 @@ def _read(tool: _Tool, reading: Reading) -> Measurements:
 def _columns(text: str) -> list[str]:
     """Part a heading: names may have blanks inside, and blanks before their unit."""
     bare = text.strip()
-    bare = bare if bare.startswith("#bytes") else bare.lstrip("# ")
+    if bare.startswith("#bytes"):
+        return bare.casefold().split()
+    bare = bare.lstrip("# ")
     wide = re.split(r"\s{2,}|\s(?=#)|,\s+(?=[A-Za-z])", re.sub(r"(?<!\s)\s++(?=[\[(])", "", bare))
     return [column.casefold() for column in wide if column]
 

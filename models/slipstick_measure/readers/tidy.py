@@ -142,6 +142,9 @@ def _refuse_roles(
     reading: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
 ) -> None:
     """Refuse a table whose columns do not say what they hold."""
+    if not roles.values and "jobid" in {names.plain_words(column.text) for column in columns}:
+        why = "there is no elapsed time of a job; let sacct print it: --format=JobID,NCPUS,Elapsed,State"
+        reading.refuse(grid.line, "", why)
     for heading, why in roles.refusals:
         reading.wrong(grid.line, heading, why)
     if "p" not in roles.place and reading.hints.processors is None:
