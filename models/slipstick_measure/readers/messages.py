@@ -96,9 +96,9 @@ def _read(tool: _Tool, reading: Reading) -> Measurements:
 def _columns(text: str) -> list[str]:
     """Part a heading: names may have blanks inside, and blanks before their unit."""
     bare = text.strip()
-    if bare.startswith("#bytes"):
+    if bare.startswith("#bytes #rep"):
         return bare.casefold().split()
-    bare = bare.lstrip("# ")
+    bare = bare if bare.startswith("#bytes") else bare.lstrip("# ")
     wide = re.split(r"\s{2,}|\s(?=#)|,\s+(?=[A-Za-z])", re.sub(r"(?<!\s)\s++(?=[\[(])", "", bare))
     return [column.casefold() for column in wide if column]
 
