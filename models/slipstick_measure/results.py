@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem
@@ -306,3 +307,41 @@ class LoadFitting:
     points: tuple[LoadPoint, ...]
     predictions: tuple[PredictedResponse, ...]
     overloaded: tuple[float, ...]
+
+
+class GrainFigure(NamedTuple):
+    """A figure of the paper: what lies along its axis, and what its lines differ in."""
+
+    name: str
+    title: str
+    x: str
+    line: str
+    throughput: bool = False
+
+
+class GrainPoint(NamedTuple):
+    """A measured point of a figure: its place, its line, the time of a grain [s], and grain
+    efficiency or accesses a second of all processors, with its interval.
+    """
+
+    figure: str
+    x: float
+    line: str
+    time: float
+    value: float
+    low: float
+    high: float
+
+
+GRAIN_FIGURES = (
+    GrainFigure("figure-5", "Grain efficiency against computing", "compute", "access"),
+    GrainFigure("figure-6", "Grain efficiency against competitors", "competitors", "elements"),
+    GrainFigure("figure-7", "Random accesses a second of all cores", "competitors", "access", True),
+    GrainFigure("figure-8", "Grain efficiency against the critical section", "critical", "lock"),
+    GrainFigure(
+        "figure-9",
+        "Grain efficiency among empty critical sections",
+        "competitors",
+        "other_lock",
+    ),
+)

@@ -179,19 +179,30 @@ class Calibration:
 
     def grains(self) -> list[Timing]:
         """Run the grains that a machine is not made of."""
-        runs = []
-        for grain in grains_for(self.parties, self.most):
-            parties, write = 1 + grain.get("competitors", 0), grain.get("access") == "write"
-            shape = {
-                key: value
-                for key, value in grain.items()
-                if key not in ("pattern", "competitors", "access")
-            }
-            runs.append(self._grain(Timing("grain", grain), parties, write=write, **shape))
-        return self._run(runs)
+        return self._run([self._of(grain) for grain in grains_for(self.parties, self.most)])
 
-    def _run(self, runs: list[TimedKernel]) -> list[Timing]:
-        share = self.seconds / 3 / (PASSES * len(runs))
+    def times_of(self, grains: Sequence[Mapping[str, Any]]) -> list[Timing]:
+        """Run grains of the user, in all the time that there is.
+
+        Parameters
+        ----------
+        grains : inputs of each, by the names of ``grain/unit``; `other_lock` lets competitors
+            acquire and release a lock without rest, in place of the same grain
+
+        Raises
+        ------
+        NoAnswerError : other programs use the cores all the time
+        """
+        return self._run([self._of(grain) for grain in grains], parts=1)
+
+    def _of(self, grain: Mapping[str, Any]) -> TimedKernel:
+        parties, write = 1 + grain.get("competitors", 0), grain.get("access") == "write"
+        apart = ("pattern", "competitors", "access")
+        shape = {key: value for key, value in grain.items() if key not in apart}
+        return self._grain(Timing("grain", grain), parties, write=write, **shape)
+
+    def _run(self, runs: list[TimedKernel], parts: int = 3) -> list[Timing]:
+        share = self.seconds / parts / (PASSES * len(runs))
         for run in runs * PASSES:
             self.cores.measure(run, share)
         for timing in (run.timing for run in runs):
@@ -213,29 +224,23 @@ class Calibration:
         lock: str = "",
         critical: int = 0,
         barrier: str = "",
+        other_lock: str = "",
     ) -> TimedKernel:
         kernels, cores = self.cores.kernels, self.cores
-        numbers = [
-            ("", *names).index(name) for names, name in ((SPEC_LOCKS, lock), (BARRIERS, barrier))
-        ]
         warmed = min(elements * _ELEMENT // _LINE, _MOST_WARM)
-        shape = [
-            parties,
-            elements,
-            accesses,
-            write,
-            compute,
-            numbers[0],
-            critical,
-            numbers[1],
-            warmed,
-            3,
-            7,
-        ]
-        plan = np.array(shape, dtype=np.int64)
+
+        def plan(*work: Any) -> Array:
+            accesses, compute, lock, critical = work
+            kinds = ("", *SPEC_LOCKS).index(lock), critical, ("", *BARRIERS).index(barrier)
+            shape = [parties, elements, accesses, write, compute, *kinds, warmed, 3, 7]
+            return np.array(shape, dtype=np.int64)
+
+        own = plan(accesses, compute, lock, critical)
+        other = plan(0, 0, other_lock, 0) if other_lock else own
 
         def run(rank: int, turns: int, ticks: Array) -> None:
-            kernels.grains(cores.memory, cores.words, rank, turns, plan, ticks)
+            work = other if rank else own
+            kernels.grains(cores.memory, cores.words, rank, turns, work, ticks)
 
         return TimedKernel(timing, run, parties, self._reader(elements) if elements > 1 else None)
 

@@ -26,7 +26,16 @@ GOAL = 0.25
 
 @click.command()
 @click.option(
-    "-o", "--out", metavar="SPEC", type=click.Path(path_type=Path), help="Machine to write."
+    "-o",
+    "--out",
+    metavar="SPEC",
+    type=click.Path(path_type=Path),
+    help="Machine to write; of a grain, the folder of its pictures and points.",
+)
+@click.option(
+    "--grain",
+    metavar="FILE",
+    help="Run the grain of a workload of grain/unit instead, alone and among competitors.",
 )
 @click.option(
     "--check",
@@ -45,21 +54,29 @@ GOAL = 0.25
 @click.option("--cores", metavar="N,...", help="Cores to use. [all that this process may use]")
 @json_option
 def calibrate(
-    out: Path | None, machine_file: Path | None, seconds: float, cores: str | None, as_json: bool
+    out: Path | None,
+    grain: str | None,
+    machine_file: Path | None,
+    seconds: float,
+    cores: str | None,
+    as_json: bool,
 ) -> int:
     """Measure this host: computing, caches, memory, locks and barriers, as a machine for
     shared-memory models.
 
     Every value has an interval. Repetitions that other programs disturb are left out and counted;
     where too few are left, nothing is written. Grains that the machine is not made of are predicted
-    and compared.
+    and compared. With --grain, five figures show how competitors slow down a grain of your choice.
 
     \b
     Examples:
       slipstick calibrate -o host.yaml
       slipstick solve grain/unit --machine host.yaml --set elements=1000000 --set pattern=random --set competitors=1
       slipstick calibrate --check host.yaml --cores 0,1
+      slipstick calibrate --grain my-grain.yaml -o my-grain
     """
+    if grain is not None:
+        return _measure_grain(grain, out, machine_file, seconds, cores, as_json)
     if (out is None) == (machine_file is None):
         refuse(
             "calibrate",
@@ -107,6 +124,42 @@ def calibrate(
             terminal_blocks([table, *grain_table, [word for word in words if word]]), nl=False
         )
     return NO_ANSWER if any(change.changed for change in changes) else DONE
+
+
+def _measure_grain(
+    file: str,
+    folder: Path | None,
+    machine_file: Path | None,
+    seconds: float,
+    cores: str | None,
+    as_json: bool,
+) -> int:
+    """Run a grain of the user's choice, and show and draw how competitors slow it down."""
+    from slipstick.report.formatting import terminal_blocks
+    from slipstick.results.question import as_data
+    from slipstick_measure.calibration.grain import measure_grain, read_grain
+    from slipstick_measure.calibration.host import Calibration
+    from slipstick_measure.report.grain import grain_blocks, write_grain
+
+    if machine_file is not None:
+        refuse("--check", "a grain is not compared with a machine; leave out --check or --grain")
+    numbers = _cores(cores)
+    if len(numbers) < 2:
+        refuse("--grain", "competitors need a core each: two cores at least; got 1")
+    title, grain = read_grain(file)
+    click.echo(
+        f"measuring on cores {', '.join(map(str, numbers))}, for at most about {seconds:g} s",
+        err=True,
+    )
+    points = measure_grain(grain, Calibration(numbers, seconds))
+    if folder is not None:
+        for path in write_grain(points, title, len(numbers), folder):
+            click.echo(f"wrote {path}", err=True)
+    if as_json:
+        print_json({"points": as_data([point._asdict() for point in points])})
+    else:
+        click.echo(terminal_blocks(list(grain_blocks(points))), nl=False)
+    return DONE
 
 
 def _cores(text: str | None) -> list[int]:

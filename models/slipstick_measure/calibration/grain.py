@@ -1,0 +1,166 @@
+"""A grain of the user's choice, measured on this host: the figures of the unit grains, with one
+input of the grain varied in each and all others as they are.
+
+Grain efficiency is T_0 / T_N: the time of a grain alone over that among N competitors that do the
+same. Each time is the first quartile of its repetitions, and an interval holds the middle half of
+those among competitors.
+
+Source: Nanda and Ni, Supercomputing 1992, Figures 5 to 9. What differs: accesses are at random,
+for the kernels have no strides, and competitors number at most one less than the cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from slipstick.errors import Problem, SpecError
+from slipstick.schema.kinds.quantity import Spec, validate
+from slipstick.schema.library import Library
+from slipstick.schema.programs import WorkloadSpec
+from slipstick_measure.calibration.analysis import QUARTER, SPEC_LOCKS
+from slipstick_measure.calibration.timing import Timing
+from slipstick_measure.results import GRAIN_FIGURES, GrainFigure, GrainPoint
+
+if TYPE_CHECKING:
+    from slipstick_measure.calibration.host import Calibration
+
+MOST_ELEMENTS = 32 << 20
+"""Elements of 8 B in the memory that the kernels read."""
+_COMPUTE = (0, 2, 4, 10, 20, 50, 100, 200)
+_ELEMENTS = (1, 1 << 10, 1 << 15, 1 << 20)
+_CRITICAL = (0, 4, 8, 14, 30)
+_LOCKS = ("test-and-set", "ticket", "mcs")
+_MOST_COUNTS = 8
+
+
+class GrainInputsSpec(Spec):
+    """What a grain of this host does: accesses at random, computing, a critical section."""
+
+    elements: int = Field(1, ge=1, le=MOST_ELEMENTS, description="elements shared by all, of 8 B")
+    pattern: Literal["random"] = Field("random", description="every element equally likely")
+    accesses: int = Field(1, ge=0, le=10**6, description="accesses of a grain to shared elements")
+    access: Literal["read", "write"] = Field("read", description="whether the accesses write")
+    compute: int = Field(0, ge=0, le=10**9, description="units of computing of a grain")
+    lock: Literal["none", "test-and-set", "test-and-test-and-set", "ticket", "array", "mcs"] = (
+        Field("none", description="the lock of the critical section")
+    )
+    critical: int = Field(0, ge=0, le=10**9, description="units of computing in the section")
+
+
+class GrainWorkloadSpec(WorkloadSpec):
+    """A workload of ``grain/unit`` that this host can run."""
+
+    model: Literal["grain/unit"] = Field(description="the program, as slipstick list names it")
+    inputs: GrainInputsSpec = Field(GrainInputsSpec(), description="what a grain does")  # type: ignore[assignment]
+
+
+def read_grain(file: str) -> tuple[str, dict[str, Any]]:
+    """Read the title and the inputs of a grain from a workload of ``grain/unit``.
+
+    Raises
+    ------
+    SpecError : the file is no such workload, or has an input that the kernels do not run
+    """
+    tree = Library().load("workload", file)
+    spec = validate(GrainWorkloadSpec, tree)
+    inputs = spec.inputs.model_dump()
+    if not inputs["accesses"] and not inputs["compute"] and inputs["lock"] == "none":
+        why = "the grain has no accesses, no computing and no lock: write at least one of them"
+        raise SpecError([Problem(file, 1, 1, "inputs", why)])
+    if inputs["critical"] and inputs["lock"] == "none":
+        why = f"critical needs a lock, one of {', '.join(SPEC_LOCKS)}"
+        raise SpecError([Problem(file, 1, 1, "inputs.critical", why)])
+    return spec.title, inputs
+
+
+def counts_of(cores: int) -> list[int]:
+    """List numbers of competitors from 0 to one less than the cores, not more than nine.
+
+    >>> counts_of(2), counts_of(64)
+    ([0, 1], [0, 1, 2, 4, 8, 16, 32, 63])
+    """
+    if cores <= _MOST_COUNTS:
+        return list(range(cores))
+    powers = [2**power for power in range((cores - 1).bit_length()) if 2**power < cores - 1]
+    return [0, *powers, cores - 1]
+
+
+def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[GrainPoint]:
+    """Run a grain as each figure varies it, alone and among competitors, and compare the times.
+
+    Parameters
+    ----------
+    grain : inputs, as of `read_grain`
+    calibration : the cores that run it
+
+    Raises
+    ------
+    NoAnswerError : other programs use the cores all the time
+    """
+    points = [
+        (figure, x, line, varied)
+        for figure in GRAIN_FIGURES
+        for x, line, varied in _varied(figure, grain, calibration.parties)
+    ]
+    wanted = [made for *_, varied in points for made in (varied, _alone(varied))]
+    runs = list({_key(varied): varied for varied in wanted}.values())
+    times = dict(zip(map(_key, runs), calibration.times_of(runs), strict=True))
+    return [
+        _point(figure, x, line, times[_key(varied)], times[_key(_alone(varied))])
+        for figure, x, line, varied in points
+    ]
+
+
+def _varied(
+    figure: GrainFigure, grain: Mapping[str, Any], cores: int
+) -> Iterator[tuple[float, str, dict[str, Any]]]:
+    """Yield the points of a figure: the place, the line and the inputs; none if the figure needs
+    accesses and the grain has none.
+    """
+    given = dict(grain)
+    if given.pop("lock") != "none":
+        given["lock"] = grain["lock"]
+    if figure.line in ("access", "elements") and not grain["accesses"]:
+        return
+    if figure.line == "other_lock":
+        given = {key: value for key, value in given.items() if key not in ("lock", "critical")}
+    ladder = {"compute": _COMPUTE, "critical": _CRITICAL, "competitors": counts_of(cores)}
+    lines: Mapping[str, Sequence[Any]] = {
+        "access": ("read", "write"),
+        "elements": sorted({*_ELEMENTS, grain["elements"]}),
+        "lock": _LOCKS,
+        "other_lock": _LOCKS,
+    }
+    values = sorted({*ladder[figure.x], *([grain[figure.x]] if figure.x in grain else [])})
+    for line in lines[figure.line]:
+        for x in values:
+            varied = {"competitors": cores - 1, **given, figure.x: x, figure.line: line}
+            yield x, str(line), varied
+
+
+def _alone(varied: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **{key: value for key, value in varied.items() if key != "other_lock"},
+        "competitors": 0,
+    }
+
+
+def _key(varied: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    kept = varied if varied["competitors"] else _alone(varied)
+    return tuple(sorted(kept.items()))
+
+
+def _point(figure: GrainFigure, x: float, line: str, among: Timing, alone: Timing) -> GrainPoint:
+    ends = np.quantile(among.seconds, [QUARTER, QUARTER, 1 - QUARTER])
+    given = among.given
+    above = (
+        given["accesses"] * (1 + given["competitors"])
+        if figure.throughput
+        else float(np.quantile(alone.seconds, QUARTER))
+    )
+    value, high, low = (float(above / end) for end in ends)
+    return GrainPoint(figure.name, float(x), line, float(ends[0]), value, low, high)

@@ -1,0 +1,124 @@
+"""Tables and pictures of a grain of the user's choice that was measured on this host."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slipstick.expression.nodes import Dimension
+from slipstick.report.formatting import TextBlock, TextTable, plain
+from slipstick.report.look import draw_intervals, sheet, stroke, titled
+from slipstick.units import show
+from slipstick_measure.results import GRAIN_FIGURES, GrainFigure, GrainPoint
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+X_TITLES = {
+    "compute": "units of computing of a grain",
+    "competitors": "competitors",
+    "critical": "units of computing in the critical section",
+}
+LINE_TITLES = {
+    "access": "accesses",
+    "elements": "elements",
+    "lock": "lock",
+    "other_lock": "competitors' lock",
+}
+
+
+def grain_blocks(points: Sequence[GrainPoint]) -> Iterator[TextBlock]:
+    """Yield the title and the points of each figure: times, and what the figure shows."""
+    for figure in GRAIN_FIGURES:
+        rows = [
+            [
+                plain(point.x),
+                point.line,
+                show(point.time, Dimension.of("s")),
+                *(_value(figure, end) for end in point[4:]),
+            ]
+            for point in points
+            if point.figure == figure.name
+        ]
+        if rows:
+            heads = [figure.x, LINE_TITLES[figure.line], "time of a grain", "value", "from", "to"]
+            yield f"{figure.title}:"
+            yield TextTable(heads, rows, (0, 2, 3, 4, 5))
+
+
+def _value(figure: GrainFigure, value: float) -> str:
+    return show(value, Dimension.of("1/s")) if figure.throughput else f"{value:.3f}"
+
+
+def write_grain(points: Sequence[GrainPoint], title: str, cores: int, folder: Path) -> list[Path]:
+    """Write the points as ``points.csv`` and each figure that has points as a picture.
+
+    Parameters
+    ----------
+    points : as measured
+    title : of the grain
+    cores : that ran it
+    folder : to write into
+    """
+    from slipstick.report.write import write_picture
+
+    folder.mkdir(parents=True, exist_ok=True)
+    table = folder / "points.csv"
+    with table.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([*GrainPoint._fields])
+        writer.writerows(points)
+    written = [table]
+    for figure in GRAIN_FIGURES:
+        own = [point for point in points if point.figure == figure.name]
+        if own:
+            path = folder / f"{figure.name}.png"
+            heading = f"{figure.title}, {cores} cores: {title}"
+            write_picture(lambda own=own, heading=heading: draw_grain(own, heading), path)  # type: ignore[misc]
+            written.append(path)
+    return written
+
+
+def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
+    """Draw the points of one figure, a line for each value of what its lines differ in.
+
+    Parameters
+    ----------
+    points : of one figure
+    title : heading
+    """
+    figure = next(figure for figure in GRAIN_FIGURES if figure.name == points[0].figure)
+    picture = sheet(7.5, 4.2)
+    axes = picture.subplots()
+    names = list(dict.fromkeys(point.line for point in points))
+    scale = 1e6 if figure.throughput else 1.0
+    for number, name in enumerate(names):
+        x, value, low, high = (
+            np.array(column, dtype=float)
+            for column in zip(
+                *[
+                    (p.x, p.value / scale, p.low / scale, p.high / scale)
+                    for p in points
+                    if p.line == name
+                ],
+                strict=True,
+            )
+        )
+        axes.plot(x, value, label=name, **stroke(number))
+        draw_intervals(axes, x, value, low, high, stroke(number)["color"])
+    if figure.x != "competitors":
+        axes.set_xscale("symlog", linthresh=4)
+    places = sorted({point.x for point in points})
+    axes.set_xticks(places, [plain(place) for place in places])
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel(X_TITLES[figure.x])
+    axes.set_ylabel(
+        "million accesses a second" if figure.throughput else "grain efficiency T0 / TN"
+    )
+    axes.set_ylim(bottom=0)
+    handles, labels = axes.get_legend_handles_labels()
+    return titled(picture, title, LINE_TITLES[figure.line], handles, labels)

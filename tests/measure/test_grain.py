@@ -1,0 +1,119 @@
+"""A grain of the user's choice, measured on a host whose times are made."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slipstick.cli.main import main
+from slipstick_measure.calibration import host
+from slipstick_measure.calibration.grain import counts_of
+from slipstick_measure.calibration.timing import Timing
+from slipstick_measure.results import GRAIN_FIGURES
+from tests.calibration import FakeCalibration, use_made_times
+
+GRAIN = """workload: 1
+title: Two lookups and a section
+model: grain/unit
+inputs: {elements: 4096, pattern: random, accesses: 2, compute: 50, lock: mcs, critical: 5}
+"""
+
+
+def made_time(grain: Mapping[str, Any]) -> float:
+    """Competitors slow down accesses three times, and writes of one element ten times."""
+    slower = 1 + 2 * grain["competitors"] * (5 if grain.get("access") == "write" else 1)
+    others = 3 if "other_lock" in grain else slower
+    return float(
+        1e-9 * (grain["compute"] + grain.get("critical", 0) + 20 * grain["accesses"] * others)
+    )
+
+
+class FakeGrains(FakeCalibration):
+    """A host whose grains take made times."""
+
+    parties = 2
+
+    def times_of(self, grains: Sequence[Mapping[str, Any]]) -> list[Timing]:
+        return [Timing("grain", grain, seconds=[made_time(grain)] * 5) for grain in grains]
+
+
+@pytest.fixture
+def grain_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    use_made_times(monkeypatch)
+    monkeypatch.setattr(host, "Calibration", FakeGrains)
+    file = tmp_path / "my-grain.yaml"
+    file.write_text(GRAIN)
+    return file
+
+
+def test_each_figure_varies_one_input_of_the_grain(
+    grain_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "drawn"
+    assert main(["calibrate", "--grain", str(grain_file), "-o", str(folder)]) == 0
+    assert "Grain efficiency among empty critical sections" in capsys.readouterr().out
+    assert {path.name for path in folder.iterdir()} == {
+        "points.csv",
+        *(f"{figure.name}.png" for figure in GRAIN_FIGURES),
+    }
+    with (folder / "points.csv").open() as file:
+        points = {
+            (row["figure"], float(row["x"]), row["line"]): row for row in csv.DictReader(file)
+        }
+    value = {key: float(row["value"]) for key, row in points.items()}
+    assert value["figure-5", 50, "read"] == pytest.approx((55 + 40) / (55 + 120))
+    assert value["figure-5", 200, "write"] == pytest.approx((205 + 40) / (205 + 440))
+    assert value["figure-6", 0, "4096"] == 1
+    assert value["figure-7", 1, "read"] == pytest.approx(2 * 2 / 175e-9)
+    assert value["figure-8", 30, "ticket"] == pytest.approx((80 + 40) / (80 + 120))
+    assert value["figure-9", 1, "mcs"] == pytest.approx((50 + 40) / (50 + 120))
+
+
+def test_a_grain_without_accesses_has_no_figures_of_accesses(
+    grain_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grain_file.write_text(GRAIN.replace("accesses: 2", "accesses: 0"))
+    assert main(["calibrate", "--grain", str(grain_file), "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert {point["figure"] for point in points} == {"figure-8", "figure-9"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("accesses", "acesses", "did you mean 'accesses'?"),
+        ("grain/unit", "grain/phases", "'grain/unit'"),
+        ("pattern: random", "stride: 2", "stride"),
+        ("lock: mcs, ", "", "critical needs a lock, one of test-and-set"),
+        (
+            "accesses: 2, compute: 50, lock: mcs, critical: 5",
+            "accesses: 0",
+            "the grain has no accesses, no computing and no lock",
+        ),
+    ],
+)
+def test_a_grain_that_cannot_be_run_is_refused_at_its_line(
+    grain_file: Path, old: str, new: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grain_file.write_text(GRAIN.replace(old, new))
+    assert main(["calibrate", "--grain", str(grain_file)]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_options_that_say_nothing_of_a_grain_are_refused(
+    grain_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["calibrate", "--grain", str(grain_file), "--check", "host.yaml"]) == 2
+    assert "a grain is not compared with a machine" in capsys.readouterr().err
+    assert main(["calibrate", "--grain", str(grain_file), "--cores", "1"]) == 2
+    assert "competitors need a core each" in capsys.readouterr().err
+
+
+def test_competitors_are_counted_up_to_the_cores() -> None:
+    assert counts_of(2) == [0, 1]
+    assert counts_of(64) == [0, 1, 2, 4, 8, 16, 32, 63]
