@@ -62,6 +62,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
+from slipstick.model.lowering import lowered
 from slipstick.model.network import closed_class, network, open_class, station
 from slipstick.model.steps import BY_STATE, NEVER, NOTHING, Activity, Combination
 from slipstick.model.system import (
@@ -471,6 +472,13 @@ NETWORK = [
         "stations.cpu.demand.b: there is no class 'b'; known: a; "
         "stations.disk: no class visits disk; give it a demand, or leave it out",
         ModelFaultsError,
+    ),
+    bad(
+        lambda: lowered(
+            network({"a": closed_class(1)}, {"cpu": station(demand={"a": 1.0}, rates=[1.0, 2.0])})
+        ),
+        "network cannot be written as an activity: cpu has rates",
+        NoAnswerError,
     ),
 ]
 

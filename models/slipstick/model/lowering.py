@@ -1,0 +1,160 @@
+"""A queueing network written as an activity: its classes are groups, and their visits are steps.
+
+Both then mean the same to every method, so that each solver of networks has a second road: the
+methods for activities, and the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import TIME, Expr, Number, maximum, zero
+from slipstick.expression.tape import Tape
+from slipstick.model.activity import GEOMETRIC, Choice, Repeat, Step, Then
+from slipstick.model.network import (
+    ClosedClass,
+    CustomerClass,
+    NetworkStation,
+    OpenClass,
+    QueueingNetwork,
+)
+from slipstick.model.steps import ONCE, Activity
+from slipstick.model.system import (
+    ArrivalPattern,
+    ClosedPopulation,
+    Group,
+    Model,
+    OpenPopulation,
+    Station,
+)
+from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
+
+
+def lowered(network: QueueingNetwork) -> Model:
+    """Write a network as a model of activities, whose numbers are the network's own expressions.
+
+    A class thinks, if it does, and goes to the stations in the order written: of V visits to one, V
+    below 1 is a choice, and V above 1 a first visit and a geometric repeat. Demands of several
+    classes at a first-come station are visits of the longest of them, as solvers of networks take
+    it. Which of these a number of visits is, is decided by its own value.
+
+    Parameters
+    ----------
+    network : without chains, and with none of the traits of stations that activities lack
+
+    Raises
+    ------
+    NoAnswerError : an activity cannot say a part of the network, which is named
+
+    >>> from slipstick.model.network import closed_class, network, station
+    >>> jobs = {"jobs": closed_class(20, think_time=5.0)}
+    >>> model = lowered(network(jobs, {"cpu": station(demand={"jobs": 0.005}, discipline="ps")}))
+    >>> [step.name for step in model.steps], model.resources["cpu"].discipline
+    (['jobs.think', 'jobs.cpu'], 'ps')
+    """
+    for reason in _cannot_be_said(network):
+        raise NoAnswerError(f"{network.name} cannot be written as an activity: {reason}")
+    stations = {
+        name: Station(station.servers, station.discipline)
+        for name, station in network.stations.items()
+        if not DISCIPLINES[station.discipline].delay
+    }
+    members = network.classes
+    programs = {name: _program(network, name, each) for name, each in members.items()}
+    groups = [_group(name, each, programs[name]) for name, each in members.items()]
+    groups.sort(key=lambda group: group.arrivals is not None)  # answers begin with the first
+    return Model(network.name, _population(groups), stations, left_out=network.left_out)
+
+
+def _population(groups: Sequence[Group]) -> ClosedPopulation | OpenPopulation:
+    first = groups[0]
+    if first.arrivals is None:
+        return ClosedPopulation(tuple(groups))
+    return OpenPopulation(first.arrivals, first.cycle, first.pattern, first.target_time)
+
+
+def _cannot_be_said(network: QueueingNetwork) -> Iterator[str]:
+    """Yield what activities have no words for."""
+    if network.chains:
+        yield f"customers change their class ({', '.join(network.chains)})"
+    if network.amounts:
+        yield "its amounts are of values that a network has"
+    for name, station in network.stations.items():
+        traits = {
+            "rates": station.rates,
+            "a capacity": station.capacity,
+            "patience": station.patience or station.timeout,
+        }
+        yield from (f"{name} has {trait}" for trait, value in traits.items() if value)
+        if (
+            not DISCIPLINES[station.discipline].in_activities
+            and not DISCIPLINES[station.discipline].delay
+        ):
+            yield f"{name} is {DISCIPLINES[station.discipline].title}"
+    streams = [each for each in network.classes.values() if isinstance(each, OpenClass)]
+    if len(streams) == len(network.classes) > 1:
+        yield "it has several streams and no closed class"
+
+
+def _group(name: str, member: CustomerClass, program: Activity) -> Group:
+    target = None if member.target_time == zero(TIME) else member.target_time
+    if isinstance(member, ClosedClass):
+        return Group(name, member.population, program, target_time=target)
+    return Group(name, Number(0.0), program, member.arrivals, _pattern(member), target)
+
+
+def _pattern(member: OpenClass) -> ArrivalPattern:
+    if not member.bursty:
+        return ArrivalPattern(batch=member.batch, trace=member.trace)
+    bursts = (member.burst_arrivals, member.burst_time, member.quiet_time)
+    return ArrivalPattern(1.0, member.batch, *bursts)
+
+
+def _program(network: QueueingNetwork, label: str, member: CustomerClass) -> Activity:
+    """Write the cycle of a class."""
+    visited = [each for each in network.stations.items() if label in each[1].visitors()]
+    parts: list[Activity] = []
+    if isinstance(member, ClosedClass) and _value(member.think_time) > 0:
+        think, begins = f"{label}.think", bool(visited)
+        parts.append(Step(think, member.think_time, None, "think", scv=1.0, think=begins))
+    for name, station in visited:
+        time, visits = _service(station, label)
+        parts += _visits(_step(station, label, name, time), visits)
+    return Then(tuple(parts))
+
+
+def _service(station: NetworkStation, label: str) -> tuple[Expr, Expr]:
+    """Return the time of one visit of a class, and its visits in a cycle [s, 1]."""
+    if label in station.service:
+        return station.service[label], station.visits.get(label, ONCE)
+    demand, members = station.demand[label], station.demand.values()
+    alike = DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
+    if not alike or len(members) == 1:
+        return demand, ONCE
+    longest = maximum(*(station.service or station.demand).values())
+    return longest, demand / longest
+
+
+def _step(station: NetworkStation, label: str, name: str, time: Expr) -> Step:
+    delay = DISCIPLINES[station.discipline].delay
+    rank = station.priority.get(label, 0) if DISCIPLINES[station.discipline].ranked else 0
+    law, scv = station.distribution.get(label), _value(station.scv.get(label, ONCE))
+    resource = None if delay else name
+    return Step(f"{label}.{name}", time, resource, name, scv=scv, law=law, rank=rank)
+
+
+def _visits(step: Step, visits: Expr) -> list[Activity]:
+    """Write a number of visits in a row, each at least once, or one that may be passed by."""
+    mean = _value(visits)
+    if mean == 1:
+        return [step]
+    if mean > 1:
+        return [step, Repeat(visits - 1, step, GEOMETRIC)]
+    return [Choice(((visits, step), (1 - visits, Then(()))))]
+
+
+def _value(number: Expr) -> float:
+    """Compute a number at its own values, by which the shape of a program is chosen."""
+    (column,) = Tape([number]).run({})
+    return float(column[0].real)

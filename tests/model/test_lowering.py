@@ -1,0 +1,114 @@
+"""A network and the activity that it is written as mean the same: exact solver, chains and plans of
+the simulator, each by its own code.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from slipstick import load, solve
+from slipstick.errors import NoAnswerError
+from slipstick.method.networks.arrays import NetworkLayout
+from slipstick.method.networks.simulation import flat_network
+from slipstick.method.simulation.flatten import flatten
+from slipstick.model.lowering import lowered
+from slipstick.model.network import QueueingNetwork, closed_class, network, open_class, station
+from slipstick.sim.plan.plan import Op, Plan
+from slipstick.vocabulary import MARKOV_CHAIN, MEAN_VALUE
+from tests.schema.kinds.test_queueing import NETWORKS
+
+REFUSED = {
+    "bolch-10-19": "one has a capacity",
+    "lazowska-open-classes": "it has several streams and no closed class",
+    "schwetman-switching": "customers change their class (users)",
+}
+MIXED = ("bolch-8-6", "lazowska-mixed", "schwetman-mixed")
+"""Streams beside closed classes, which only simulation solves as an activity."""
+
+SHIPPED = [name.removeprefix("queueing/").removesuffix(".yaml") for name in NETWORKS]
+LOWERED = [name for name in SHIPPED if name not in REFUSED]
+ONE_VISIT_AT_MOST = [
+    *("autoscaled-service", "bolch-8-1", "bolch-8-3", "bolch-8-4", "bolch-8-5", "consumers"),
+    *("lazowska-closed-classes", "schwetman-terminals", "three-tier"),
+    *("work-and-lock", "work-and-two-stations"),
+]
+
+
+def loaded(name: str) -> QueueingNetwork:
+    model = load(name)
+    assert isinstance(model, QueueingNetwork)
+    return model
+
+
+@pytest.mark.parametrize("name", [name for name in LOWERED if name not in MIXED])
+def test_the_square_commutes_for_every_shipped_network(name: str) -> None:
+    model = loaded(name)
+    by_network, by_activity = solve(model), solve(lowered(model), method=MEAN_VALUE)
+    assert (by_network.exact, by_activity.exact) == (True, True)
+    both = set(by_network.values) & set(by_activity.values)
+    assert {f"queue_length[{each}]" for each in model.stations} & both
+    for value in both:
+        assert by_activity[value] == pytest.approx(by_network[value], rel=1e-9, abs=1e-12), value
+    thinking = by_activity.account.get("think", 0.0)
+    response_time = by_network[f"response_time[{next(iter(model.classes))}]"]
+    assert response_time is not None
+    assert by_activity["time"] == pytest.approx(response_time + thinking, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_activities_have_no_words_for_is_refused_by_name(name: str) -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        lowered(loaded(name))
+    assert str(caught.value) == f"{name} cannot be written as an activity: {REFUSED[name]}"
+
+
+def shape(plan: Plan) -> tuple[object, ...]:
+    """Return a plan without names; a network that never thinks says where its responses begin."""
+    code = [Op(row[0]).name for row in plan.code if row[0] != Op.START_RESPONSE]
+    draws = [draw.distribution for draw in plan.draws]
+    groups = [(group.kind, len(group.starts)) for group in plan.groups]
+    return code, draws, groups, plan.stations, plan.cumulative
+
+
+@pytest.mark.parametrize("name", ONE_VISIT_AT_MOST)
+def test_the_simulator_has_the_same_plan(name: str) -> None:
+    model = loaded(name)
+    network_plan = flat_network(NetworkLayout(model), {}).plan
+    assert shape(flatten(lowered(model)).plan) == shape(network_plan)
+
+
+@pytest.mark.parametrize("discipline", ["fcfs", "ps", "lcfs", "random", "priority"])
+def test_both_chains_agree_without_product_form(discipline: str) -> None:
+    members = {"a": closed_class(2, think_time=1.0), "b": closed_class(2)}
+    ranks = {"a": 1, "b": 0} if discipline == "priority" else {}
+    model = network(
+        members,
+        {
+            "cpu": station(
+                service={"a": 1.0, "b": 0.4},
+                visits={"a": 2.5, "b": 0.5},
+                discipline=discipline,
+                priority=ranks,
+            ),
+            "disk": station(demand={"a": 0.5, "b": 2.0}, servers=2),
+            "pause": station(demand={"b": 1.0}, discipline="is"),
+        },
+    )
+    by_network, by_activity = (solve(each, method=MARKOV_CHAIN) for each in (model, lowered(model)))
+    for value in (
+        *("throughput[a]", "throughput[b]", "utilization[cpu]", "queue_length[cpu]"),
+        *("queue_length[disk]", "utilization[disk]"),
+    ):
+        assert by_activity[value] == pytest.approx(by_network[value], rel=1e-8), value
+
+
+def test_streams_keep_their_bursts_and_batches() -> None:
+    stations = {"cpu": station(demand={"a": 0.01}, discipline="ps")}
+    bursty = open_class(20.0, burst_arrivals=60.0, burst_time=1.0, quiet_time=9.0)
+    for members in (bursty, open_class(10.0, batch=3), open_class(10.0, trace=[1.0, 2.0])):
+        model = network({"a": members}, stations)
+        found, truth = (
+            flatten(lowered(model)).plan,
+            flat_network(NetworkLayout(model), {}).plan,
+        )
+        assert found.draws[-1].distribution == truth.draws[-1].distribution
