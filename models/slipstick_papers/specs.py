@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from slipstick.errors import UnitError
+from slipstick.expression.nodes import Dimension
 from slipstick.schema.kinds.constraints import Name, Note, broken_rule
 from slipstick.schema.kinds.quantity import Spec
 from slipstick.schema.kinds.study import (
@@ -19,6 +22,7 @@ from slipstick.schema.kinds.study import (
     QuestionSpec,
     Seed,
 )
+from slipstick.units import parse
 
 NumberOrNone = float | None
 
@@ -379,6 +383,8 @@ class UnpublishedInputSpec(Spec):
             raise broken_rule("write from and to, or values", "title")
         if len(self.values) == 1:
             raise broken_rule("a single value is no range; write at least two", "values")
+        if not self.instead:
+            self._check_units()
         for key, others in self.instead.items():
             if len(others) != len(self.values):
                 why = f"write one for each of the {len(self.values)} values"
@@ -390,6 +396,18 @@ class UnpublishedInputSpec(Spec):
                 raise broken_rule(f"{self.to.text} is not above {self.first.text}", "to")
             if self.spacing == "geometric" and self.first.value <= 0:
                 raise broken_rule("a geometric range begins above 0", "from")
+
+    def _check_units(self) -> None:
+        """Refuse quantities of different units, such as a time beside a size; names have none."""
+        quantities: dict[int, Dimension] = {}
+        for index, value in enumerate(self.values):
+            with suppress(UnitError):
+                quantities[index] = parse(str(value))[1]
+        first = next(iter(quantities), 0)
+        for index, dimension in quantities.items():
+            if dimension != quantities[first]:
+                why = f"{self.values[index]} has another unit than {self.values[first]}"
+                raise broken_rule(why, "values", index)
 
 
 class UnpublishedSpec(QuestionSpec):

@@ -167,6 +167,8 @@ REFUSED = [
     (f"{{{INPUT}, values: [1 ms]}}", "a single value is no range; write at least two"),
     (f"{{{INPUT}, from: 2 ms, to: 1 ms}}", "1 ms is not above 2 ms"),
     (f"{{{INPUT}, from: 1 ms, to: 2 B}}", "2 B has another unit than 1 ms"),
+    (f"{{{INPUT}, values: [1 ms, 2 B]}}", "2 B has another unit than 1 ms"),
+    (f"{{{INPUT}, values: [1 ms, 2]}}", "2 has another unit than 1 ms"),
     (f"{{{INPUT}, from: 0 ms, to: 2 ms, spacing: geometric}}", "a geometric range begins above 0"),
     (
         f"{{{INPUT}, values: [1 ms, 2 ms], instead: {{a: [b]}}}}",
