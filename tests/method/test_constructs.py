@@ -629,6 +629,26 @@ def test_permits_taken_at_once_are_those_there_are() -> None:
     assert time_of(solve(model, {"number": 3.0})) > 2.0
 
 
+@pytest.mark.parametrize("queue", [None, 1])
+def test_a_region_over_two_stations_admits_a_number_of_customers(queue: int | None) -> None:
+    """Permits around two stations: customers wait for admission, or are turned away; with as many
+    permits as customers there is no limit.
+    """
+
+    def limited(number: int) -> Model:
+        inside = service("first", 0.5, scv=1.0) >> service("second", 0.8, scv=1.0)
+        region: Activity = hold("region", inside)
+        if queue is not None:
+            region = attempt(region, queue=queue, otherwise=delay(0.4, name="away", scv=1.0))
+        return closed_model(thinks(1.0) >> region, 4, resources={"region": Permits(number)})
+
+    chain = answer(limited(2), MARKOV_CHAIN)
+    assert not contradictions(chain, answer(limited(2), SIMULATION))
+    parts = service("first", 0.5, scv=1.0) >> service("second", 0.8, scv=1.0)
+    free = answer(closed_model(thinks(1.0) >> parts, 4), MARKOV_CHAIN)
+    assert answer(limited(4), MARKOV_CHAIN)["time"] == pytest.approx(free["time"])
+
+
 def test_a_full_queue_loses_what_the_formula_says() -> None:
     """M/M/1/5 with a load of 2: P(5) = (1 - r) r^5 / (1 - r^6)."""
     model = open_model(attempt(served(), queue=4), rate(2.0))

@@ -358,6 +358,62 @@ def test_a_step_at_a_repeated_resource_uses_one_of_them_at_random(tmp_path: Path
     assert dump(model(tmp_path, again)) == again
 
 
+FANNED = """activity: 1
+population: {processors: 2}
+resources: {shard: {count: 4}, door: {lock: fifo, count: 2}}
+cycle:
+  - {name: find, service: shard, time: 1 us, fan_out: 4, join: 3}
+  - {name: half, service: shard, time: 2 us, fan_out: 2}
+  - {hold: door, fan_out: 2, body: [{name: crit, delay: 3 us}]}
+  - {name: any, service: shard, time: 4 us, fan_out: 1}
+"""
+
+
+def test_a_fan_out_uses_copies_side_by_side_in_equal_parts(tmp_path: Path) -> None:
+    found = model(tmp_path, FANNED)
+    times = {
+        name: time(f"cycle.{name}.time", seconds)
+        for name, seconds in {"find": 1e-6, "half": 2e-6, "any": 4e-6}.items()
+    }
+
+    def at(name: str, *numbers: int) -> list[Activity]:
+        return [service(f"shard.{k}", times[name], name=f"{name}.{k}") for k in numbers]
+
+    crit = delay(time("cycle.2.body.crit.delay", 3e-6), name="crit")
+    assert found.population.bodies[0] == (
+        fork(*at("find", 0, 1, 2, 3), join=count("cycle.find.join", 3))
+        >> choose((0.5, fork(*at("half", 0, 1))), (0.5, fork(*at("half", 2, 3))))
+        >> fork(*(hold(f"door.{k}", crit) for k in range(2)))
+        >> choose(*((0.25, each) for each in at("any", 0, 1, 2, 3)))
+    )
+    again = dump(found)
+    assert "{name: find, service: shard, time: 1e-06 s, fan_out: 4, join: 3}" in again
+    assert "{name: half, service: shard, time: 2e-06 s, fan_out: 2}" in again
+    assert "{name: any, service: shard, time: 4e-06 s}" in again
+    assert dump(model(tmp_path, again)) == again
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "words"),
+    [
+        (
+            "fan_out: 2}",
+            "fan_out: 3}",
+            (
+                "a fan_out of 3 divides the copies of a resource into equal parts, and shard has 4;"
+                " give it a count that is a multiple of 3"
+            ),
+        ),
+        ("fan_out: 4, ", "", "join at shard says how many copies are waited for; give it fan_out"),
+    ],
+)
+def test_a_fan_out_of_unequal_parts_is_refused(
+    tmp_path: Path, good: str, bad: str, words: str
+) -> None:
+    (said,) = refused(tmp_path, FANNED.replace(good, bad, 1))
+    assert said.endswith(words)
+
+
 def test_one_of_a_repeated_resource_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path, REPEATED.replace("memory.0", "memory.2")) == [
         (

@@ -276,7 +276,44 @@ class DelaySpec(StepSpec):
         return self.step(reader, name, time, None, loc, think=self.think)
 
 
-class ServiceSpec(StepSpec):
+class CopiesSpec(ItemSpec):
+    """What uses a resource of which there may be several alike."""
+
+    fan_out: ServerNumber | None = Field(
+        None,
+        description=(
+            "how many of the copies of a resource with a count are used side by side, all waited"
+            " for: all of them, or one of several blocks of so many, each as likely; 1 by default"
+        ),
+    )
+    join: CountFormula | None = Field(
+        None, description="how many of them are waited for, as of a fork; all by default"
+    )
+
+    def at_copies(
+        self,
+        reader: ActivityReader,
+        resource: str,
+        loc: Loc,
+        make: Callable[[str, str], Activity],
+    ) -> Activity:
+        """Make the use of a resource, or of as many of its copies as its fan-out says."""
+        if self.fan_out is None and self.join is not None:
+            raise ModelError(
+                f"join at {resource} says how many copies are waited for; give it fan_out"
+            )
+        if self.fan_out is None:
+            return reader.at_one(resource, make)
+        number = self.fan_out if isinstance(self.fan_out, int) else 1
+        if isinstance(self.fan_out, WholeFormula):
+            number = reader.values.whole(self.fan_out, (*loc, "fan_out"))
+        join = None
+        if self.join is not None:
+            join = reader.values.expr(self.join, (*loc, "join"), COUNT)
+        return reader.at_blocks(resource, number, join, make)
+
+
+class ServiceSpec(StepSpec, CopiesSpec):
     """Time at a resource."""
 
     service: Label = Field(
@@ -300,13 +337,15 @@ class ServiceSpec(StepSpec):
             self.name or reader.numbered(self.service),
             self.mean_time(reader, (*loc, "time")),
         )
-        return reader.at_one(
+        return self.at_copies(
+            reader,
             self.service,
+            loc,
             lambda one, mark: self.step(reader, name + mark, time, one, loc, self.rank),
         )
 
 
-class HoldSpec(ItemSpec):
+class HoldSpec(CopiesSpec):
     """A body executed while a lock or a permit is held."""
 
     hold: Label = Field(description="the lock, the reader-writer lock, the permits, or the monitor")
@@ -333,8 +372,9 @@ class HoldSpec(ItemSpec):
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         said = reader.values.keys(self, loc, reader.listed)
-        del said["hold"]
-        return reader.at_one(self.hold, lambda one, _: hold(one, **said))
+        for key in ("hold", "fan_out", "join"):
+            said.pop(key, None)
+        return self.at_copies(reader, self.hold, loc, lambda one, _: hold(one, **said))
 
 
 class AttemptSpec(ItemSpec):
@@ -465,6 +505,10 @@ class ForkSpec(ItemSpec):
     alike = ("quorum", "join")
     make = staticmethod(lambda branches, join=None: activities.fork(*branches, join=join))
 
+    @classmethod
+    def write(cls, activity: activities.Fork, writer: ActivityWriter) -> dict[str, Any]:
+        return _of_blocks([activity], writer) or super().write(activity, writer)
+
 
 class SendSpec(ItemSpec):
     """Work that is begun and not waited for: a fork of one branch with join 0."""
@@ -518,8 +562,8 @@ class ChooseSpec(ItemSpec):
 
     @classmethod
     def write(cls, activity: activities.Choice, writer: ActivityWriter) -> dict[str, Any]:
-        if (one := _of_repeated(activity, writer.counts)) is not None:
-            return writer.body(one)[0]
+        if (repeated := _of_repeated(activity, writer)) is not None:
+            return repeated
         return {
             "choose": [
                 {"p": writer.values.written(p), "do": writer.body(body)}
@@ -528,15 +572,39 @@ class ChooseSpec(ItemSpec):
         }
 
 
-def _of_repeated(choice: activities.Choice, counts: Mapping[str, int]) -> Activity | None:
-    """Return the use of a repeated resource that a choice stands for, if it is one between all of
-    them.
+def _of_repeated(choice: activities.Choice, writer: ActivityWriter) -> dict[str, Any] | None:
+    """Write the use of a repeated resource that a choice stands for, if it is one between all of
+    its copies, or between blocks of them.
     """
-    first, share = choice.options[0][1], Number(1 / len(choice.options))
+    share = Number(1 / len(choice.options))
+    if any(p != share for p, _ in choice.options):
+        return None
+    if all(isinstance(body, activities.Fork) for body in choice.children):
+        return _of_blocks(choice.children, writer)
+    one = _of_copies(choice.children, writer.counts)
+    return None if one is None else writer.body(one)[0]
+
+
+def _of_blocks(forks: Sequence[Any], writer: ActivityWriter) -> dict[str, Any] | None:
+    """Write the use of copies side by side that one fork, or a choice of several, stands for."""
+    first, uses = forks[0], [branch for each in forks for branch in each.branches]
+    alike = all(
+        (len(each.branches), each.join) == (len(first.branches), first.join) for each in forks
+    )
+    one = _of_copies(uses, writer.counts) if alike else None
+    if one is None:
+        return None
+    join = {} if first.join is None else {"join": writer.values.written(first.join)}
+    return {**writer.body(one)[0], "fan_out": len(first.branches), **join}
+
+
+def _of_copies(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity | None:
+    """Return the use of a repeated resource that some uses are, one at each copy in order."""
+    first = uses[0]
     if not isinstance(first, activities.Step | activities.Hold) or first.resource is None:
         return None
     whole = first.resource.removesuffix(".0")
-    if counts.get(whole) != len(choice.options):
+    if counts.get(whole) != len(uses):
         return None
 
     def at(mark: str) -> Activity:
@@ -544,7 +612,7 @@ def _of_repeated(choice: activities.Choice, counts: Mapping[str, int]) -> Activi
             return replace(first, resource=whole + mark)
         return replace(first, name=first.name.removesuffix(".0") + mark, resource=whole + mark)
 
-    alike = all(option == (share, at(f".{index}")) for index, option in enumerate(choice.options))
+    alike = all(use == at(f".{index}") for index, use in enumerate(uses))
     return at("") if alike else None
 
 
@@ -1493,6 +1561,44 @@ class ActivityReader:
         names = self._each(resource)
         return choose(
             *((1 / len(names), make(each, each.removeprefix(resource))) for each in names)
+        )
+
+    def at_blocks(
+        self,
+        resource: str,
+        number: int,
+        join: Expr | None,
+        make: Callable[[str, str], Activity],
+    ) -> Activity:
+        """Make the use of a number of copies of a resource side by side: of all, or of one of the
+        blocks in which so many follow each other, each with the same probability.
+
+        Parameters
+        ----------
+        resource, make : as of `at_one`
+        number : of copies used; the blocks are equal parts of all
+        join : how many of them are waited for; None: all
+
+        Raises
+        ------
+        ModelError : the copies are not such blocks
+        """
+        names = self._each(resource)
+        if resource not in self._counts or len(names) % number:
+            raise ModelError(
+                f"a fan_out of {number} divides the copies of a resource into equal parts, and"
+                f" {resource} has {len(names)}; give it a count that is a multiple of {number}"
+            )
+        self._taken[resource] += 1
+        blocks = [
+            activities.fork(
+                *(make(one, one.removeprefix(resource)) for one in names[first : first + number]),
+                join=join,
+            )
+            for first in range(0, len(names), number)
+        ]
+        return (
+            blocks[0] if len(blocks) == 1 else choose(*((1 / len(blocks), one) for one in blocks))
         )
 
     def listed(self, value: list[Any], loc: Loc) -> object:
