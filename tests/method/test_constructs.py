@@ -544,7 +544,7 @@ def test_a_fork_that_goes_on_early_has_limits() -> None:
                 " run; begin fewer, shorten them, or simulate longer"
             ),
         ),
-        (1.015, ": what is begun there is more than it can do; begin less, or shorten it"),
+        (1.02, ": what is begun there is more than it can do; begin less, or shorten it"),
     ):
         growing = closed_model(delay(1.0, name="pause", scv=0.1) >> send(service("log", time)), 1)
         with pytest.raises(NoAnswerError) as refused:
@@ -553,6 +553,9 @@ def test_a_fork_that_goes_on_early_has_limits() -> None:
     close = closed_model(delay(1.0, name="pause", scv=1.0) >> send(service("log", 0.999)), 1)
     notes = solve(close, simulation=Simulation(seed=1, cycles=20_000)).notes
     assert any("its queue may grow without end, and depends on" in note for note in notes)
+    shared = service("disk", 1.0, scv=1.0)
+    full = closed_model(shared >> send(service("disk", 0.1, name="more", scv=1.0)), 30)
+    assert solve(full, simulation=SETTINGS)["utilization[disk]"] == pytest.approx(1.0, abs=1e-3)
     quorum = Parameter("quorum", COUNT, 2.0)
     votes = [delay(mean, name=f"vote-{mean:g}", scv=1.0) for mean in (1.0, 2.0, 3.0)]
     voted = closed_model(fork(*votes, join=quorum), 1)
