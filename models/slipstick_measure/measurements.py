@@ -5,7 +5,7 @@ with its range.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
@@ -277,6 +277,7 @@ def reduce_repetitions(
         keys = groups.setdefault((run.p, run.n), {})
         keys.setdefault((run.metric, run.region, run.processor), []).append(run)
     notes, problems, points = [], [], []
+    unnumbered: list[list[Measurement]] = []
     for (p, n), keys in sorted(groups.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])):
         values = {}
         timed = {
@@ -288,11 +289,7 @@ def reduce_repetitions(
         for key, repetitions in keys.items():
             problems += _twice(repetitions)
             if len(without := [run for run in repetitions if run.repetition is None]) > 1:
-                why = (
-                    f"{without[1]} is there {len(without)} times without a number; taken as"
-                    " repetitions"
-                )
-                notes.append(without[1].problem(why))
+                unnumbered.append(without)
             every = tuple(run.value for run in repetitions)
             if key[0] in ("wait", "events") and (without_it := len(timed - _runs(repetitions))):
                 why = (
@@ -305,7 +302,18 @@ def reduce_repetitions(
         points.append(MeasuredPoint(p, n, values))
     if problems:
         raise SpecError(problems)
-    return points, notes
+    return points, [*_repeated(unnumbered), *notes]
+
+
+def _repeated(unnumbered: Sequence[Sequence[Measurement]]) -> Iterator[Problem]:
+    """Yield one note on all points with several rows that have no number of a repetition."""
+    if unnumbered:
+        first, *others = unnumbered
+        more = f", like those of {len(others)} other points" if others else ""
+        yield first[1].problem(
+            f"{first[1]} is in {len(first)} rows without a number of the repetition; they are taken"
+            f" as repetitions{more}"
+        )
 
 
 def _runs(runs: Sequence[Measurement]) -> set[tuple[str, int | None]]:

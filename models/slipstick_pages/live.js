@@ -211,6 +211,8 @@ function start(document) {
   const find = (id) => document.getElementById(id);
   const percent = (part) => `${Number((100 * part).toPrecision(3))} %`;
   const width = (element, part) => { element.style.width = `${Math.max(0, Math.min(100, 100 * part || 0))}%`; };
+  const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+  const labelOf = (name) => model.outputs.find((each) => each.name === name).label;
   const unitOf = (name) => model.outputs.find((each) => each.name === name).unit;
   const sliderOf = (name) => model.sliders.find((each) => each.name === name);
   const text = (value, unit) => shown(value, unit, model.ladders);
@@ -272,7 +274,7 @@ function start(document) {
       put("text", { x: px(x), y: foot + 20, "text-anchor": anchor }, text(Number(x.toPrecision(3)), slider.unit));
     }
     put("line", { class: "axis", x1: left, x2: right, y1: foot, y2: foot });
-    put("text", { x: (left + right) / 2, y: tall - 6, "text-anchor": "middle" }, slider.name.slice(-Math.floor(wide / 9)));
+    put("text", { x: (left + right) / 2, y: tall - 6, "text-anchor": "middle" }, slider.label.slice(-Math.floor(wide / 9)));
     const path = (rows) => {
       let started = false, d = "";
       for (const [x, y] of rows) {
@@ -301,7 +303,7 @@ function start(document) {
 
   // What the curve says in words: where the limit is met.
   function caption(line, slider, unit, limit, changed) {
-    const words = [`${chosen.output} against ${chosen.against}${changed ? "; dashed: as given" : ""}.`];
+    const words = [`${capital(labelOf(chosen.output))} against ${slider.label}${changed ? "; dashed: as given" : ""}.`];
     if (Number.isFinite(limit)) {
       const below = (y) => y <= limit, met = line.filter(([, y]) => below(y)).length;
       const turn = line.findIndex(([, y], at) => at > 0 && below(y) !== below(line[at - 1][1]));
@@ -321,14 +323,14 @@ function start(document) {
 
   function draw() {
     const now = solve(model, values), unit = unitOf(chosen.output), value = now.values[chosen.output];
-    find("shown").textContent = chosen.output;
+    find("shown").textContent = capital(labelOf(chosen.output));
     find("value").textContent = now.full.length && !Number.isFinite(value) ? "no steady state" : text(value, unit);
     const [low, high] = ends(model, values, chosen.output);
     if (low < high) find("value").textContent += ` (${text(low, unit)} to ${text(high, unit)})`;
     const ratio = Number((value / base.values[chosen.output]).toPrecision(4));
     find("ratio").textContent = ratio === 1 ? "as given" : Number.isFinite(ratio) ? `${ratio} times the value given` : "";
     const place = now.full.length ? saturation(chosen.against) : NaN;
-    const where = Number.isFinite(place) ? ` ${chosen.against} saturates it at ${text(place, sliderOf(chosen.against).unit)}.` : "";
+    const where = Number.isFinite(place) ? ` Saturation begins at ${text(place, sliderOf(chosen.against).unit)} (${sliderOf(chosen.against).label}).` : "";
     find("saturated").textContent = now.full.length ? `Saturated: ${now.full.join(", ")} gets more work than it can do.${where}` : "";
     model.outputs.forEach(({ name, unit: own }, index) => {
       const [before, after] = [base.values[name], now.values[name]];
@@ -352,7 +354,7 @@ function start(document) {
     ranked.sort((x, y) => Math.abs(now.elasticity[y.name]) - Math.abs(now.elasticity[x.name]));
     find("ranking").replaceChildren(...ranked.map((each) => {
       const row = document.createElement("li");
-      row.textContent = `${each.name}: 1 % more changes ${main} by ${percent(now.elasticity[each.name] / 100)}`;
+      row.textContent = `${capital(each.label)}: 1 % more changes ${labelOf(main)} by ${percent(now.elasticity[each.name] / 100)}`;
       return row;
     }));
     drawCurve(now);
@@ -390,11 +392,11 @@ function start(document) {
   // Why a value cannot be taken; empty where it can.
   function refusal(slider, value) {
     const units = Object.keys(model.units[slider.unit]).filter((each) => each !== "1");
-    if (!Number.isFinite(value)) return units.length ? `${slider.name}: write a number with a unit: ${units.join(", ")}` : `${slider.name}: write a number`;
-    if (slider.whole && !Number.isInteger(value)) return `${slider.name}: write a whole number`;
+    if (!Number.isFinite(value)) return units.length ? `${slider.label}: write a number with a unit: ${units.join(", ")}` : `${slider.label}: write a number`;
+    if (slider.whole && !Number.isInteger(value)) return `${slider.label}: write a whole number`;
     const [low, high] = model.grid ? [slider.low, slider.high] : [slider.whole ? 1 : Number.MIN_VALUE, 1e308];
     const ends = model.grid ? `from ${text(low, slider.unit)} to ${text(high, slider.unit)}` : "above 0";
-    return value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9) ? "" : `${slider.name}: write a value ${ends}`;
+    return value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9) ? "" : `${slider.label}: write a value ${ends}`;
   }
 
   function place(slider) {

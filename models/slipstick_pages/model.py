@@ -17,8 +17,10 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Dimension
-from slipstick.report.formatting import losses_sentence, percent, quantity
+from slipstick.report.formatting import capital, losses_sentence, percent, quantity
 from slipstick.report.html import LARGEST, PageSection, html_page
+from slipstick.results.words import Words
+from slipstick.study.wording import meanings_of
 from slipstick.units import rungs, show
 
 RUNS = frozenset(
@@ -109,6 +111,11 @@ class LiveModel:
         """Names of the values that the page shows, the first one first."""
         return list(self.grid["outputs"]) if self.grid else list(self.shown)
 
+    @property
+    def words(self) -> Words:
+        """What inputs and outputs are called for a reader."""
+        return Words(meanings=meanings_of([self.answer]))
+
 
 def live_page(model: LiveModel) -> str:
     """Write a model as one page of HTML.
@@ -165,14 +172,24 @@ def _live(model: LiveModel) -> str:
         "values": model.values,
         "draws": {} if model.grid else model.draws,
         "noise": model.noise,
-        "outputs": [{"name": name, "unit": unit} for name, unit in units.items()],
+        "outputs": [
+            {"name": name, "unit": unit, "label": model.words.value(name)}
+            for name, unit in units.items()
+        ],
         "shown": model.shown,
         "busy": model.busy,
         "components": components,
         "pipelines": [
             {"name": name, "stages": list(stages)} for name, stages in model.pipelines.items()
         ],
-        "sliders": [{**asdict(slider), "counted": slider.counted} for slider in model.sliders],
+        "sliders": [
+            {
+                **asdict(slider),
+                "counted": slider.counted,
+                "label": model.words.quantity(slider.name),
+            }
+            for slider in model.sliders
+        ],
         "ladders": {unit: rungs(Dimension.of(unit)) for unit in dimensions},
         "units": {unit: written_units(unit) for unit in dimensions},
     }
@@ -181,8 +198,8 @@ def _live(model: LiveModel) -> str:
     none = "<noscript><p>Without JavaScript the numbers stay as given.</p></noscript>"
     account = ""
     if components:
-        bars = _bars({name: answer.account[name] for name in components})
-        account = f"<h2>Account of {escape(model.quantity)}</h2>{bars}"
+        bars = _bars({model.words.part(name): answer.account[name] for name in components})
+        account = f"<h2>Account of {escape(model.words.value(model.quantity))}</h2>{bars}"
     body = (
         f'{_told(answer)}{none}<div class="live"><div>{_answer_part(model)}</div>'
         f"<div>{_controls(model)}</div></div>{_comparison(model)}{account}"
@@ -199,13 +216,15 @@ def _answer_part(model: LiveModel) -> str:
     if model.draws:
         where = "at the values given" if model.grid else "of what is not moved"
         note += f"<p><small>Intervals hold 9 of 10 draws of the ranges {where}.</small></p>"
-    inputs = [slider.name for slider in model.sliders]
+    words = model.words
+    inputs = {slider.name: words.quantity(slider.name) for slider in model.sliders}
+    outputs = {name: words.value(name) for name in model.outputs}
     return (
-        f'<section aria-live="polite"><h2 id="shown">{escape(model.quantity)}</h2>'
+        f'<section aria-live="polite"><h2 id="shown">{escape(capital(words.value(model.quantity)))}</h2>'
         f'<p><output id="value">{now}</output> <span id="ratio">as given</span></p>'
         f'<p id="saturated"></p>{limits}</section>'
-        f'<p class="choices">{_choice("output", "Output", model.outputs)} '
-        f"{_choice('against', 'against', inputs)} "
+        f'<p class="choices">{_choice("output", "Output", outputs)} '
+        f"{_choice('against', 'Against', inputs)} "
         '<label for="wanted">Limit</label> <input id="wanted" size="9"></p>'
         f'<figure><svg id="curve" role="img" aria-labelledby="caption"></svg>'
         f'<figcaption id="caption"></figcaption></figure>{note}'
@@ -214,7 +233,10 @@ def _answer_part(model: LiveModel) -> str:
 
 def _controls(model: LiveModel) -> str:
     """Write a slider and a field for each input, and a link with the state of the page."""
-    sliders = "".join(_slider(index, slider) for index, slider in enumerate(model.sliders))
+    sliders = "".join(
+        _slider(index, slider, model.words.quantity(slider.name))
+        for index, slider in enumerate(model.sliders)
+    )
     return (
         f'<form><h2>Inputs</h2>{sliders}<p id="problem" role="alert"></p>'
         '<p><button type="button" id="reset">As given</button> '
@@ -225,7 +247,7 @@ def _controls(model: LiveModel) -> str:
 def _comparison(model: LiveModel) -> str:
     """Write the table of all values as given and as changed."""
     rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th>'
+        f'<tr><th scope="row">{escape(model.words.value(name))}</th>'
         f"<td>{escape(_with_ends(model.answer, name))}</td>"
         f'<td id="changed-{index}"></td><td id="change-{index}"></td></tr>'
         for index, name in enumerate(model.outputs)
@@ -241,8 +263,11 @@ def _with_ends(answer: Answer, name: str) -> str:
     return quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
 
 
-def _choice(name: str, label: str, options: Sequence[str]) -> str:
-    items = "".join(f"<option>{escape(option)}</option>" for option in options)
+def _choice(name: str, label: str, options: Mapping[str, str]) -> str:
+    items = "".join(
+        f'<option value="{escape(option)}">{escape(words)}</option>'
+        for option, words in options.items()
+    )
     return f'<label for="{name}">{label}</label> <select id="{name}">{items}</select>'
 
 
@@ -297,25 +322,22 @@ def _first(lines: Sequence[str]) -> tuple[str, str]:
     )
 
 
-def _slider(index: int, slider: Slider) -> str:
+def _slider(index: int, slider: Slider, words: str) -> str:
     """Write a slider with a field; one of few whole numbers has a step for each."""
     if slider.counted:
         low, high, at = int(slider.low), int(slider.high), int(slider.value)
     else:
         low, high = 0, _STEPS
         at = round(_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low))
-    name = escape(slider.name)
-    spoken = escape(f"{slider.name} {slider.meaning}".strip())
-    label = name.replace(".", ".<wbr>") + (
-        f" <small>{escape(slider.meaning)}</small>" if slider.meaning else ""
-    )
+    name = escape(words)
+    path = escape(f"{slider.name}: {slider.meaning}" if slider.meaning else slider.name)
     now = escape(show(slider.value, Dimension.of(slider.unit)))
     return (
-        f'<p class="input"><label for="slider-{index}">{label}</label>'
+        f'<p class="input" title="{path}"><label for="slider-{index}">{name}</label>'
         f'<input type="text" class="typed" id="now-{index}" value="{now}" size="9"'
         f' aria-label="{name}, a number with its unit">'
         f'<input type="range" id="slider-{index}" min="{low}" max="{high}" value="{at}"'
-        f' aria-label="{spoken}"></p>'
+        f' aria-label="{name}"></p>'
     )
 
 

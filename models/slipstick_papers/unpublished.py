@@ -101,12 +101,14 @@ class UnpublishedResult(QuestionResult):
         """Count the statements by how they hold, and name the input that decides most of them."""
         kinds = Counter(row.verdict for row in self.rows)
         total = counted(sum(kinds.values()) - kinds["input"], "statement")
+        all_values = "all values of the inputs that it does not print"
+        inputs = "these inputs" if kinds["always"] else "inputs that it does not print"
         counts = [
             f"{kinds[kind]} {one if kinds[kind] == 1 else many}"
             for kind, one, many in (
-                ("always", "always holds", "always hold"),
-                ("depends", "depends on that", "depend on that"),
-                ("never", "never holds", "never hold"),
+                ("always", f"is true for {all_values}", f"are true for {all_values}"),
+                ("depends", f"depends on {inputs}", f"depend on {inputs}"),
+                ("never", "is false for all their values", "are false for all their values"),
                 ("undecided", "has readings that differ", "have readings that differ"),
             )
             if kinds[kind]
@@ -114,9 +116,7 @@ class UnpublishedResult(QuestionResult):
         deciding = Counter(row.decided_by for row in self.rows if row.decided_by)
         most = deciding.most_common(1)
         by = f"; {most[0][0]} decides {counted(most[0][1], 'statement')}" if most else ""
-        return [
-            f"of {total} of the source, over what it does not print, {joined(counts, 'and')}{by}"
-        ]
+        return [f"of {total} of the source, {joined(counts, 'and')}{by}"]
 
     @property
     def _draws(self) -> str:

@@ -18,7 +18,14 @@ from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.queueing.bounds import full_speed_demands
-from slipstick.report.formatting import as_number, as_percent, percent, quantity, setting
+from slipstick.report.formatting import (
+    as_number,
+    as_percent,
+    bounded,
+    percent,
+    quantity,
+    setting,
+)
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
@@ -318,10 +325,10 @@ def _head(found: CaseBottlenecks, case: str, words: Words) -> str:
     if since == 0 and not saturated.all():
         whole = float(found.saturation[last])
         same = bool(np.allclose(found.saturation, whole, rtol=1e-9))
-        knee = f"; from about {whole:.3g} {words.members} on more bring little" if same else ""
+        knee = f"; more than about {whole:.3g} {words.members} bring little" if same else ""
         return f"{limit}{knee}"
     changed = (
-        f" from {setting(found.path, float(found.values[since]), found.unit, words)} on"
+        f" {bounded(found.path, float(found.values[since]), found.unit, words, least=True)}"
         if since
         else ""
     )

@@ -138,6 +138,10 @@ class ChooseResult(QuestionResult):
         ]
         return [". ".join(map(capital, heads))]
 
+    def examined(self) -> list[str]:
+        """List the cases for which something was chosen."""
+        return [choice.case for choice in self.choices]
+
     def decision(self, words: Words) -> Decision | None:
         """Return the best point of each case, and the limits that it keeps to."""
         first = self.choices[0]
@@ -657,7 +661,8 @@ def _head(choice: ChosenPoints, words: Words, case: str, *, named: bool) -> str:
     which = "the cheapest" if choice.objective == COST else "the best"
     verb = "are" if len(choice.units) > 1 else "is"
     lead = f"{case}: " if case else ""
-    return f"{lead}{which} {verb} {point}, {least}{values_in_words}{rival}"
+    colon = ":" if len(choice.units) == 1 and not point[:1].isdigit() else ","
+    return f"{lead}{which} {verb} {point}{colon} {least}{values_in_words}{rival}"
 
 
 def _point_words(choice: ChosenPoints, answer: Answer, words: Words, named: bool) -> str:

@@ -17,6 +17,8 @@ from slipstick.method.sign_changes import ROUNDING, Change, decided
 from slipstick.report.formatting import (
     NO_ENDS,
     Ends,
+    bounded,
+    bounded_amount,
     bracketed,
     capital,
     counted,
@@ -24,8 +26,6 @@ from slipstick.report.formatting import (
     overlap,
     percent,
     quantity,
-    setting,
-    setting_amount,
 )
 from slipstick.results.question import (
     MOST_SAID,
@@ -195,6 +195,10 @@ class SeekResult(QuestionResult):
             return None
         first = ranked[0]
         return first.case, f"{_clause(first, words)} {_where_head(first, words, True)}"
+
+    def examined(self) -> list[str]:
+        """List the cases that were searched."""
+        return list(dict.fromkeys(search.case for search in self.searches))
 
     def decision(self, words: Words) -> Decision | None:
         """Return where each condition holds, a row for each case."""
@@ -716,9 +720,8 @@ def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
     clause = _clause(first, words)
     if not further_searches:
         where = _where_head(first, words, True)
-        return (
-            f"{capital(clause)}{along}{'' if where.startswith(('from', 'up to')) else ':'} {where}"
-        )
+        colon = "" if where.startswith(("with ", "from ", "until ")) else ":"
+        return f"{capital(clause)}{along}{colon} {where}"
     phrases = [
         f"{words.case(search.case)} {_where_head(search, words, index == 0)}"
         for index, search in enumerate([first, *further_searches][: 1 + MOST_SAID])
@@ -762,48 +765,49 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
     named : say what the values are of, not only their amounts
     """
 
-    def at(value: float | None, ends: Ends = NO_ENDS) -> str:
+    def bound(value: float | None, starts: bool, ends: Ends = NO_ENDS) -> str:
         if search.of == YEAR:
-            return bracketed(year(value), *(year(end) for end in ends))
-        write = setting if named else setting_amount
-        return write(search.of, value or 0.0, search.unit, words, ends)
+            amount = bracketed(year(value), *(year(end) for end in ends))
+            return f"from {amount} on" if starts else f"until {amount}"
+        write = bounded if named else bounded_amount
+        return write(search.of, value or 0.0, search.unit, words, ends, least=starts)
 
-    ends = f"from {at(search.first)} to {_value(search, search.last)}"
     if search.nearest is None:
-        return f"has no answer anywhere {ends}"
-    phrases = [(crossing.value, _change_head(crossing, at)) for crossing in search.crossings]
+        return f"no answer{_range_searched(search, words) if named else ''}"
+    phrases = [(crossing.value, _change_head(crossing, bound)) for crossing in search.crossings]
     phrases += [
         (
             place,
-            f"from {at(place)} on, where answers begin"
-            if begins
-            else f"up to {at(place)}, the last value with an answer",
+            f"{bound(place, begins)}; {'smaller' if begins else 'larger'} values have no answer",
         )
         for place, begins in search.ends_of_answers
     ]
     open_ = [
-        f"undecided {'at' if first == last else 'from'} {at(first)}"
+        f"undecided {'at' if first == last else 'from'} {_value(search, first)}"
         + ("" if first == last else f" to {_value(search, last)}")
         for first, last in search.undecided
     ]
     if not phrases:
-        holds = f"everywhere {ends}" if search.holds_first else f"nowhere {ends}"
-        return joined(open_, "and") if open_ else holds
+        holds = "always" if search.holds_first else "never"
+        return f"{joined(open_, 'and') or holds}{_range_searched(search, words) if named else ''}"
     shown = [words for _, words in sorted(phrases)][:MOST_SAID]
     return joined([*shown, *open_[:1]])
 
 
-def _change_head(change: Change, at: Callable[..., str]) -> str:
-    """Return from or up to where a condition holds."""
+def _range_searched(search: ConditionSearch, words: Words) -> str:
+    """Return in which range of which quantity a condition was looked at."""
+    subject = "" if search.of == YEAR else f"{words.quantity(search.of)} "
+    return f" ({subject}from {_value(search, search.first)} to {_value(search, search.last)})"
+
+
+def _change_head(change: Change, bound: Callable[..., str]) -> str:
+    """Return with at least, or at most, which value a condition holds."""
     if change.before is None:
-        where = at(change.value, (change.low, change.high))
-        return f"from {where} on" if change.starts else f"up to {where}"
+        return bound(change.value, change.starts, (change.low, change.high))
     if change.low == change.high:
-        return f"from {at(change.value)} on" if change.starts else f"up to {at(change.before)}"
-    sure = (
-        f"surely from {at(change.high)} on" if change.starts else f"surely below {at(change.low)}"
-    )
-    return f"{sure}, undecided between {at(change.low)} and {at(change.high)}"
+        return bound(change.value if change.starts else change.before, change.starts)
+    sure = bound(change.high if change.starts else change.low, change.starts)
+    return f"surely {sure}; undecided in between"
 
 
 def search_text(search: ConditionSearch) -> str:

@@ -281,15 +281,13 @@ class ScaleResult(QuestionResult):
         heads = []
         if grows:
             keep = percent(grows[0].growth.efficiency if grows[0].growth else None)
-            orders = _of_cases(grows, map(_order_words, grows), words, bool(rest))
-            heads.append(
-                f"to keep {keep} efficiency on N {words.members} the work must grow as {orders}"
-            )
+            lead = f"to keep {keep} efficiency on N {words.members}, the work must grow "
+            heads.append(_of_cases(grows, map(_order_words, grows), words, bool(rest), lead))
         if rest:
             goes_on = [_goes_on_head(scaling, words) for scaling in rest]
             heads.append(_of_cases(rest, goes_on, words, bool(grows)))
-        fastest = _of_cases(first, [_fastest_head(scaling, words) for scaling in first], words)
-        return [*heads, f"at a fixed size it is fastest on {fastest}"]
+        fastest = [_fastest_head(scaling, words) for scaling in first]
+        return [*heads, _of_cases(first, fastest, words, lead="fastest at a fixed size ")]
 
     def decision(self, words: Words) -> Decision | None:
         """Return for each case the fastest and the largest efficient number of processors."""
@@ -774,32 +772,42 @@ _MOST_CHOICES = 6
 
 
 def _of_cases(
-    scalings: Sequence[Scaling], texts: Iterable[str], words: Words, some: bool = False
+    scalings: Sequence[Scaling],
+    texts: Iterable[str],
+    words: Words,
+    some: bool = False,
+    lead: str = "",
 ) -> str:
-    """State something of each case, and once what is the same of several."""
+    """State something of each case, and once what is the same of several; the first with the
+    lead.
+    """
     groups: dict[str, list[str]] = {}
     for scaling, text in zip(scalings, texts, strict=True):
         if text:
             groups.setdefault(text, []).append(words.case(scaling.case))
     if len(groups) < 2 and not some:
-        return next(iter(groups), "")
-    return "; ".join(f"{text} ({joined(cases)})" for text, cases in groups.items())
+        return f"{lead}{next(iter(groups), '')}"
+    return "; ".join(
+        f"{joined(cases)}: {lead if index == 0 else ''}{text}"
+        for index, (text, cases) in enumerate(groups.items())
+    )
 
 
 def _order_words(scaling: Scaling) -> str:
     """Return how the work must grow with N processors."""
     order = scaling.growth.order if scaling.growth else ""
-    return re.sub(r"\bprocessors\b|\bp\b", "N", order).replace("**", "^").replace("*", " ")
+    symbols = re.sub(r"\bprocessors\b|\bp\b", "N", order).replace("**", "^")
+    return f"as {symbols.replace('*', ' ')}"
 
 
 def _fastest_head(scaling: Scaling, words: Words) -> str:
     """Return on how many processors a case is fastest at a fixed size."""
     best = scaling.fastest
     if best.processors is None:
-        return "no number of processors that has an answer"
+        return "on no number of processors, for none has an answer"
     least = quantity(best.value.value, "s", ends=best.value.ends)
     end = ", the most examined" if best.at_the_end else ""
-    return f"{words.member_count(best.processors)}{end}: {least}{best.doubt}"
+    return f"on {words.member_count(best.processors)}{end}, in {least}{best.doubt}"
 
 
 def _goes_on_head(scaling: Scaling, words: Words) -> str:

@@ -21,6 +21,7 @@ from slipstick.report.formatting import (
     escape,
     joined,
     markdown_table,
+    overlap,
     percent,
     prose,
     quantity,
@@ -240,6 +241,26 @@ class ProjectResult(QuestionResult):
             if not each.worded
         ]
         return [*_share_head(self.projection, words), *heads, *histories][:3]
+
+    def best(self, words: Words) -> tuple[str, str] | None:
+        """Return the case with the least time in every year, where the bands of the last year are
+        apart.
+        """
+        found = self.projection
+        tracks = [track for track in found.tracks if "time" in track.sweep.columns]
+        if found.factors is not None or len(found.titles) > 1 or len(tracks) < 2:
+            return None
+        first, *others = sorted(tracks, key=lambda track: float(track.sweep.columns["time"][-1]))
+        shorter = all(
+            len(first.sweep) == len(track.sweep)
+            and (first.sweep.columns["time"] <= track.sweep.columns["time"]).all()
+            for track in others
+        )
+        ends = [_at(track.sweep, "time", -1)[2] for track in (first, others[0])]
+        if not shorter or overlap(*ends):
+            return None
+        amount = value_amount("time", *_at(first.sweep, "time", -1))
+        return first.case, f"stays the fastest until {year(found.years[-1])} ({amount})"
 
     def decision(self, words: Words) -> Decision | None:
         """Return the values at the first and the last year, case by case."""

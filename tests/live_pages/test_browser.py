@@ -181,7 +181,8 @@ def test_a_page_is_used_by_keyboard_and_screen_reader(browser: Browser, tmp_path
         node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "slider"
     ]
     assert len(named) == len(found.sliders)
-    assert all(name.startswith(each.name) for name, each in zip(named, found.sliders, strict=True))
+    labels = [found.words.quantity(each.name) for each in found.sliders]
+    assert all(name.startswith(label) for name, label in zip(named, labels, strict=True))
     nothing_went_wrong(browser)
 
 
@@ -268,7 +269,7 @@ def test_a_service_is_moved_to_its_saturation_by_keyboard(browser: Browser, tmp_
     state = browser.value("location.hash")
     type_into(browser, "now-0", "105 /s")
     assert text(browser, "value") == "no steady state"
-    assert "classes.requests.arrivals saturates it at 100 /s" in text(browser, "saturated")
+    assert "Saturation begins at 100 /s (arrivals of requests)" in text(browser, "saturated")
     type_into(browser, "now-1", "2")
     assert text(browser, "saturated") == ""
     assert found.sliders[1].name == "stations.db.servers"
@@ -276,3 +277,46 @@ def test_a_service_is_moved_to_its_saturation_by_keyboard(browser: Browser, tmp_
     browser.value("new Promise((done) => setTimeout(done, 50))")
     assert text(browser, "value") == "100 ms"
     nothing_went_wrong(browser)
+
+
+_CONTRASTS = r"""(() => {
+const channel = (v) => (v / 255 <= 0.03928 ? v / 3294.6 : Math.pow((v / 255 + 0.055) / 1.055, 2.4));
+const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+const parts = (colour) => colour.match(/[\d.]+/g).map(Number);
+const ground = (e) => {
+  const colour = parts(getComputedStyle(e).backgroundColor);
+  return colour.length < 4 || colour[3] === 1 ? colour : ground(e.parentElement);
+};
+const worst = {};
+for (const e of document.querySelectorAll("body *")) {
+  const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+  if (!own || !e.getClientRects().length || e.closest("option, script, figure a")) continue;
+  const style = getComputedStyle(e);
+  const pair = [parts(e.closest("svg") ? style.fill : style.color), ground(e)].map(luminance);
+  worst[e.tagName] = Math.min(worst[e.tagName] || 21, (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05));
+}
+return worst;
+})()"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_stands_out_from_its_ground(
+    scheme: str, browser: Browser, tmp_path: Path
+) -> None:
+    """A contrast of 4.5 is what WCAG 2.1 asks for text of usual size (AA)."""
+    page = tmp_path / "page.html"
+    page.write_text(live_page(live_model({"model": read_value("lock-and-bus", "model")})))
+    browser.open(page)
+    for width in (1280, 390):
+        browser.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=1400,
+            deviceScaleFactor=1,
+            mobile=width < 400,
+        )
+        media = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.call("Emulation.setEmulatedMedia", features=media)
+        contrasts = browser.value(_CONTRASTS)
+        assert {"H1", "P", "A", "LABEL"} <= set(contrasts)
+        assert min(contrasts.values()) >= 4.5, contrasts

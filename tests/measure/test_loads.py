@@ -62,12 +62,14 @@ def _table(folder: Path, text: str) -> Path:
 TIERS = "users,throughput [req/s],mean [ms],app CPU %,db CPU %\n"
 
 
-def test_the_network_of_a_load_test_repeats_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("heads", [("app CPU %", "db CPU %"), ("cpu_app_pct", "db_cpu_percent")])
+def test_the_network_of_a_load_test_repeats_it(heads: tuple[str, str], tmp_path: Path) -> None:
     lines = []
     for users in (10, 50, 90):
         throughput, response = closed_by_hand(users, (0.004, 0.01), 1.0)
         lines.append(f"{users},{throughput},{response * 1e3},{throughput * 0.4},{throughput}\n")
-    test = load_test([_table(tmp_path, TIERS + "".join(lines))], [Hints()])
+    tiers = TIERS.replace("app CPU %", heads[0]).replace("db CPU %", heads[1])
+    test = load_test([_table(tmp_path, tiers + "".join(lines))], [Hints()])
     assert test is not None
     spec = load_spec(test)
     assert spec.document["classes"]["requests"]["population"] == 90

@@ -526,7 +526,7 @@ ODD: dict[str, tuple[str, Hints, str]] = {
     "repeated points": (
         "p,time [s]\n2,9\n2,8\n1,10\n",
         Hints(),
-        "x.csv:3:1: time: time at p = 2 is there 2 times without a number; taken as repetitions",
+        "x.csv:3:1: time: time at p = 2 is in 2 rows without a number of the repetition; they are taken as repetitions",
     ),
     "mixed units": (
         f"{HEAD}1,,,time,s,2,\n2,,,time,ms,1200,\n",

@@ -48,35 +48,35 @@ SEARCH = ConditionSearch(
     margin=0.001,
 )
 NEVER = replace(SEARCH, crossings=(), holds_last=False)
-ENDS = "from 8 cells along an edge to 1024"
+SEARCHED = "(cells along an edge from 8 to 1024)"
 
 
 @pytest.mark.parametrize(
     ("searches", "expected"),
     [
-        ((SEARCH,), "Efficiency is at least 80 % from 386 cells along an edge on"),
+        ((SEARCH,), "Efficiency is at least 80 % with at least 386 cells along an edge"),
         (
             (SEARCH, replace(SEARCH, case="ndr", crossings=(Change(203, 202, starts=True),))),
-            "Efficiency is at least 80 %: NDR from 203 cells along an edge on; HDR from 386 on",
+            "Efficiency is at least 80 %: NDR with at least 203 cells along an edge; HDR at least 386",
         ),
-        ((NEVER,), f"Efficiency is at least 80 %: nowhere {ENDS}"),
+        ((NEVER,), f"Efficiency is at least 80 %: never {SEARCHED}"),
         (
             (replace(NEVER, holds_first=True, holds_last=True, means="it is useful"),),
-            f"It is useful: everywhere {ENDS}",
+            f"It is useful: always {SEARCHED}",
         ),
         (
             (replace(NEVER, nearest=None, holds_first=None),),
-            f"Efficiency is at least 80 %: has no answer anywhere {ENDS}",
+            f"Efficiency is at least 80 %: no answer {SEARCHED}",
         ),
         (
             (replace(NEVER, undecided=((20.0, 30.0),)),),
-            "Efficiency is at least 80 %: undecided from 20 cells along an edge to 30",
+            f"Efficiency is at least 80 %: undecided from 20 to 30 {SEARCHED}",
         ),
         (
             (replace(NEVER, unanswered=(Unanswered(60, 1024, 50, None, True, False),)),),
             (
-                "Efficiency is at least 80 % up to 50 cells along an edge, the last value with an"
-                " answer"
+                "Efficiency is at least 80 % with at most 50 cells along an edge; larger values have"
+                " no answer"
             ),
         ),
     ],
@@ -180,7 +180,9 @@ def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> 
         "  more-work: {parameters.work: 20 ms}\n",
     )
     assert head[0] == "Compared with today: without rest 1.2 times as fast."
-    assert head[1].startswith("Today: time 12 ms; of the time of a thread 83.3 % useful work")
+    assert head[1].startswith(
+        "Today: time 12 ms; a thread spends 83.3 % of its time on useful work"
+    )
     assert head[-1] == "By closed form, without approximation."
     assert table is not None
     assert [row[0] for row in table.rows] == ["today", "without rest", "more work"]
@@ -204,4 +206,7 @@ def test_a_sweep_alone_is_told_from_end_to_end(tmp_path: Path) -> None:
     head, _ = study_of(
         tmp_path, "base: {model: program.yaml}\nvary: {parameters.work: [1 ms, 2 ms, 4 ms]}\n"
     )
-    assert "Time goes from 3 ms with 1 ms (work of a step) to 6 ms with 4 ms" in head[1]
+    assert (
+        "Time goes from 3 ms with a work of a step of 1 ms to 6 ms with a work of a step of 4"
+        in head[1]
+    )

@@ -287,13 +287,13 @@ def test_where_nothing_stands_out_that_is_said() -> None:
 def test_the_head_says_once_what_holds_of_several_cases() -> None:
     other = replace(MADE, case="other", growth=replace(GROWTH, order="N**3*log(N)"))
     assert ScaleResult((MADE,)).headline(Words()) == [
-        "to keep 50 % efficiency on N processors the work must grow as N^2",
-        "at a fixed size it is fastest on 7 processors: 400 ms",
+        "to keep 50 % efficiency on N processors, the work must grow as N^2",
+        "fastest at a fixed size on 7 processors, in 400 ms",
     ]
     assert ScaleResult((MADE, other)).headline(Words({"base": "as it is"})) == [
         (
-            "to keep 50 % efficiency on N processors the work must grow as N^2 (as it is);"
-            " N^3 log(N) (other)"
+            "as it is: to keep 50 % efficiency on N processors, the work must grow as N^2; other: as"
+            " N^3 log(N)"
         ),
-        "at a fixed size it is fastest on 7 processors: 400 ms",
+        "fastest at a fixed size on 7 processors, in 400 ms",
     ]

@@ -12,11 +12,11 @@ _WORDS = "checkpoint restart failures fault tolerance MTBF resilience Young Daly
 
 _SAVING = Symbol("checkpoint", TIME, "time to write a checkpoint", r"\delta")
 _FAILURES = Symbol("failures", TIME, "mean time between failures of the whole system", "M")
-_INTERVAL = Symbol("interval", TIME, "computation between two checkpoints", r"\tau")
+_INTERVAL = Symbol("interval", TIME, "interval between two checkpoints", r"\tau")
 _RESTART = Symbol("restart", TIME, "time to read the last checkpoint after a failure", "R")
 _WORK = Symbol("work", TIME, "time of the program without checkpoints and failures", "T_s")
 
-_BEST = Symbol("interval", TIME, "computation between two checkpoints, for the least time", r"\tau")
+_BEST = Symbol("interval", TIME, "interval between two checkpoints, for the least time", r"\tau")
 
 YOUNG = Law(
     name="checkpoint-interval-young",

@@ -122,7 +122,7 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
 
     >>> words = Words({}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"})
     >>> setting("parameters.edge", 386, "1", words), setting("parameters.far", 2e-7, "s", words)
-    ('386 cells along an edge', '200 ns (latency of a read)')
+    ('386 cells along an edge', 'a latency of a read of 200 ns')
     >>> setting("stations.app.servers", 5, "1", words), setting("stations.app.servers", 1, "1", words)
     ('5 app servers', '1 app server')
     """
@@ -133,7 +133,33 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
         return f"{amount} {(first[:-1] if value == 1 else first)} {further_words}".rstrip()
     if integral and _is_plural(meaning) and " of " not in meaning:
         return f"{amount} {meaning[:-1] if value == 1 else meaning}"
-    return f"{amount} ({meaning})"
+    article = "" if _is_plural(first) else "an " if meaning[:1].lower() in "aeio" else "a "
+    return f"{article}{meaning} of {amount}"
+
+
+def bounded(
+    path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, least: bool
+) -> str:
+    """Write a least or a largest value of a quantity, in a reader's words.
+
+    >>> words = Words({}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"})
+    >>> bounded("parameters.edge", 386, "1", words, least=True)
+    'with at least 386 cells along an edge'
+    >>> bounded("parameters.far", 2e-7, "s", words, least=False)
+    'with a latency of a read of at most 200 ns'
+    """
+    told = setting(path, value, unit, words, ends)
+    amount = setting_amount(path, value, unit, words, ends)
+    before, _, after = told.rpartition(amount) if told.endswith(amount) else told.partition(amount)
+    return f"with {before}{bounded_amount(path, value, unit, words, ends, least=least)}{after}"
+
+
+def bounded_amount(
+    path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, least: bool
+) -> str:
+    """Write a least or a largest value of a quantity alone."""
+    amount = setting_amount(path, value, unit, words, ends)
+    return f"at {'least' if least else 'most'} {amount}"
 
 
 def _is_plural(noun: str) -> bool:

@@ -55,6 +55,7 @@ def head_lines(results: Results, answer: Sequence[str]) -> list[str]:
     lines_of_questions = [
         line for question in results.questions.values() for line in question.headline(results.words)
     ][:_MOST_FOUND]
+    lines_of_questions += _not_examined(results)
     compared = list(_compared(results, answer)) if len(results.cases) <= 1 + _FEW_CASES else []
     answers = (
         [*compared, *lines_of_questions]
@@ -89,6 +90,19 @@ def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
     ]
     head = ["", *map(words.value, names[:3])]
     return TextTable(head, rows, range(1, len(head))) if len(rows) > 1 else None
+
+
+def _not_examined(results: Results) -> Iterator[str]:
+    """Yield which cases of the same model a search left out that looked at the first alone."""
+    cases = list(results.cases)
+    searches = [question.examined() for question in results.questions.values()]
+    if [cases[:1]] != [list(examined) for examined in searches if examined]:
+        return
+    model = results.cases[cases[0]].model
+    left_out = [case for case in cases[1:] if results.cases[case].model == model]
+    if left_out and len(cases) <= 1 + _FEW_CASES:
+        words = results.words
+        yield f"only {words.case(cases[0])} was searched, not {joined(list(map(words.case, left_out)), 'or')}"
 
 
 def _shown(answer: Answer, name: str) -> str:
@@ -139,8 +153,8 @@ def _ranked(results: Results, answer: Sequence[str]) -> tuple[str, list[tuple[st
 def _alike(results: Results, base: str, case: str, name: str) -> bool:
     """Return whether two cases do the same work, so that their values can be compared.
 
-    Either they have the same useful work, speed-up times time, or they differ in the hardware
-    alone. What is done in a second is compared where the model and the load are the same.
+    Either they have the same useful work, speed-up times time, or they differ in the machine
+    alone; without useful work, in other hardware alone. What is done in a second is compared where the model and the load are the same.
     """
     base_answer, case_answer = results.cases[base], results.cases[case]
     before, after = (results.settings.get(case_name, {}) for case_name in (base, case))
@@ -153,6 +167,8 @@ def _alike(results: Results, base: str, case: str, name: str) -> bool:
         (compared_answer.find("speedup") or 0.0) * (compared_answer.find("time") or 0.0)
         for compared_answer in (base_answer, case_answer)
     ]
+    if all(path.startswith("machine") for path in differing):
+        return True
     if all(work):
         return isclose(*work, rel_tol=_ALIKE)
     return all(path.startswith((*_HARDWARE, "population")) for path in differing)
@@ -181,11 +197,11 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
     if len(base_answer.account) > 1 and total > 0:
         ranked = sorted(base_answer.account.items(), key=lambda label_and_time: -label_and_time[1])
         shares_told = [
-            f"{percent(seconds / total)} {words.part(label)}"
-            for label, seconds in ranked[:3]
+            f"{percent(seconds / total)} {'of its time ' if index == 0 else ''}on {words.part(label)}"
+            for index, (label, seconds) in enumerate(ranked[:3])
             if seconds >= _LEAST_SAID * total
         ]
-        line += f"; of the time of a {words.member} {joined(shares_told)}"
+        line += f"; a {words.member} spends {joined(shares_told)}"
     if base_answer.limits:
         line += f"; {base_answer.limits[0].pipeline} is limited by {base_answer.limits[0].stage}"
     yield line
@@ -301,7 +317,7 @@ def _rests_on(results: Results, answer: Sequence[str]) -> str:
         methods = joined([_method_words(method) for method in (first, *further_methods)])
         how_sure = f"by {methods}, without approximation"
         if estimated:
-            how_sure = f"the model is solved {how_sure}; what was fitted in it is an estimate"
+            how_sure = f"the model is solved {how_sure}; its fitted parameters are estimates"
         elif ranges:
             how_sure += "; some values have an interval"
         words.insert(0, how_sure)

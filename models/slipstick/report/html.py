@@ -174,6 +174,8 @@ main { overflow-wrap: break-word; }
 a { color: var(--fill); }
 .live { display: grid; gap: 0 2rem; grid-template-columns: minmax(0, 1fr); }
 @media (min-width: 60rem) { .live { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); } }
+.choices { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .3rem .6rem; align-items: center; justify-items: start; }
+.choices select { max-width: 100%; }
 .input { display: flex; flex-wrap: wrap; gap: .2rem .8rem; align-items: baseline; margin: .8rem 0; }
 .input label { flex: 1 1 10rem; min-width: 0; overflow-wrap: anywhere; }
 input, select, button { font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--faint);

@@ -236,6 +236,10 @@ class QuestionResult:
         """
         return None
 
+    def examined(self) -> Sequence[str]:
+        """List the cases that a search looked at, where a reader would expect all of them."""
+        return ()
+
     def doubt(self) -> str:
         """Return what is uncertain or left out, for the head of the report; nothing by default."""
         return ""

@@ -54,7 +54,7 @@ _PARTS = {"busy": "useful work", "idle": "idle time"}
 
 _KEYS = {
     "servers": "{} servers",
-    "permits": "{} permits",
+    "permits": "permits of {}",
     "arrivals": "arrivals of {}",
     "population": "number of {}",
     "count": "number of {}",
@@ -65,6 +65,14 @@ _KEYS = {
     "switch": "latency of a {} switch",
 }
 """Last keys of paths as phrases about the part that they belong to."""
+
+_OF_CLASS = re.compile(r"stations\.([^.]+)\.([^.]+)\.([^.]+)")
+_AT_STATIONS = {
+    "service": "service time of {} at {}",
+    "demand": "service demand of {} at {}",
+    "visits": "visits of {} to {}",
+}
+"""Quantities of a class at a station as phrases, by their key."""
 
 _CONTAINERS = ("parameters", "resources", "stations", "classes", "machine", "population", "cycle")
 """First keys of paths that say nothing to a reader."""
@@ -101,10 +109,10 @@ _OPERATORS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 def spelt(name: str) -> str:
     """Write a name as words.
 
-    >>> spelt("half-as-long"), spelt("items_per_page")
-    ('half as long', 'items per page')
+    >>> spelt("half-as-long"), spelt("items_per_page"), spelt("only-1997")
+    ('half as long', 'items per page', 'only 1997')
     """
-    return re.sub(r"(?<=[A-Za-z])-(?=[A-Za-z])|_", " ", name)
+    return re.sub(r"(?<=[A-Za-z])-(?=[A-Za-z]|(?:19|20)\d\d\b)|_", " ", name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +132,10 @@ class Words:
     ('NDR', 'half as long', 'cells along an edge')
     >>> words.quantity("stations.app.servers"), words.quantity("machine.network.adapter")
     ('app servers', 'latency of the network adapter')
+    >>> words.quantity("stations.db.service.requests"), words.quantity("stations.db.visits.requests")
+    ('service time of requests at db', 'visits of requests to db')
+    >>> words.quantity("stations.server.servers"), words.quantity("resources.pool.permits")
+    ('servers', 'permits of pool')
     >>> words.value("utilization[db]"), words.part("lock:table")
     ('utilization of db', 'waiting for the lock table')
     >>> words.value("waiting_time[messages,queue]"), words.value("queue_length[messages,queue]")
@@ -148,6 +160,10 @@ class Words:
         """Return what a quantity means, or words made from its path."""
         if meaning := self.meanings.get(path):
             return meaning
+        if of_class := _OF_CLASS.fullmatch(path):
+            station, kind, customers = map(spelt, of_class.groups())
+            phrase = _AT_STATIONS.get(kind, f"{kind} of {{}} at {{}}")
+            return phrase.format(customers, station)
         keys = re.sub(r"\.ranges\.[^.]+", "", path).split(".")
         keys = [key for key in keys if key not in _INSIDE and not key.isdigit()]
         keys = keys[1:] if len(keys) > 1 and keys[0] in _CONTAINERS else keys
@@ -155,7 +171,7 @@ class Words:
         if about == "technology":
             return f"gain of {spelt(last)}"
         if about and last in _KEYS:
-            return _KEYS[last].format(spelt(about))
+            return spelt(last) if about in (last, last[:-1]) else _KEYS[last].format(spelt(about))
         return spelt(last) if not about else f"{spelt(last)} of {spelt(about)}"
 
     def change(self, size: str, path: str) -> str:

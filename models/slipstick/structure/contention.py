@@ -35,14 +35,14 @@ from slipstick.structure.work import largest, most_at_once
 FEW = 3
 """Pipelines that are named one by one in notes."""
 
-RANDOM = "takes the longest of random times at their means, which is below the mean of the longest"
+RANDOM = "ignores that parallel times vary, so waits for the slowest are too short"
 
 EARLY = "takes a fork that goes on early as no time"
 
 IN_WORDS = {
-    "own": "its own processor",
-    "other": "another processor",
-    "each-other": "each other's processor",
+    "own": "the processors",
+    "other": "the processors",
+    "each-other": "the processors",
 }
 """What a note calls the processors that serve each other."""
 
@@ -65,9 +65,9 @@ class LeftOut:
 
     def notes(self, index: int) -> tuple[str, ...]:
         """List what is left out at one point; an empty list means that the answer is exact."""
-        crowded = [
+        crowded = dict.fromkeys(
             IN_WORDS.get(name, name) for name, flags in self.crowded.items() if at(flags, index)
-        ]
+        )
         waiting = [f"leaves out waiting for {', '.join(crowded)}"] if crowded else []
         return (*waiting, *(note for note, flags in self.others.items() if at(flags, index)))
 

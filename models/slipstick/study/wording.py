@@ -5,7 +5,7 @@ limits that its questions set to values.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from slipstick.answer import Answer
@@ -30,14 +30,20 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     study : as read
     answers : of each case
     """
-    meanings: dict[str, str] = {}
-    for answer in answers.values():
-        for path, entry in answer.described.items():
-            if meaning := entry.given.meaning or _described(path, entry.meaning):
-                meanings.setdefault(path, meaning)
+    meanings = meanings_of(answers.values())
     limits = dict(limit for text in _conditions(study.spec) for limit in _limits(text))
     member, nouns = _population(study)
     return Words(case_titles(study.tree), meanings, member, limits, nouns)
+
+
+def meanings_of(answers: Iterable[Answer]) -> dict[str, str]:
+    """Return what quantities mean, by path: as their authors say, or as a format does."""
+    meanings: dict[str, str] = {}
+    for answer in answers:
+        for path, entry in answer.described.items():
+            if meaning := entry.given.meaning or _described(path, entry.meaning):
+                meanings.setdefault(path, meaning)
+    return meanings
 
 
 def _described(path: str, description: str) -> str:

@@ -264,9 +264,9 @@ class FitComparison:
         between = f"{least:.1f} %" if largest - least < 0.05 else f"{least:.1f} to {largest:.1f} %"
         return (
             f"{p:g} processors are {step:.3g} times the largest measured, {self.most:g}: an"
-            f" extrapolation; fitted to the runs on up to {self.most / far[0].step:g} alone, the"
-            f" models miss those on {self.most:g} by {between}, for which the interval allows; it does"
-            f" not allow for effects that first appear above {self.most:g}"
+            f" extrapolation. Models fitted to the runs on up to {self.most / far[0].step:g}"
+            f" processors miss those on {self.most:g} by {between}; the interval allows for that, but"
+            f" not for effects that first appear above {self.most:g}"
         )
 
     def predict(self, p: float, level: float) -> tuple[float, float]:

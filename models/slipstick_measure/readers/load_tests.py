@@ -46,8 +46,9 @@ _QUANTILE = re.compile(
     r"(?: ?(?:percentile|%ile|line|pct))?|(?P<median>median))(?: (?:latency|response time))?"
 )
 _BUSY = re.compile(
-    r"(?:(?P<before>.+?) )?(?:cpu|util|utilization|utilisation|busy)(?: (?:util|utilization|usage|%))*"
-    r"(?: (?P<after>[a-z]\w*))?(?: ?%)?"
+    r"(?:(?P<before>.+?) )?(?:cpu|util|utilization|utilisation|busy)"
+    r"(?: (?:util|utilization|usage|%|pct|percent))*(?: (?P<after>[a-z]\w*))?"
+    r"(?: ?%| pct| percent)?"
 )
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
@@ -70,7 +71,8 @@ def _held(column: TableColumn) -> _LoadColumn | None:
         digits = (match["p"] or match["th"] or "50").replace(" ", ".")
         return _LoadColumn("quantile", f"{float(digits) / 100:.12g}", column.unit)
     if match := _BUSY.fullmatch(word.removeprefix("% ")):
-        return _LoadColumn("busy", match["before"] or match["after"] or "cpu", column.unit)
+        unit = "%" if re.search(r"pct|percent", word) else column.unit
+        return _LoadColumn("busy", match["before"] or match["after"] or "cpu", unit)
     if word in _RESPONSES or (column.kind == "time" and "response" in word):
         return _LoadColumn("response", word, column.unit)
     if word in _OFFERED:

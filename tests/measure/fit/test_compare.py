@@ -96,13 +96,13 @@ def test_a_warning_says_how_far_and_what_is_known_of_the_error() -> None:
     assert found.warning(32) == ""
     near, far = (each.missed for each in found.best.tests)
     assert found.warning(64).startswith(
-        "64 processors are 2 times the largest measured, 32: an extrapolation; fitted to the runs on"
-        " up to 16 alone, the models miss those on 32 by "
+        "64 processors are 2 times the largest measured, 32: an extrapolation. Models fitted to"
+        " the runs on up to 16 processors miss those on 32 by "
     )
     assert f"{100 * near:.1f}" in found.warning(64)
     assert f"{100 * far:.1f}" in found.warning(128)
     assert found.warning(128).endswith(
-        "for which the interval allows; it does not allow for effects that first appear above 32"
+        "the interval allows for that, but not for effects that first appear above 32"
     )
 
 

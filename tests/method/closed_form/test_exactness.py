@@ -37,18 +37,19 @@ MEET = barrier("meet")
 OWN, OTHER, EACH = (
     service(name, 1.0, name=f"at-{name}") for name in ("own", "other", "each-other")
 )
-LONGEST = "takes the longest of random times at their means, which is below the mean of the longest"
+LONGEST = "ignores that parallel times vary, so waits for the slowest are too short"
 
 
 WORDS = {
-    "own": "its own processor",
-    "other": "another processor",
-    "each-other": "each other's processor",
+    "own": "the processors",
+    "other": "the processors",
+    "each-other": "the processors",
 }
 
 
 def waiting(*names: str) -> str:
-    return f"leaves out waiting for {', '.join(WORDS.get(name, name) for name in names)}"
+    told = dict.fromkeys(WORDS.get(name, name) for name in names)
+    return f"leaves out waiting for {', '.join(told)}"
 
 
 def separate(*names: str) -> str:

@@ -79,26 +79,29 @@ def test_product_form_is_exact_and_says_nothing() -> None:
 
 def test_each_approximation_is_named() -> None:
     assert notes(THINK >> service("bus", 1.0, scv=0.5)) == (
-        "waiting at bus: numbers found as in product form, residual service (1 + scv) / 2",
+        (
+            "waiting at bus is approximated by mean value analysis, with a residual service time of"
+            " (1 + scv) / 2 services"
+        ),
         USUAL.format(size="2 %"),
     )
     several = THINK >> service("pool", 1.0, scv=0.5)
     assert (
-        "several servers at pool: the probability that all are busy is that with the rest of the"
-        " cycle as a delay" in (notes(several, pool=Station(2)))
+        "several servers at pool: the probability that all are busy is that of a queue whose"
+        " customers spend the rest of the cycle in a delay" in (notes(several, pool=Station(2)))
     )
     locked = THINK >> hold("door", delay(1.0, name="a", scv=0.5))
     assert notes(locked) == (
         (
-            "locks door: a queue whose service is all that is done while the lock is held, waits"
-            " included"
+            "each lock (door) is modelled as a queue; its service time is the time for which the lock"
+            " is held, waits included"
         ),
         USUAL.format(size="10 %"),
     )
     forked = THINK >> fork(delay(1.0, name="a", scv=0.5), delay(2.0, name="b", scv=0.5))
     assert (
-        notes(forked)[0] == "forks: branches are independent but for the resources they share, "
-        "and each as random as its mean and variance say"
+        notes(forked)[0] == "forks: branches are independent except at shared resources, and only"
+        " the mean and the variance of each are used"
     )
     line = pipeline([serial(delay(1.0, name="a", scv=1.0)), parallel(delay(2.0, name="b"))], 4)
     assert notes(line)[0] == "pipelines: ends of items at stages are jointly normal (Clark)"

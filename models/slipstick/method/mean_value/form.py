@@ -319,28 +319,29 @@ def _taken(node: Activity, holding: bool = False) -> Iterator[tuple[str, bool]]:
 
 _NOTES = {
     "unlike services": (
-        "waiting at {names}: numbers found as in product form, residual service (1 + scv) / 2"
+        "waiting at {names} is approximated by mean value analysis, with a residual service time"
+        " of (1 + scv) / 2 services"
     ),
     "out of order": (
         "waits at {names} vary as at first come first served; they vary more, so maxima come out"
         " too small"
     ),
     "several servers": (
-        "several servers at {names}: the probability that all are busy is that with the rest of the"
-        " cycle as a delay"
+        "several servers at {names}: the probability that all are busy is that of a queue whose"
+        " customers spend the rest of the cycle in a delay"
     ),
     "locks": (
-        "locks {names}: a queue whose service is all that is done while the lock is held, waits"
-        " included"
+        "each lock ({names}) is modelled as a queue; its service time is the time for which the"
+        " lock is held, waits included"
     ),
     "shared locks": (
-        "reader-writer locks {names}: waits of a Markov chain of the lock, with all that is done"
-        " under it as one service and the rest of the cycle as a delay"
+        "reader-writer locks {names} are solved as a Markov chain, in which the time under the lock"
+        " is one service and the rest of the cycle a delay"
     ),
     "permits": (
-        "permits {names}: a queue with a server a permit, whose service is all that is done while"
-        " it is held, waits included; exponential services that holders alone use are solved for"
-        " each number of holders (flow-equivalent centre)"
+        "permits {names} are modelled as a queue with one server for each permit; the service time"
+        " is the time for which a permit is held, waits included; exponential services that only"
+        " holders use are solved for each number of holders (flow-equivalent server)"
     ),
     "spin locks": (
         "spin locks {names}: waiting processors load the word's station, and hand-overs follow the"
@@ -350,8 +351,8 @@ _NOTES = {
         "groups: an arriving processor finds what the population with one fewer of its group leaves"
     ),
     "forks": (
-        "forks: branches are independent but for the resources they share, and each as random as"
-        " its mean and variance say"
+        "forks: branches are independent except at shared resources, and only the mean and the"
+        " variance of each are used"
     ),
     "pipelines": "pipelines: ends of items at stages are jointly normal (Clark)",
     "barriers": (
