@@ -178,6 +178,12 @@ class ProjectedCase:
     kind_told: bool = True
 
     @property
+    def span(self) -> str:
+        """From its first to its last year, in words."""
+        years = self.sweep.points[YEAR]
+        return f"from {year(float(years[0]))} to {year(float(years[-1]))}"
+
+    @property
     def values(self) -> list[str]:
         """The answers that it has."""
         return [name for name in self.sweep.columns if split_name(name)[0] not in ("low", "high")]
@@ -266,17 +272,20 @@ class ProjectResult(QuestionResult):
         """Return the values at the first and the last year, case by case."""
         found, rows = self.projection, []
         names = found.tracks[0].values[:2]
-        for each in found.tracks[:_MOST_TRACKS]:
+        shown = found.tracks[:_MOST_TRACKS]
+        starts = {float(each.sweep.points[YEAR][0]) for each in shown}
+        for each in shown:
+            begins = "" if len(starts) == 1 else f" in {year(float(each.sweep.points[YEAR][0]))}"
             cells = [
-                value_amount(name, *_at(each.sweep, name, place))
+                f"{value_amount(name, *_at(each.sweep, name, place))}{'' if place else begins}"
                 for name in names
                 if name in each.sweep.columns
                 for place in (0, -1)
             ]
             rows.append([_track_name(each, found, words), *cells])
-        head = [
-            f"{words.value(name)} in {year(found.years[at])}" for name in names for at in (0, -1)
-        ]
+        first = f"in {year(min(starts))}" if len(starts) == 1 else "at first"
+        last = f"in {year(found.years[-1])}"
+        head = [f"{words.value(name)} {when}" for name in names for when in (first, last)]
         return (["", *head], rows) if len(rows) > 1 else None
 
     def doubt(self) -> str:
@@ -817,7 +826,7 @@ def _outcomes(found: Projection) -> Iterator[str]:
         if goes := list(_goes(track)):
             yield f"{subject}, {_years_words(track)}: {', '.join(goes)}"
         yield from (f"{subject}: {each}" for each in _dominant_words(track))
-        yield from (f"{subject}: {_condition_text(each, found)}" for each in track.conditions)
+        yield from (f"{subject}: {_condition_text(each, track)}" for each in track.conditions)
     yield from _unmoved(found)
     yield from _still(found)
 
@@ -857,10 +866,9 @@ def _track_head(track: ProjectedCase, found: Projection, words: Words, several: 
         amounts = [value_amount(name, *_at(track.sweep, name, place)) for place in (0, -1)]
         goes.append(f"{words.value(name)} {verb} from {amounts[0]} to {amounts[1]}")
     lead = f"{_track_name(track, found, words)}: " if several else ""
-    span = f"from {year(found.years[0])} to {year(found.years[-1])}"
     if not goes:
-        return f"{lead}{span} there is no answer"
-    return f"{lead}{span} {joined(goes)}"
+        return f"{lead}{track.span} there is no answer"
+    return f"{lead}{track.span} {joined(goes)}"
 
 
 def _history_head(
@@ -869,7 +877,6 @@ def _history_head(
     """Return when a condition holds, in a reader's words."""
     lead = f"{_track_name(track, found, words)}: " if several else ""
     clause = words.condition(each.condition)
-    span = f"from {year(found.years[0])} to {year(found.years[-1])}"
     changes = [
         f"from {year(change.value)} on" if change.starts else f"until {year(change.value)}"
         for change in each.crossings[:2]
@@ -881,7 +888,7 @@ def _history_head(
         return f"{lead}{clause} {joined(changes)}"
     if each.holds_first is None:
         return f"{lead}whether {clause} has no answer"
-    return f"{lead}{clause} {'throughout' if each.holds_first else 'in no year'} {span}"
+    return f"{lead}{clause} {'throughout' if each.holds_first else 'in no year'} {track.span}"
 
 
 def _share_head(found: Projection, words: Words) -> list[str]:
@@ -988,7 +995,7 @@ def _largest_from(each: DominantClass) -> str:
     return words
 
 
-def _condition_text(each: ConditionHistory, found: Projection) -> str:
+def _condition_text(each: ConditionHistory, track: ProjectedCase) -> str:
     open_ = [
         (
             f"is undecided in {year(first)}"
@@ -998,9 +1005,9 @@ def _condition_text(each: ConditionHistory, found: Projection) -> str:
         for first, last in each.undecided
     ]
     if not each.crossings and not open_:
-        span = f"from {year(found.years[0])} to {year(found.years[-1])}"
+        span = track.span
         if each.holds_first is None:
-            return f"{each.condition} has no answer in {year(found.years[0])}"
+            return f"{each.condition} has no answer in {year(float(track.sweep.points[YEAR][0]))}"
         often = ""
         if each.holds_last is not None and 0.001 < each.holds_last < 0.999:
             often = f" (at the end in {percent(each.holds_last)} of the draws)"

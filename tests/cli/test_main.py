@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import slipstick
-from slipstick.cli.main import main
+from slipstick.cli.main import _portable, main
 from slipstick.errors import Problem
+from slipstick.schema.library import shipped
 from tests.payloads import PAYLOADS
 from tests.processes import HANGS
 from tests.specs import DESIGN, activity, study
@@ -941,6 +942,8 @@ def test_a_report_holds_no_folder_of_this_machine(slip: Run, tmp_path: Path) -> 
     assert slip("run", str(home / "s.yaml"), "--out", "three").status == 0
     assert "command: slipstick run s.yaml" in Path("three/inputs.yaml").read_text()
     assert slip("status", "three").out.startswith("three is up to date")
+    # A shipped study is named as the catalogue names it, whatever was typed.
+    assert _portable(str(shipped() / "studies" / "trend-primer.yaml")) == "trend-primer"
 
 
 def test_a_full_standard_error_leaves_the_status() -> None:

@@ -22,6 +22,7 @@ from slipstick.model.series import (
     chosen,
     fitted,
 )
+from slipstick.model.trend import SeriesRate
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.trend import TrendSpec, series_of
 from slipstick.schema.library import Library
@@ -132,6 +133,22 @@ def test_another_line_of_products_is_not_fitted_but_held_against_the_fit() -> No
     )
     test = back_test([series], 2016.0)
     assert [each.held for each in test.predictions] == [False, True]
+
+
+def test_no_device_of_a_draw_passes_the_limit() -> None:
+    limited = SeriesRate(fitted(replace(SERIES, limit=30.0)))
+    years, later = np.array([2015.0, 2035.0]), np.array([2035.0])
+    normals = np.random.default_rng(1).standard_normal((512, limited.numbers(2)))
+    drawn = limited.drawn(years, normals)
+    devices = np.exp(np.minimum(drawn.levels[:, 0] + drawn.devices[:, 0], np.log(30.0)))
+    reached = devices * limited.gain(2015.0, later, drawn)[:, 0]
+    assert reached.max() == pytest.approx(30.0)
+    assert (reached < 29.0).any()
+    assert limited.fit.reached(2035.0)
+    free = SeriesRate(fitted(SERIES))
+    assert not free.fit.reached(2035.0)
+    gained = free.gain(2015.0, later, free.drawn(years, normals))[:, 0]
+    assert gained.max() > limited.gain(2015.0, later, drawn).max()
 
 
 def test_too_few_points_are_refused() -> None:

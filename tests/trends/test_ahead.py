@@ -12,6 +12,7 @@ import pytest
 
 from slipstick.errors import ModelError, SpecError, UnknownNameError
 from slipstick.report.formatting import question_section
+from slipstick.results.words import Words
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.trend import TrendSpec, trend_of
@@ -161,6 +162,12 @@ def test_each_case_starts_in_the_year_of_its_machine_and_all_are_projected(folde
     assert came[0].came == pytest.approx(made.tracks[1].sweep.columns["time"][0])
     section = question_section(ProjectResult(made))
     assert "new of 2024 takes" in section
+    assert "### Fits of 2005, 2010 and 2015, and what came" in section
+    assert "limit 30000 Gbit/s" in section
+    decision = ProjectResult(made).decision(Words())
+    assert decision is not None
+    assert decision[0][1:] == ["time at first", "time in 2034"]
+    assert [row[1].rpartition(" in ")[2] for row in decision[1]] == ["2020", "2024", "2020"]
     for spec in (
         SharesPictureSpec(kind="shares", name="a", title="b"),
         RatesPictureSpec(kind="rates", name="a", title="b"),
