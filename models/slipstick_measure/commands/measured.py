@@ -724,15 +724,19 @@ def _fit_load(
     test: LoadTest, loads: str, servers: int | None, picture: Path | None, as_json: bool
 ) -> int:
     """Fit a station to response times against load, and print what was found."""
+    from slipstick.report.write import write_picture
     from slipstick.results.question import as_data
     from slipstick_measure.fit.loads import fit_loads
-    from slipstick_measure.report.loads import load_fit_sentences, load_fit_text
+    from slipstick_measure.report.loads import draw_load_fit, load_fit_sentences, load_fit_text
     from slipstick_measure.report.measured import notes_text
 
-    if picture is not None:
-        refuse("--picture", "response times against load have no picture; leave it out")
     at = [float(_quantity("--at", _as_rate(word), "RATE") or 0.0) for word in _words(loads)]
-    found = fit_loads(test, at, servers).result()
+    fitted = fit_loads(test, at, servers)
+    found = fitted.result()
+    if picture is not None:
+        title = Path(test.file).name
+        write_picture(lambda: draw_load_fit(found, fitted.curves(), title), picture)
+        click.echo(f"wrote {picture}", err=True)
     if as_json:
         document = {**as_data(found), "sentences": load_fit_sentences(found)}
         print_json({"load_fit": document, "notes": plain_problems(test.notes)})

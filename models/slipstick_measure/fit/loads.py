@@ -78,6 +78,8 @@ LEVEL = 0.95
 OVERLOADED = 0.95
 """Part of the rate offered below which requests pile up: a mean then depends on the length of the
 test."""
+CURVE_POINTS = 80
+"""Loads at which the curve of a station is drawn."""
 HALVINGS = 60
 SHORTEST = 1e-12
 """A service so short that it is none [s]."""
@@ -194,6 +196,21 @@ class LoadFit:
             self.predictions,
             tuple(float(row.rate or 0.0) for row in self.overloaded),
         )
+
+    def curves(self) -> dict[str, tuple[Array, Array]]:
+        """Return loads, from the least to the last that was measured or asked for, and the
+        response times [s] of the stations that the rows do not tell apart, by their words; nothing
+        where no station describes them.
+        """
+        measured = [load_of(row) for row in self.rows]
+        last = max([*measured, *(prediction.load for prediction in self.predictions)])
+        at = np.linspace(min(measured), last, CURVE_POINTS)
+        at = at if self.think is None else np.unique(np.round(at))
+        stations = () if self.misfit else self.likely
+        return {
+            station.kind.words: (at, np.asarray(self.response(station, at.tolist())))
+            for station in stations
+        }
 
     def _point(self, row: LoadRow) -> LoadPoint:
         load = load_of(row)

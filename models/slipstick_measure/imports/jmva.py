@@ -125,8 +125,10 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
         station = model.name(element, "stationName") if element.get("stationName") else ""
         names = [name] if name else list(classes)
         where = stations.get(station, {})
-        if kind.startswith("number of customers"):
+        if kind in ("number of customers", "customer numbers"):
             axes.append(_scaled(names, classes, "population", values, "classes.{}.population"))
+        elif kind == "population mix" and name in classes:
+            axes.append(_mix(model, element, classes, name, values))
         elif kind.startswith("arrival"):
             rates = _scaled(names, classes, "arrivals", values, "classes.{}.arrivals")
             axes.append({path: [f"{value} /s" for value in rate] for path, rate in rates.items()})
@@ -156,6 +158,26 @@ def _scaled(
         integer = key == "population"
         axes[path.format(name)] = [round(number) if integer else number for number in numbers]
     return axes
+
+
+def _mix(
+    model: ToolModel, element: XmlElement, classes: dict[str, Any], name: str, shares: list[float]
+) -> SpecAxes:
+    """Return the populations that give one of two closed classes a share of all customers, where
+    it is a whole number, as JMVA does.
+    """
+    closed = [one for one, document in classes.items() if "population" in document]
+    if len(closed) != 2:
+        model.reading.refuse(
+            element.line, "whatIf", f"a mix is of two closed classes, and there are {len(closed)}"
+        )
+    total = sum(float(classes[one]["population"]) for one in closed)
+    counts = [round(total * share) for share in shares if abs(total * share % 1 - 0.5) > 0.5 - 1e-6]
+    (other,) = (one for one in closed if one != name)
+    return {
+        f"classes.{name}.population": counts,
+        f"classes.{other}.population": [round(total) - count for count in counts],
+    }
 
 
 def _demands(

@@ -165,7 +165,7 @@ class _Jsim:
             self.refuse(
                 distribution,
                 f"the time of {whose} is a {short(kind)} by a {short(paths[0])}; a network has no"
-                " such time",
+                " such time: choose a distribution of the same mean and variance in JMT",
             )
         names, moments = _DISTRIBUTIONS[kind]
         numbers = [self.number(distribution, name, -1e9 if name == "mu" else 0.0) for name in names]
@@ -266,7 +266,7 @@ class _Jsim:
             self.refuse(
                 router,
                 f"{short(name)} leave {short(node)} by {short(kind)}, which a network does not"
-                " have",
+                " have; an activity chooses by state (pick): write one by hand",
             )
         total = math.fsum(shares.values())
         if router and shares and not math.isclose(total, 1.0, rel_tol=1e-6):
@@ -600,7 +600,7 @@ def _order(jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]
             jsim.refuse(
                 element,
                 f"customers queue at {short(node)} by {short(', '.join(orders))}, which a network"
-                " does not have",
+                " does not have; let them queue in the order of arrival in JMT (FCFS)",
             )
     return _ORDERS[next(iter(orders))] if orders else "fcfs"
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from slipstick.late import Array, np
 from slipstick.report.formatting import NOTHING, ascii_only, percent, plain_table, quantity, wrapped
+from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick_measure.loads import Demand, LoadTest, beside_tiers, demands, think_time
 from slipstick_measure.results import LoadFitting, PredictedResponse
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def load_text(test: LoadTest) -> str:
@@ -236,3 +241,66 @@ def _stations(found: LoadFitting) -> str:
         for station in found.stations
     ]
     return plain_table(head, rows, range(1, len(head)))
+
+
+FARTHEST = 10.0
+"""Response time over the largest that is measured, or predicted, above which a curve is cut: the
+station saturates there."""
+
+
+def draw_load_fit(
+    fitting: LoadFitting, curves: Mapping[str, tuple[Array, Array]], title: str
+) -> Figure:
+    """Draw measured response times by load, the stations that explain them, and the predictions
+    with their intervals. The ground is grey where nothing was measured.
+
+    Parameters
+    ----------
+    fitting : what was found
+    curves : loads and response times of each station by its words [s]
+    title : heading
+    """
+    predicted = [each for each in fitting.predictions if each.value is not None]
+    loads = [point.load for point in fitting.points]
+    last = max([*loads, *(each.load for each in fitting.predictions)])
+    shown = [point.measured for point in fitting.points] + [each.high or 0.0 for each in predicted]
+    figure = sheet(7.5, 4.4)
+    axes = figure.subplots()
+    drawn = [time for time in shown if time > 0]
+    for (words, (at, every)), (colour, _, dashes) in zip(curves.items(), STROKES[1:], strict=False):
+        times = np.where(every <= FARTHEST * max(shown), every, np.nan)
+        drawn += [float(time) for time in times if time > 0]
+        axes.plot(at, times, color=colour, linestyle=dashes, label=words)
+    axes.plot(
+        loads,
+        [point.measured for point in fitting.points],
+        linestyle="",
+        marker="o",
+        color=STROKES[0][0],
+        markersize=4,
+        label="measured",
+        zorder=5,
+    )
+    if predicted:
+        middle = np.array([each.value for each in predicted])
+        ends = np.array([[each.low, each.high] for each in predicted]).T
+        axes.errorbar(
+            [each.load for each in predicted],
+            middle,
+            yerr=np.abs(ends - middle),
+            fmt="s",
+            color=STROKES[1][0],
+            markersize=4,
+            capsize=3,
+            label="predicted",
+        )
+    if last > max(loads):
+        axes.axvspan(
+            max(loads), last, color="#000000", alpha=0.07, linewidth=0, label="beyond the rows"
+        )
+    logarithmic(axes.yaxis, np.array(drawn))
+    axes.set_xlim(0, last * 1.03)
+    axes.set_xlabel(axis_title("load", "1/s") if fitting.think is None else "users")
+    axes.set_ylabel(axis_title(f"{_statistic(fitting)} response time", "s"))
+    figure.legend(loc="outside right upper", alignment="left")
+    return titled(figure, title)

@@ -13,10 +13,12 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
-from slipstick_measure.fit.loads import fit_loads
+from slipstick_measure.fit.loads import fit_loads, load_of
+from slipstick_measure.formats import load_test
 from slipstick_measure.imports.loads import load_spec
 from slipstick_measure.loads import LoadRow, LoadTest
-from slipstick_measure.report.loads import load_fit_text
+from slipstick_measure.measurements import Hints
+from slipstick_measure.report.loads import draw_load_fit, load_fit_text
 from tests.measure.test_loads import closed_by_hand
 
 
@@ -194,5 +196,25 @@ def test_the_command_fits_and_import_makes_the_network(
     *_, line = capsys.readouterr().out.strip().splitlines()
     values = json.loads(line)["answers"][0]["values"]
     assert values["response_time[requests]"]["value"] == pytest.approx(0.205, rel=0.01)
-    assert main(["fit", load, "--picture", "x.png"]) == 2
-    assert "have no picture" in capsys.readouterr().err
+    picture = tmp_path / "load.png"
+    assert main(["fit", load, "--at", "95", "--picture", str(picture)]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_picture_has_the_rows_the_stations_and_the_predictions(tmp_path: Path) -> None:
+    (tmp_path / "load.csv").write_text(TABLE)
+    test = load_test([tmp_path / "load.csv"], [Hints()])
+    assert test is not None
+    found = fit_loads(test, [95], 1)
+    (axes,) = draw_load_fit(found.result(), found.curves(), "a test").axes
+    lines = {str(line.get_label()): line for line in axes.get_lines()}
+    measured = np.asarray(lines["measured"].get_xdata(), float)
+    assert measured.tolist() == [load_of(row) for row in found.rows]
+    curve = lines[found.best.kind.words]
+    at, times = np.asarray(curve.get_xdata(), float), np.asarray(curve.get_ydata(), float)
+    assert at[-1] == 95  # as far as was asked for
+    assert np.interp(90, at, times) == pytest.approx(
+        float(found.response(found.best, [90])[0]), rel=0.02
+    )
+    assert "predicted" in axes.get_legend_handles_labels()[1]
+    assert axes.get_ylabel() == "mean response time [s]"
