@@ -312,6 +312,7 @@ class Answer(ShownAsTables):
     described : what the specs say of each quantity, by path, where they are known
     asked : what became of each value that was asked for by name
     groups : names of the groups, where there are several: time and throughput need one of them
+    subject : the model that was solved, for its equations; None where it is not kept
     draws : where settings have ranges, draws of each by its path, and the values there by name;
         answers with the same names have the same draws
     """
@@ -345,6 +346,7 @@ class Answer(ShownAsTables):
     asked: Mapping[str, AskedValue] = field(default_factory=dict)
     groups: tuple[str, ...] = ()
     draws: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    subject: Any = field(default=None, repr=False, compare=False)
 
     @checked(name=TEXT)
     def __getitem__(self, name: str) -> float | None:
@@ -368,6 +370,22 @@ class Answer(ShownAsTables):
     def __str__(self) -> str:
         """Write the answer as `slipstick solve` prints it."""
         return str(written("text of an answer", self)).rstrip()
+
+    def equations(self) -> str:
+        r"""Write the equations of the method that answered, in LaTeX (``align*`` of amsmath).
+
+        Raises
+        ------
+        NoAnswerError : the answer does not keep its model, as those of a study, or no equations
+            are written for the method
+
+        >>> from slipstick import solve
+        >>> print(solve("law/little", {"throughput": "10 /s", "time": "2 s"}).equations())
+        \begin{align*}
+        L &= X R
+        \end{align*}
+        """
+        return str(written("equations of an answer", self))
 
     def shown_tables(self) -> Iterator[TableShown]:
         """Yield the values, the account and the notes."""

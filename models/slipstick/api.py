@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence, Sized
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
@@ -489,7 +489,7 @@ def _solve_object(
         answer = form_of(model, parameters, method, simulation).points(fixed).answer(0)
         if answer.failed:
             raise NoAnswerError(answer.failed)
-        return answer
+        return replace(answer, subject=model)
     _check_lengths(varied, isinstance(values_given, Axes))
     from slipstick.sim.settings import Simulation
     from slipstick.study.points import SolvableModel

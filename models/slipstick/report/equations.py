@@ -404,6 +404,14 @@ def explain_text(explanation: Explanation) -> str:
     )
 
 
+def network_equations(model: QueueingNetwork) -> list[str]:
+    """List the equations of every network of such stations and classes, and this one's demands, as
+    lines of ``align*``.
+    """
+    defined = [f"{equation.latex} &= {latex(equation.right, {})}" for equation in _defined(model)]
+    return [*(on_paper for _, on_paper in _laws(model)), *defined]
+
+
 def explain_latex(explanation: Explanation) -> str:
     """Explain a law or a model in LaTeX: an ``align*`` of equations, then the symbols; needs
     amsmath.
@@ -419,10 +427,7 @@ def explain_latex(explanation: Explanation) -> str:
         named: Iterable[Parameter] = ()
         lines = []
         if isinstance(subject, QueueingNetwork):
-            lines = [on_paper for _, on_paper in _laws(subject)]
-            lines += [
-                f"{equation.latex} &= {latex(equation.right, {})}" for equation in _defined(subject)
-            ]
+            lines = network_equations(subject)
             lines += [on_paper for _, on_paper in explanation.solved]
             named = _written_in(subject)
         elif isinstance(subject, AddedModel):

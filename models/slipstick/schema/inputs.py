@@ -1091,7 +1091,13 @@ def solve_settings(
         (*built.notes, *own, *_without_effect(settings, inputs, built)),
     )
     answers = (
-        replace(answer, given=values_given, notes=(*notes, *answer.notes), described=built.entries)
+        replace(
+            answer,
+            given=values_given,
+            notes=(*notes, *answer.notes),
+            described=built.entries,
+            subject=model,
+        )
         for method in methods
         for answer in answered(
             model, built.parameters, method or options.method, options.simulation, values=values
