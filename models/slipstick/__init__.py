@@ -21,7 +21,7 @@ from importlib import import_module
 from slipstick.display import WRITERS
 
 WRITERS |= {
-    "equations of an answer": "slipstick.report.method_equations:answer_equations",
+    "equations of an answer": "slipstick.study.method_equations:answer_equations",
     "equations of a model": "slipstick.study.catalogue:model_equations",
     "tables of an answer": "slipstick.report.answer:answer_tables",
     "figure of a study": "slipstick.report.write:figure_of",

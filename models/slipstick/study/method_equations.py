@@ -2,7 +2,7 @@
 
 The closed form, laws and networks have the equations of `slipstick.report.equations`. Mean value
 adds the waits of the arrival theorem, a Markov chain is its balance, and a simulation the estimate
-of a ratio of means. `tests/report/test_method_equations.py` evaluates those of mean value.
+of a ratio of means. `tests/study/test_method_equations.py` evaluates those of mean value.
 """
 
 from __future__ import annotations
