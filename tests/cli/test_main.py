@@ -182,7 +182,7 @@ def test_an_interrupted_simulation_gives_what_it_has_with_status_130(
         return run(self, events)
 
     monkeypatch.setattr(Kernel, "run", interrupted)
-    monkeypatch.setattr("slipstick.sim.run.AVAILABLE", False)
+    monkeypatch.setattr("slipstick.sim.run.can_compile", lambda: False)
     Path("x.yaml").write_text(DESIGN)
     status, out, _ = slip("solve", "x.yaml", "--with", "simulation", "--precision", "0.01%")
     assert status == 130

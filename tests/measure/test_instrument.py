@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from functools import partial
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -218,19 +219,21 @@ def test_monitors_and_conditions_wait_inside(tmp_path: Path) -> None:
     assert events(recorder.profile)["entry-box"] == 2
 
 
-def killed(rank: int, lock: TimedLock) -> None:
-    """Kill the first worker while it holds nothing."""
+def killed(rank: int, lock: TimedLock, ends: Event) -> None:
+    """Kill the first worker while it holds nothing; the other one ends after it."""
     with lock:
         pass
     if rank == 0:
+        ends.set()
         os.kill(os.getpid(), signal.SIGKILL)
+    ends.wait()
     time.sleep(0.02)
 
 
 def test_a_killed_worker_leaves_a_profile_that_names_it(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     with WaitRecorder(processors=2, context=context) as recorder:
-        recorder.run(killed, TimedLock("table", context.Lock()))
+        recorder.run(killed, TimedLock("table", context.Lock()), context.Event())
     assert "worker 0 of process" in recorder.profile
     assert "ended before it wrote its account" in recorder.profile
     assert account(recorder.profile, tmp_path)["processors_lost[missing]"]

@@ -183,7 +183,11 @@ class Journal:
             for name, value in self.about.items():
                 self._do("insert or replace into about values (?, ?)", name, value)
         except (sqlite3.Error, UnicodeDecodeError) as error:
+            self.close()
             raise self._told(error) from None
+        except (OSError, InputError):
+            self.close()
+            raise
         return True
 
     def _do(self, command: str, *values: object) -> sqlite3.Cursor:
