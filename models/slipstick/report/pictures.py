@@ -368,9 +368,9 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     alone = not spec.series and set(labels) <= set(_short(spec.y).values())
     title = axis_title(spec.series, "") if spec.series else "value" if alone else "case"
     longest = max(map(len, [*labels, *methods, title]))
-    figure = sheet(
-        _PANELS + min(0.7 + 0.07 * longest, 4.0) * max(1, columns), 1.0 + 3.2 * len(units)
-    )
+    single = len(labels) == 1 and not methods and not spec.series  # the title says what it is
+    beside = 0.0 if single else min(0.7 + 0.07 * longest, 4.0) * max(1, columns)
+    figure = sheet(_PANELS + beside, 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     x_axis = _Across.of(sweep.axis(spec.x), spec)
     for unit, axes in zip(units, panels, strict=True):
@@ -378,7 +378,7 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
         limits = {} if spec.relative or spec.against else results.words.limits
         _panel(axes, x_axis, lines_drawn, labels, methods, spec, limits)
     x_axis.write_on(panels[-1])
-    handles = _handles(labels, methods)
+    handles = {} if single else _handles(labels, methods)
     return titled(figure, spec.title, title, list(handles.values()), list(handles), columns)
 
 
@@ -595,8 +595,8 @@ def _panel(
         if name in limits:
             limit_in_words = quantity(limits[name], lines[0].unit)
             _draw_limit(axes, limits[name] / factor, limit_in_words)
-    names = [Words().measured(name, "").strip() if "_quantile[" in name else name for name in names]
-    subject = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
+    kind = _KINDS.get(split_name(names[0])[0], "value") if names else ""
+    subject = kind if len(names) > 2 else ", ".join(map(_named_value, names))
     words = f"{subject} / first of its line" if spec.relative else subject
     words = (
         f"{subject} at first {short_path(spec.against, 30)} / {subject}" if spec.against else words
@@ -612,6 +612,13 @@ def _panel(
         # From nothing upwards, unless all values lie far above it and their differences would be
         # lost.
         axes.set_ylim(bottom=0)
+
+
+def _named_value(name: str) -> str:
+    """Name a value of a part, such as a station, in words; others are words already."""
+    if "_quantile[" in name:
+        return Words().measured(name, "").strip()
+    return Words().value(name) if "[" in name else name
 
 
 def _draw_limit(axes: Axes, place: float, words: str) -> None:
