@@ -5,18 +5,21 @@ populations without think time, whose lengths differ; and the capacity itself, b
 throughput of a population that is larger than the server. Printed are errors of the formula: of the
 first phase (time to first token) its mean and 95 of 100, and of the time of a unit of the second.
 
-    python benchmarks/rounds.py [--visits 6000]
+    python benchmarks/rounds.py [--visits 6000] [--drawn 6 --seed 1 --runs 2]
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
+
+import numpy as np
 
 from slipstick import solve
 from slipstick.answer import Answer
@@ -43,7 +46,7 @@ def parameters(prompt: int, output: int, tokens: int) -> dict[str, float]:
     }
 
 
-def capacity(values: Mapping[str, float]) -> float:
+def capacity(values: Mapping[str, float | str]) -> float:
     """Return the rate at which mean rounds are saturated [1/s]."""
     model = load("llm-serving", set=values)
     assert isinstance(model, BatchServer)
@@ -64,12 +67,67 @@ def errors(formula: Answer, run: Answer) -> str:
     return "".join(parts) + settled
 
 
+def drawn(count: int, seed: int) -> list[tuple[tuple[int, int, int], str]]:
+    """Draw lengths, a budget below the first phase, and a GPU.
+
+    Parameters
+    ----------
+    count : of cases
+    seed : of the draws
+    """
+    chance = np.random.default_rng(seed)
+    cases = []
+    for _ in range(count):
+        prompt = int(np.exp(chance.uniform(np.log(2000), np.log(20000))))
+        output = int(np.exp(chance.uniform(np.log(64), np.log(800))))
+        tokens = int(prompt / chance.uniform(1.2, 6.0))
+        gpu = str(chance.choice(["gpu-node-h100", "gpu-node-h200"]))
+        cases.append(((prompt, output, tokens), gpu))
+    return cases
+
+
+def long_prompts(count: int, seed: int, visits: int, replications: int) -> None:
+    """Print errors at prompts that take several rounds, as means over runs of several seeds, with
+    the largest relative difference of two of these runs in brackets.
+    """
+    for case, gpu in drawn(count, seed):
+        values: dict[str, float | str] = {**parameters(*case), "machine": gpu}
+        most = capacity(values)
+        for part in (0.5, 0.8):
+            here = {**values, "parameters.rate": f"{part * most!r} /s"}
+            formula = solve("llm-serving", here, method="formula")
+            runs = [
+                solve(
+                    "llm-serving",
+                    here,
+                    method="simulation",
+                    simulation=Simulation(seed=seed + index, cycles=visits),
+                )
+                for index in range(replications)
+            ]
+            cells = []
+            for name in (MEAN, LATE, GAP):
+                found = [run.find(name) or math.nan for run in runs]
+                got = formula.find(name)
+                error = math.nan if got is None else 100 * (got / float(np.mean(found)) - 1)
+                spread = 100 * (max(found) / min(found) - 1)
+                cells.append(f"{error:+9.1f} % ({spread:.0f})")
+            words = "{}/{}, {}".format(*case) + f" {gpu.removeprefix('gpu-node-')}"
+            print(f"{words:26}{part:>6}{''.join(cells)}", flush=True)
+
+
 def main() -> None:
     """Solve every case both ways and print a line each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--visits", type=int, default=6000, help="visits of each run")
     parser.add_argument("--short", action="store_true", help="one small case of each kind")
+    parser.add_argument("--drawn", type=int, default=0, help="cases of long prompts instead")
+    parser.add_argument("--seed", type=int, default=0, help="of the drawn cases and their runs")
+    parser.add_argument("--runs", type=int, default=2, help="of each drawn case")
     asked = parser.parse_args()
+    if asked.drawn:
+        long_prompts(asked.drawn, asked.seed, asked.visits, asked.runs)
+        return
     lengths, loads, clients = list(LENGTHS), list(LOADS), list(CLIENTS)
     visits = asked.visits
     if asked.short:

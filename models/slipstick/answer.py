@@ -47,6 +47,7 @@ _SECONDS = (
         "time_until",
     ),
     *("phase_time", "phase_time_quantile", "time_per_unit", "time_per_unit_quantile"),
+    "phase_account",
     "round_time",
 )
 _UNITS = {

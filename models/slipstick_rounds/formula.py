@@ -10,9 +10,15 @@ longer by P(n) in all: T = D(n) + X T P(n), so
 
     T(n) = D(n) / (1 - X P(n)).
 
-With v units of the second phase, the number n in it is a birth-death process with births X and
-deaths n / (v T(n)); where n is as large as it can be, K, and X v T(K) / K reaches 1, the server is
-saturated by its mean rounds. Its mean gives the time of the second phase by Little's law.
+The second phase, v units, begins with the first phases that came behind a customer while its own
+lasted, X R of them in the mean for a first phase of R from its arrival. They are done before anything
+that comes later, so it takes
+
+    W(n) = (v D(n) + X R P(n)) / (1 - X P(n)).
+
+The number n in it is a birth-death process with births X and deaths n / W(n); where n is as large as
+it can be, K, and X v T(K) / K reaches 1, the server is saturated by its mean rounds. Its mean gives
+the time of the second phase by Little's law.
 
 The first phases wait for one another. Counted in pieces at the beginnings of rounds they are a
 Markov chain, q' = (q - pieces of a round)+ + pieces of a customer x A, A Poisson with mean X F(n, q):
@@ -22,6 +28,12 @@ proportion to its time (renewal theory); then follow the rounds of what is in fr
 own, the last of which it shares with those that came behind. That is the distribution of the first
 phase, with quantiles.
 
+Customers of the second phase gather in rounds with first phases, which are longer. Little's law over
+rounds gives their mean number in a round, X T v, and over time it is n; the difference of the two is
+that of the numbers in both kinds of rounds, times the difference of the parts of the time and of the
+rounds that have first phases. W needs R, and R the numbers: they are computed in turn until neither
+moves by a percent.
+
 In a closed population all n customers are present: a visit takes S(n) = v D(n) / n + P(n) of the
 server, and the number present is a birth-death process with rate of ends 1 / S(min(n, K)). First
 phases are one server with service P(n), solved by mean value analysis. A finite run begins with all
@@ -30,17 +42,18 @@ customer waits for half of the others.
 
 Assumptions: n is constant while a first phase lasts; numbers of customers and of first phases in a
 round are independent; lengths count by their means; customers do not stay in step. Errors beside
-simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up to load 0.8 at
-most 9 % in the mean of the first phase and 14 % in its 95 of 100; the time of a unit of the second
-phase is up to 16 % too short where first phases exceed the budget, for rounds with and without first
-phases then differ by a factor of five, which a mean leaves out; of a closed population without think
-time the first phase is up to 12 % too short.
+simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up to load 0.8 whose
+first phases fit into a round at most 9 % in the mean of the first phase and 14 % in its 95 of 100;
+where they take several rounds, up to 13 and 24 % at load 0.8 and 3 and 4 % at 0.5, and up to 16 % in
+the time of a unit of the second phase; of a closed population without think time the first phase is
+up to 12 % too short.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -49,7 +62,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.late import Array, NDArray, np
 from slipstick.method.answers import Remarks
 from slipstick.vocabulary import FORMULA
-from slipstick_rounds.model import LOAD, QUANTILES, OpenCustomers, quantile_name
+from slipstick_rounds.model import DELAY, LOAD, QUANTILES, WAIT, OpenCustomers, quantile_name
 from slipstick_rounds.points import (
     BatchServerForm,
     PointAnswer,
@@ -77,6 +90,10 @@ PLACES_IN_A_ROUND, MOST_BEFORE = 4, 16
 RARE = 1e-9
 """Probability of numbers of first phases, and of customers that come in a round, that are left out."""
 
+MOST_SETTLING, SETTLED = 6, 0.01
+"""How often numbers and times are computed from each other at most, and the relative change of the
+second phase at which they are taken as settled."""
+
 CHUNK = 200_000
 """Numbers of points in one array at most, so that the arrays stay in a cache."""
 
@@ -102,16 +119,20 @@ class BatchServerFormula(BatchServerForm):
         rounds = _MeanRounds([point])
         numbers = _of_population(point, rounds)
         served = max(numbers.present, 1.0)
-        before = point.delay + numbers.waiting / numbers.throughput
-        first = before + _first_phase_closed(point, rounds, served)
+        waiting = numbers.waiting / numbers.throughput
+        in_first = _first_phase_closed(point, rounds, served)
+        first = point.delay + waiting + in_first
         present = numbers.present + numbers.waiting
         response_time = present / numbers.throughput + point.delay
+        second = response_time - first
+        units = float(min(rounds.units[0, 0], rounds.room(served)[0, 0]))
+        made_of = _PhaseTimes(point.delay, waiting, in_first, second, served, served, units)
         extra, plain = rounds.extra(served), rounds.time(served, 0.0)
         round_time = plain / np.maximum(1 - numbers.throughput * extra, 1e-9)
         return self._answer(
             point,
-            first=first,
-            response_time=response_time,
+            made_of,
+            rounds,
             throughput=numbers.throughput,
             served=numbers.present,
             round_time=float(round_time[0, 0]),
@@ -142,76 +163,52 @@ class BatchServerFormula(BatchServerForm):
 
     def _of_streams(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
         """Solve streams whose times of rounds are all known."""
-        rounds = _MeanRounds(points)
-        most = np.minimum(rounds.most, MOST_PRESENT)
         loads = loads_of(points)
         answers = [
             PointAnswer({}, remarks=Remarks(failed=str(saturated(float(load))))) for load in loads
         ]
-        open_rows = np.flatnonzero(loads < 1)
-        numbers = np.full((len(points), 3), math.nan)
-        for rows in _chunks(open_rows, np.ceil(most.ravel()) + 1):
-            numbers[rows] = _present_of(rounds.rows(rows))
-        served = np.maximum(numbers[:, :1], 1.0)
-        sizes = np.zeros(len(points))
-        if len(open_rows):
-            sizes[open_rows] = _Backlog.sizes(rounds.rows(open_rows), served[open_rows])
-        for rows in _chunks(open_rows, sizes**2):
-            first = _first_phases_open(rounds.rows(rows), served[rows], numbers[rows, 2])
-            plain, extra = first.rounds.time(served[rows], 0.0), first.rounds.extra(served[rows])
-            round_times = plain / np.maximum(1 - first.rounds.rate * extra, 1e-9)
-            for place, row in enumerate(rows.tolist()):
-                answers[row] = self._of_stream(
-                    points[row],
-                    present=float(numbers[row, 0]),
-                    waiting=float(numbers[row, 1]),
-                    in_first=float(first.means[place]),
-                    quantiles=first.quantiles[place].tolist(),
-                    round_time=float(round_times[place, 0]),
-                    load=float(loads[row]),
-                )
+        settled = _Settled(_MeanRounds(points), np.flatnonzero(loads < 1))
+        for row in np.flatnonzero(loads < 1).tolist():
+            answer = self._of_stream(points[row], settled, row)
+            values = {**answer.values, **exactly({LOAD: float(loads[row])})}
+            answers[row] = replace(answer, values=values)
         return answers
 
-    def _of_stream(
-        self,
-        point: PointNumbers,
-        present: float,
-        waiting: float,
-        in_first: float,
-        quantiles: Sequence[float],
-        round_time: float,
-        load: float,
-    ) -> PointAnswer:
-        """Answer for one stream by its numbers in the second phase and in the queue for a place, the
-        time of its first phase, and its load by mean rounds.
-        """
-        wait = waiting / point.rate
-        first = point.delay + wait + in_first
+    def _of_stream(self, point: PointNumbers, settled: _Settled, row: int) -> PointAnswer:
+        """Answer for one stream by its numbers and times."""
+        present, waiting, _, beside = settled.numbers[row].tolist()
+        wait, in_first = waiting / point.rate, float(settled.means[row])
+        with_first = float(settled.present[1, row, 0])
+        made_of = _PhaseTimes(
+            point.delay,
+            wait,
+            in_first,
+            present / point.rate,
+            beside,
+            with_first,
+            float(settled.units[row]),
+        )
         # How long customers wait for a place is known in the mean only.
-        known = wait < NEGLIGIBLE_WAIT * first
+        known = wait < NEGLIGIBLE_WAIT * (point.delay + wait + in_first)
         name = f"phase_time[{next(iter(self.model.phases))}]"
+        quantiles = zip(QUANTILES, settled.quantiles[row].tolist(), strict=True)
         return self._answer(
             point,
-            first=first,
-            response_time=first + present / point.rate,
+            made_of,
+            _MeanRounds([point]),
             throughput=point.rate,
             served=present + point.rate * in_first,
-            round_time=round_time,
+            round_time=float(settled.round_times[row]),
             further={
-                **{
-                    quantile_name(name, part): point.delay + time
-                    for part, time in zip(QUANTILES, quantiles, strict=True)
-                    if known
-                },
-                LOAD: load,
+                quantile_name(name, part): point.delay + time for part, time in quantiles if known
             },
         )
 
     def _answer(
         self,
         point: PointNumbers,
-        first: float,
-        response_time: float,
+        made_of: _PhaseTimes,
+        rounds: _MeanRounds,
         throughput: float,
         served: float,
         round_time: float,
@@ -219,6 +216,8 @@ class BatchServerFormula(BatchServerForm):
     ) -> PointAnswer:
         """Gather values by name."""
         names, (_, answer) = list(self.model.phases), point.phases
+        first = made_of.delay + made_of.waiting + made_of.first
+        response_time = first + made_of.second
         values = {
             "response_time": response_time,
             "throughput": throughput,
@@ -233,7 +232,16 @@ class BatchServerFormula(BatchServerForm):
             "served": served,
             "round_time": round_time,
         }
-        return PointAnswer(exactly(values), remarks=Remarks(notes=(NOTE,)))
+        own, wait, second = made_of.accounts(rounds)
+        outside = {WAIT: wait} | ({DELAY: made_of.delay} if made_of.delay else {})
+        by_phase = [
+            dict(zip(self.model.components, own.tolist(), strict=True)) | outside,
+            dict(zip(self.model.components, second.tolist(), strict=True)),
+        ]
+        for phase, parts in zip(names, by_phase, strict=True):
+            values |= {f"phase_account[{phase},{part}]": time for part, time in parts.items()}
+        total = dict(zip(self.model.components, (own + second).tolist(), strict=True)) | outside
+        return PointAnswer(exactly(values), total, remarks=Remarks(notes=(NOTE,)))
 
 
 def _unknown(point: PointNumbers) -> str:
@@ -315,9 +323,9 @@ class _MeanRounds:
         """Return the same at some of the points."""
         return _MeanRounds([self._points[row] for row in rows.tolist()])
 
-    def time(self, present: Array | float, units: Array | float) -> Array:
-        """Return F(n, q), the time of a round with customers in the second phase and units of the
-        first [points, rounds; s].
+    def parts(self, present: Array | float, units: Array | float) -> Array:
+        """Return the parts of F(n, q), the time of a round with customers in the second phase and
+        units of the first [parts, points, rounds; s].
         """
         in_second, in_first, _ = np.broadcast_arrays(present, units, self.units)
         done, held = in_second * self.piece, np.broadcast_to(self._held, in_second.shape)
@@ -327,8 +335,12 @@ class _MeanRounds:
             (in_second * held).ravel(),
             [(in_first * self.units / 2).ravel(), (done * held).ravel()],
         )
-        times = self._duration(rounds).sum(axis=0)
-        return np.broadcast_to(times, in_second.size).reshape(in_second.shape)
+        parts = self._duration(rounds)
+        return np.broadcast_to(parts, (len(parts), in_second.size)).reshape(-1, *in_second.shape)
+
+    def time(self, present: Array | float, units: Array | float) -> Array:
+        """Return F(n, q) [points, rounds; s]."""
+        return np.asarray(self.parts(present, units).sum(axis=0))
 
     def room(self, present: Array | float) -> Array:
         """Return the units of first phases that a round has room for."""
@@ -340,7 +352,9 @@ class _MeanRounds:
         longer: Array = self.time(present, self.units / count) - self.time(present, 0.0)
         return count * longer
 
-    def visit(self, present: Array | float, rate: Array | float = 0.0) -> Array:
+    def visit(
+        self, present: Array | float, rate: Array | float = 0.0, behind: Array | float = 0.0
+    ) -> Array:
         """Return S(n), the time that a visit takes of a server with some customers [s].
 
         Parameters
@@ -348,11 +362,62 @@ class _MeanRounds:
         present : customers of a closed population, or of a stream in the second phase [1]
         rate : of a stream, whose first phases make rounds longer; where they take all time, the
             second phases do not end [1/s]
+        behind : first phases that wait or are under way when that of a customer ends [1]
         """
-        second, extra = self.steps * self.time(present, 0.0) / present, self.extra(present)
+        second, extra = self.steps * self.time(present, 0.0), self.extra(present)
         if not np.any(rate):
-            return np.asarray(second + extra)
-        return np.asarray(second / np.maximum(1 - rate * extra, 1e-9))
+            return np.asarray(second / present + extra)
+        found = (second + behind * extra) / present / np.maximum(1 - rate * extra, 1e-9)
+        return np.asarray(found)
+
+
+class _PhaseTimes(NamedTuple):
+    """What both phases of a point are made of.
+
+    Attributes
+    ----------
+    delay, waiting : before the server, and for a place in it [s]
+    first, second : time from admission to the end of the first phase, and of the second [s]
+    beside, with_first : customers in the second phase beside a customer of it, itself included,
+        and those in rounds with first phases [1]
+    units : of first phases in a round that has any [1]
+    """
+
+    delay: float
+    waiting: float
+    first: float
+    second: float
+    beside: float
+    with_first: float
+    units: float
+
+    def accounts(self, rounds: _MeanRounds) -> tuple[Array, float, Array]:
+        """Return the parts of rounds in the first phase, the wait before them, and the parts in the
+        second phase [parts; s].
+
+        A first phase takes whole rounds; what is left of its time is a wait. In the second, rounds
+        without first phases take v D(n), and what rounds with them add is in proportion to the parts
+        that a first phase adds to a round.
+        """
+        with_first, plain, without = (
+            rounds.parts(present, units)[:, 0, 0]
+            for present, units in (
+                (self.with_first, self.units),
+                (self.with_first, 0.0),
+                (self.beside, 0.0),
+            )
+        )
+        count = max(float(rounds.units[0, 0]) / max(self.units, 1e-9), 1.0)
+        own = with_first * min(count, self.first / float(with_first.sum()))
+        basis = without * min(
+            float(rounds.steps[0, 0]), self.second / max(float(without.sum()), 1e-300)
+        )
+        added = with_first - plain
+        # Parts that first phases do not add, or only those of a rest of rounding: all in proportion.
+        added = added if added.sum() > 1e-9 * with_first.sum() else with_first
+        rest = self.second - float(basis.sum())
+        second = basis + added * (rest / float(added.sum()))
+        return own, self.first - float(own.sum()) + self.waiting, second
 
 
 class _PresentMeans(NamedTuple):
@@ -388,18 +453,23 @@ def _of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
     return _PresentMeans(throughput, served, waiting)
 
 
-def _present_of(rounds: _MeanRounds) -> Array:
+def _present_of(rounds: _MeanRounds, behind: Array) -> Array:
     """Solve the number present of streams; beyond the largest on the server it is geometric.
+
+    Parameters
+    ----------
+    rounds : their times
+    behind : first phases that one leaves behind when it ends [points, 1; 1]
 
     Returns
     -------
-    customers in the second phase, customers that wait for a place, and the probability that there
-    is none [points, 3]
+    customers in the second phase, customers that wait for a place, the probability that there is
+    none, and how many are in the second phase beside a customer of it, itself included [points, 4]
     """
     most = np.minimum(rounds.most, MOST_PRESENT)
     last = np.ceil(most).astype(int)
     number = np.minimum(np.arange(1.0, last.max() + 1), most)
-    visit = rounds.visit(number, rounds.rate)
+    visit = rounds.visit(number, rounds.rate, behind)
     weights = _birth_death(rounds.rate * visit, last)
     ratio = rounds.rate * np.take_along_axis(visit, last - 1, axis=1)
     decay = np.minimum(ratio, 1 - 1e-12)
@@ -407,7 +477,8 @@ def _present_of(rounds: _MeanRounds) -> Array:
     total = weights.sum(axis=1, keepdims=True) + beyond
     served = (weights[:, 1:] * number).sum(axis=1, keepdims=True) + beyond * most
     waiting = beyond / (1 - decay)
-    found: Array = np.hstack([served, waiting, weights[:, :1]]) / total
+    beside = (weights[:, 1:] * number**2).sum(axis=1, keepdims=True) + beyond * most**2
+    found: Array = np.hstack([served, waiting, weights[:, :1], total * beside / served]) / total
     return found
 
 
@@ -427,13 +498,16 @@ class _FirstPhases(NamedTuple):
 
     Attributes
     ----------
-    rounds : of the points
     means, quantiles : of the time [points; points, quantiles; s]
+    round_times : mean time of a round [points; s]
+    by_round, by_time : parts of the rounds and of the time that have first phases [points; 1]
     """
 
-    rounds: _MeanRounds
     means: Array
     quantiles: Array
+    round_times: Array
+    by_round: Array
+    by_time: Array
 
 
 def _first_phases_open(rounds: _MeanRounds, present: Array, idle: Array) -> _FirstPhases:
@@ -443,10 +517,12 @@ def _first_phases_open(rounds: _MeanRounds, present: Array, idle: Array) -> _Fir
     Parameters
     ----------
     rounds : their times
-    present : customers in the second phase, taken as constant [points, 1; 1]
+    present : customers in the second phase of rounds without and with first phases [2, points, 1;
+        1]
     idle : probability that no customer is there [points]
     """
-    times, weights = _Backlog(rounds, present).first_phase()
+    backlog = _Backlog(rounds, present)
+    times, weights = backlog.first_phase()
     room = rounds.room(0.0)
     alone = rounds.time(0.0, np.minimum(rounds.units, room)) * np.maximum(1.0, rounds.units / room)
     # Where no first phase is under way, the server may have no customer at all.
@@ -456,7 +532,77 @@ def _first_phases_open(rounds: _MeanRounds, present: Array, idle: Array) -> _Fir
     all_times = np.hstack([times.reshape(count, -1), alone])
     all_weights = np.hstack([weights.reshape(count, -1), free[:, None]])
     means = (all_times * all_weights).sum(axis=1)
-    return _FirstPhases(rounds, means, _quantiles(all_times, all_weights))
+    quantiles = _quantiles(all_times, all_weights)
+    return _FirstPhases(means, quantiles, *backlog.shares())
+
+
+class _Settled:
+    """Numbers of streams and times of their first phases, each computed with the other.
+
+    A first phase leaves those behind that came while it lasted, in the mean the rate times its time
+    (first come, first served). They make the rounds longer with which the second phase begins.
+
+    Parameters
+    ----------
+    rounds : their times
+    rows : the points that are not saturated
+
+    Attributes
+    ----------
+    numbers : see `_present_of` [points, 4]
+    means, quantiles : of first phases [points; points, quantiles; s]
+    round_times : mean [points; s]
+    present : customers in the second phase of rounds without and with first phases [2, points, 1; 1]
+    units : of first phases in a round that has any [points; 1]
+    """
+
+    def __init__(self, rounds: _MeanRounds, rows: Indices) -> None:
+        count = len(rounds.rate)
+        self.numbers = np.full((count, 4), math.nan)
+        self.means, self.round_times = np.zeros(count), np.zeros(count)
+        self.quantiles = np.zeros((count, len(QUANTILES)))
+        self._behind = np.zeros((count, 1))
+        self._more = np.zeros((2, count, 1))
+        self.present, self.units = np.ones((2, count, 1)), np.zeros(count)
+        for _ in range(MOST_SETTLING):
+            if not len(rows):
+                return
+            rows = rows[self._moved(rounds.rows(rows), rows) > SETTLED]
+
+    def _moved(self, rounds: _MeanRounds, rows: Indices) -> Array:
+        """Compute points once more; return by how much times change by it [rows]."""
+        most, count = np.minimum(rounds.most, MOST_PRESENT), len(rows)
+        for cut in _chunks(np.arange(count), np.ceil(most.ravel()) + 1):
+            self.numbers[rows[cut]] = _present_of(rounds.rows(cut), self._behind[rows[cut]])
+        before, served = self.means[rows], self.numbers[rows, :1]
+        present = np.clip(served + self._more[:, rows], 1.0, np.maximum(most, 1.0))
+        for cut in _chunks(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
+            idle = self.numbers[rows[cut], 2]
+            first = _first_phases_open(rounds.rows(cut), present[:, cut], idle)
+            self.means[rows[cut]], self.quantiles[rows[cut]] = first.means, first.quantiles
+            self.round_times[rows[cut]] = first.round_times
+            self._more[:, rows[cut]] = self._apart(rounds.rows(cut), served[cut], first)
+            self.present[:, rows[cut]] = present[:, cut]
+            by_round = rounds.rate[cut, 0] * first.round_times * rounds.units[cut, 0]
+            self.units[rows[cut]] = by_round / np.maximum(first.by_round, 1e-12)
+        self._behind[rows] = rounds.rate * self.means[rows, None]
+        return np.asarray(abs(self.means[rows] - before) / self.means[rows])
+
+    @staticmethod
+    def _apart(rounds: _MeanRounds, served: Array, first: _FirstPhases) -> Array:
+        """Return how many more than the mean are in the second phase in rounds without and with
+        first phases [2, points, 1].
+
+        Little's law over rounds gives the mean number of a round, X T v; over time it is n. The
+        difference of the two means is that of the two kinds of rounds, times the difference of their
+        parts of the time and of the rounds.
+        """
+        by_rounds = rounds.rate * first.round_times[:, None] * rounds.steps
+        parts = first.by_time[:, None] - first.by_round[:, None]
+        apart = np.maximum(served - by_rounds, 0.0) / np.maximum(parts, 1e-9)
+        apart = np.where(parts > 0.01, apart, 0.0)
+        by_time = first.by_time[:, None]
+        return np.stack([-by_time * apart, (1 - by_time) * apart])
 
 
 class _Backlog:
@@ -465,15 +611,17 @@ class _Backlog:
     Parameters
     ----------
     rounds : their times
-    present : customers in the second phase, taken as constant [points, 1; 1]
+    present : customers in the second phase of rounds without and with first phases, taken as
+        constant [2, points, 1; 1]
     """
 
     def __init__(self, rounds: _MeanRounds, present: Array) -> None:
         self._rate, self._units = rounds.rate, rounds.units
-        self._room, self._work, self._most = self._in_pieces(rounds, present)
-        number = np.arange(int(self.sizes(rounds, present).max()))
+        without, with_first = present
+        self._room, self._work, self._most = self._in_pieces(rounds, with_first)
+        number = np.arange(int(self.sizes(rounds, with_first).max()))
         units = np.minimum(number * rounds.units / self._work, self._room)
-        self._times = rounds.time(present, units)
+        self._times = rounds.time(np.where(number > 0, with_first, without), units)
         self._left = np.maximum(number - self._most, 0)
         self._stationary = self._solve()
 
@@ -511,6 +659,15 @@ class _Backlog:
         right[:, -1] = 1.0
         stationary = np.asarray(np.linalg.solve(equations, right)[..., 0], dtype=np.float64)
         return np.clip(stationary, 0.0, None)
+
+    def shares(self) -> tuple[Array, Array, Array]:
+        """Return the mean time of a round, and the parts of the rounds and of the time with first
+        phases [points].
+        """
+        total = self._stationary.sum(axis=1)
+        time = (self._stationary * self._times).sum(axis=1)
+        without = self._stationary[:, 0] / total
+        return time / total, 1 - without, 1 - without * self._times[:, 0] * total / time
 
     def first_phase(self) -> tuple[Array, Array]:
         """Return times from an arrival to the end of the first phase, and how probable each is, by

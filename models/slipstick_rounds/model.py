@@ -233,6 +233,9 @@ class BatchServer(AddedModel):
             yield LOAD
         yield from (f"amount[{name}]" for name in self.amounts)
         yield from (f"account[{name}]" for name in (*self.components, WAIT, DELAY))
+        for phase in phases if len(phases) > 1 else ():
+            outside = (WAIT, DELAY) if phase == phases[0] else ()
+            yield from (f"phase_account[{phase},{name}]" for name in (*self.components, *outside))
 
     def needs_simulation(self, name: str, method: str | None) -> bool:
         kind, _, inside = name.partition("[")

@@ -7,13 +7,14 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Columns, Values, count_of, only
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.amounts import amounts_and_half_widths
-from slipstick.method.answers import CompiledModel, Remarks, Solution
+from slipstick.method.answers import CompiledModel, Gradient, Remarks, Solution
 from slipstick.sim.estimate import Estimate
 from slipstick_rounds.model import (
     HELD,
@@ -176,7 +177,41 @@ class BatchServerForm(CompiledModel):
             account=account,
             low=low,
             high=high,
+            gradient=None if self.estimated else lambda index: self._gradient(points[index].own),
         )
+
+    def _gradient(self, changed: Mapping[str, float]) -> Gradient:
+        """Return the derivatives of means by what has time in its unit, by differences; they are
+        computed when they are read.
+
+        Parameters
+        ----------
+        changed : parameters that differ from the model's own
+        """
+        parameters = self.model.parameters
+        own = {name: parameter.value for name, parameter in parameters.items()}
+        at = {
+            name: value
+            for name, value in {**own, **changed}.items()
+            if value and parameters[name].dimension.time_power
+        }
+
+        def slopes() -> dict[str, dict[str, float]]:
+            values = {**changed, **at}
+            by_column = self.slopes(values, list(at), self._means())
+            return {
+                column: {name: float(slope[0]) for name, slope in by_name.items()}
+                for column, (_, by_name) in by_column.items()
+            }
+
+        rates = {THROUGHPUT, *(f"{UNIT_RATE}[{phase}]" for phase in self.model.phases)}
+        return Gradient(DeferredShares(slopes, 0.0), at, parameters, frozenset(rates))
+
+    def _means(self) -> list[str]:
+        """List the means that have derivatives."""
+        phases = list(self.model.phases)
+        times = ["response_time", *(f"phase_time[{phase}]" for phase in phases)]
+        return [*times, *(f"time_per_unit[{phase}]" for phase in phases[1:]), THROUGHPUT]
 
     def _amounts_of(
         self, answers: Sequence[PointAnswer], points: Sequence[PointNumbers]

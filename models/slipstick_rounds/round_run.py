@@ -86,8 +86,8 @@ class RoundRun:
     ends : time at which each visit ends each phase [visits, phases; s]
     ended : whether the visit ended before the run did [visits]
     log : after each group of rounds that are alike: time, rounds, time in rounds, sum of customers
-        present over the rounds, visits ended, customers put back for lack of memory, and by part
-        of the duration the time that customers spent in it [groups, 6 + parts]
+        present over the rounds, visits ended, customers put back for lack of memory, and by phase
+        and by part of the duration the time that customers spent in it [groups, 6 + phases parts]
     """
 
     arrived: Array
@@ -289,7 +289,8 @@ class _RoundByRound:
             count = min(count, int(np.searchsorted(ends, self.due[0][0])) + 1)
         self.rounds += count
         self.served += count * len(shares)
-        self.booked = self.booked + len(shares) * parts[:, :count].sum(axis=1)
+        present = np.bincount([customer.phase for customer, _ in shares], minlength=self.phases)
+        self.booked = self.booked + np.outer(present, parts[:, :count].sum(axis=1)).ravel()
         self.busy += float(ends[count - 1]) - self.now
         self.now = float(ends[count - 1])
         for customer, share in shares:

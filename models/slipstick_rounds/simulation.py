@@ -88,7 +88,13 @@ class BatchServerSimulation(BatchServerForm):
             estimates[LOAD] = Estimate(by_mean_rounds, by_mean_rounds, by_mean_rounds)
         account = {name: estimates[f"account[{name}]"].mean for name in self.model.components}
         waiting = estimates["response_time"].mean - sum(account.values()) - point.delay
-        account |= {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
+        outside = {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
+        account |= outside
+        if len(point.phases) > 1:
+            first = next(iter(self.model.phases))
+            estimates |= {
+                f"phase_account[{first},{name}]": Estimate(time) for name, time in outside.items()
+            }
         remarks = Remarks(notes=notes, seed=self._settings.seed, converged=converged)
         return PointAnswer(estimates, account, remarks=remarks)
 
@@ -266,8 +272,13 @@ class BatchServerSimulation(BatchServerForm):
         add("round_time", busy, rounds)
         add("utilization", busy, time)
         add("put_back", put_back, ended)
-        for name, spent in zip(self.model.components, booked, strict=True):
-            add(f"account[{name}]", spent, ended)
+        phases, names = list(self.model.phases), self.model.components
+        by_phase = np.array(booked).reshape(len(phases), len(names), len(parts))
+        for index, name in enumerate(names):
+            add(f"account[{name}]", by_phase[:, index].sum(axis=0), ended)
+            for phase, spent in zip(phases, by_phase[:, index], strict=True):
+                if len(phases) > 1:
+                    add(f"phase_account[{phase},{name}]", spent, ended)
         return estimates
 
     def _precise(self, estimate: Estimate) -> bool:

@@ -98,6 +98,71 @@ def test_the_formula_finds_an_idle_server_at_the_lowest_load() -> None:
     assert answer["phase_time_quantile[prompt,0.9]"] == pytest.approx(28e-3, rel=0.001)
 
 
+@pytest.mark.parametrize("method", ["formula", "simulation"])
+def test_the_times_of_phases_are_split_into_parts(method: str) -> None:
+    """What a round does for the phases, and the wait, add up to each of the times."""
+    answer = solve(TWO, {"customers.delay": 5e-3}, method=method, simulation=FEW)
+
+    def parts(phase: str) -> dict[str, float]:
+        names = [*TWO["round"], *(("wait", "delay") if phase == "prompt" else ())]
+        return {part: number(answer, f"phase_account[{phase},{part}]") for part in names}
+
+    first, second = parts("prompt"), parts("answer")
+    total = number(answer, "response_time")
+    assert sum(first.values()) == pytest.approx(number(answer, "phase_time[prompt]"), rel=0.02)
+    assert sum(first.values()) + sum(second.values()) == pytest.approx(total, rel=0.02)
+    assert sum(answer.account.values()) == pytest.approx(total)
+    assert first["delay"] == answer.account["delay"] == 5e-3
+    for part in TWO["round"]:
+        both = first[part] + second[part]
+        assert both == pytest.approx(answer.account[part], rel=1e-6)
+
+
+def test_the_formula_splits_times_as_a_simulation_does() -> None:
+    formula = solve(TWO, method="formula")
+    run = solve(TWO, method="simulation", simulation=FEW)
+    total = number(run, "response_time")
+    for part in TWO["round"]:
+        expected = pytest.approx(run.account[part], rel=0.1, abs=0.02 * total)
+        assert formula.account[part] == expected
+        name = f"phase_account[prompt,{part}]"
+        margin = 0.1 * number(run, "phase_time[prompt]")
+        assert number(formula, name) == pytest.approx(number(run, name), abs=margin)
+
+
+def test_first_phases_left_behind_make_the_second_longer() -> None:
+    """The second phase is short beside the first phases of others that wait when it begins."""
+    values: dict[str, float | str] = {
+        "parameters.prompt": 16384.0,
+        "parameters.output": 128.0,
+        "parameters.tokens": 4096.0,
+        "parameters.rate": "1 /s",
+    }
+    formula = solve("llm-serving", values, method="formula")
+    settings = Simulation(seed=311, cycles=1500)
+    run = solve("llm-serving", values, method="simulation", simulation=settings)
+    name = "time_per_unit[answer]"
+    assert number(formula, name) == pytest.approx(number(run, name), rel=0.1)
+
+
+@pytest.mark.parametrize(("model", "method"), [(TWO, "formula"), (COMMIT, "markov-chain")])
+def test_shares_of_what_has_time_in_its_unit_add_up_to_one(
+    model: dict[str, Any], method: str
+) -> None:
+    answer = solve(model, method=method)
+    for name in ("response_time", "throughput"):
+        shares = {path: share for path, share in answer.share[name].items() if share}
+        assert sum(shares.values()) == pytest.approx(1.0, abs=0.01), name
+
+
+def test_the_share_of_an_input_is_its_effect() -> None:
+    answer = solve("llm-serving", {"parameters.launch": 30e-6}, method="formula")
+    longer = solve("llm-serving", {"parameters.launch": 33e-6}, method="formula")
+    for name in ("response_time", "phase_time[prompt]", "time_per_unit[answer]"):
+        change = number(longer, name) / number(answer, name) - 1
+        assert change / 0.1 == pytest.approx(answer.share[name]["parameters.launch"], rel=0.1)
+
+
 def test_streams_solved_together_are_those_solved_alone() -> None:
     """Points of unlike places, budgets and loads, of which one is saturated and one has no room."""
     columns = {

@@ -65,7 +65,11 @@ _PLACED = re.compile(
     r"(?P<kind>[a-z_]+)(?<!_at)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]"
 )  # a class at a station
 
+_PLACES = {"phase_account": ("phase", "part")}
+"""What the two labels of a kind of values name, where it is not a class and a station."""
+
 _HEADS = {
+    "phase_account": "time",
     "queue_length": "present",
     "residence_time": "residence",
     "time_per_visit": "per visit",
@@ -480,7 +484,8 @@ def _by_station(answer: Answer, most: int | None) -> str:
         [*where, *(_amount(values[kind]) if kind in values else NOTHING for kind in kinds)]
         for where, values in values_by_place.items()
     ]
-    head = ["class", "station", *(_HEADS.get(kind, kind.replace("_", " ")) for kind in kinds)]
+    places = _PLACES.get(next(iter(kinds), ""), ("class", "station"))
+    head = [*places, *(_HEADS.get(kind, kind.replace("_", " ")) for kind in kinds)]
     return _cut(head, rows, range(2, len(head)), most)
 
 

@@ -33,6 +33,7 @@ _VALUES = {
 _VALUES_OF_A_CLASS = {
     "utilization": "utilization of {station} by {customers}",
     "queue_length": "number of {customers} at {station}",
+    "phase_account": "time of {station} in the phase {customers}",
 }
 """Kinds of values of a class at a station; another kind is its words ``of`` one ``at`` the other."""
 
