@@ -44,7 +44,7 @@ Assumptions: n is constant while a first phase lasts; numbers of customers and o
 round are independent; lengths count by their means; customers do not stay in step. Errors beside
 simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up to load 0.8 whose
 first phases fit into a round at most 9 % in the mean of the first phase and 14 % in its 95 of 100;
-where they take several rounds, up to 13 and 24 % at load 0.8 and 3 and 4 % at 0.5, and up to 16 % in
+where they take several rounds, up to 19 and 35 % at load 0.8 and 3 and 4 % at 0.5, and up to 16 % in
 the time of a unit of the second phase; of a closed population without think time the first phase is
 up to 12 % too short.
 """
