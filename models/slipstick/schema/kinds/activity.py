@@ -516,7 +516,7 @@ class SendSpec(ItemSpec):
     send: list[Item] = Field(description="what continues while the processor goes on", min_length=1)
 
     key = "send"
-    use, example = "for work that is not waited for", "{send: [{service: log, time: 1 ms}]}"
+    use, example = "for work that is not waited for", "{send: [{service: bus, time: 1 ms}]}"
     alike = ("spawn", "async")
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
