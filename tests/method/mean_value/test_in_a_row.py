@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from slipstick.method.activity_chain import ActivityChain
-from slipstick.method.mean_value import MeanValue
+from slipstick.method.mean_value import MeanValue, in_a_row
 from slipstick.model.activity import choose, delay, repeat, service, then
 from slipstick.model.steps import Activity
-from slipstick.model.system import Station, closed_model, open_model
+from slipstick.model.system import Station, closed_model, grouped_model, open_model
 
 
 def test_one_service_time_and_random_feedback_as_by_takacs() -> None:
@@ -44,6 +44,28 @@ def _followed(
         found = weights @ moved + np.outer(own, at_random)
         waits = weights @ (moved @ service) + own * first
     return waits
+
+
+def test_turns_and_one_matrix_give_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no visits go round in a loop, each is found from those before it."""
+    turns = in_a_row._turns(np.eye(4, k=1)[None])
+    assert turns == (0, 1, 2, 3)
+    assert in_a_row._turns(np.ones((2, 2))) is None
+    visits = [service("s", 0.1 * (k + 1), scv=k % 3, name=f"v{k}") for k in range(4)]
+    body = then(
+        delay(1.0, name="think", scv=1.0),
+        *visits[:3],
+        choose((0.3, visits[3]), (0.7, delay(0.1, name="rest"))),
+    )
+    models = [
+        open_model(body, 0.5, resources={"s": Station()}),
+        closed_model(body, 5, resources={"s": Station()}),
+        grouped_model({"a": (3, body), "b": (2, then(visits[1], visits[2]))}),
+    ]
+    by_turns = [MeanValue(model).times({})[0] for model in models]
+    monkeypatch.setattr(in_a_row, "_turns", lambda follows: None)
+    by_matrix = [MeanValue(model).times({})[0] for model in models]
+    assert by_turns == pytest.approx(by_matrix, rel=1e-12)
 
 
 def test_five_short_visits_and_a_long_one_of_a_stream() -> None:

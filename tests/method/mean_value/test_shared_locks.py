@@ -135,7 +135,7 @@ def test_a_curve_over_processors_rises_and_a_part_under_the_lock_is_no_promise()
         form.points({})
         .answer(0)
         .notes[0]
-        .startswith("reader-writer locks table: waits of a Markov chain")
+        .startswith("reader-writer locks table are solved as a Markov chain")
     )
 
 

@@ -37,7 +37,8 @@ from slipstick.random_times import (
 from slipstick.structure.visits import Places, Queue
 
 MOST_PLACES = 16
-"""Places of one queue at most: their numbers are found together, in equations of its square."""
+"""Places of one queue at most: where visits go round in a loop their numbers are found together, in
+equations of its square."""
 
 _LEFT_AFTER = 1024
 """Visits after which a customer that ever leaves the queue is taken as gone."""
@@ -57,6 +58,7 @@ class InARow:
     onward : P, the probability that one place follows another at once [..., from, to]
     follows : r, the part of the visits at one place that follow another [..., from, to]
     first : e, the part of the visits that follow none [..., places]
+    order : places, each behind those that it follows; None where visits go round in a loop
     """
 
     visits: tuple[int, ...]
@@ -64,6 +66,7 @@ class InARow:
     onward: Array
     follows: Array
     first: Array
+    order: tuple[int, ...] | None = None
 
     def by_place(self, columns: Mapping[int, Array]) -> Array:
         """Put the columns of visits together by place [..., places]."""
@@ -128,18 +131,38 @@ class InARow:
         """Return the waits at visits that follow one another, and the numbers found at each visit
         [..., places, by place].
         """
+        own_work = np.einsum("...m,...m->...", present, service)
+        begins = self.first * (first_wait - own_work)[..., None]
+        staying = np.einsum("...ij,...i,...in->...jn", self.follows, begins + service, arrivals)
+        right = self.first[..., None] * present[..., None, :] + staying
+        numbers = (
+            self._by_matrix(right, service, arrivals)
+            if self.order is None
+            else self._by_turns(right, service, arrivals, self.order)
+        )
+        return begins + np.einsum("...jn,...n->...j", numbers, service), numbers
+
+    def _by_turns(
+        self, right: Array, service: Array, arrivals: Array, order: Sequence[int]
+    ) -> Array:
+        """Find the numbers at each visit from those that it follows [..., places, by place]."""
+        numbers = right.copy()
+        for place in order:
+            present = numbers[..., place, :]
+            served = np.einsum("...m,...mn->...n", present, self.onward)
+            come = (present * service).sum(axis=-1)[..., None] * arrivals[..., place, :]
+            numbers += self.follows[..., place, :, None] * (served + come)[..., None, :]
+        return numbers
+
+    def _by_matrix(self, right: Array, service: Array, arrivals: Array) -> Array:
+        """Solve for the numbers at all visits together, whose equations go round in a loop."""
         size = len(self.visits)
         # What is found at one visit becomes what is found at the next by this matrix.
         moved = self.onward[..., None, :, :] + service[..., None, :, None] * arrivals[..., None, :]
         big = np.einsum("...ij,...imn->...jnim", self.follows, moved)
         matrix = np.eye(size**2) - big.reshape(*big.shape[:-4], size**2, size**2)
-        own_work = np.einsum("...m,...m->...", present, service)
-        begins = self.first * (first_wait - own_work)[..., None]
-        staying = np.einsum("...ij,...i,...in->...jn", self.follows, begins + service, arrivals)
-        right = self.first[..., None] * present[..., None, :] + staying
         solved = np.linalg.solve(matrix, right.reshape(*right.shape[:-2], size**2, 1))
-        numbers = solved.reshape(right.shape)
-        return begins + np.einsum("...jn,...n->...j", numbers, service), numbers
+        return np.asarray(solved.reshape(right.shape))
 
     def closed_waits(
         self,
@@ -215,7 +238,24 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
         [[index == second_index for second_index in visit_indices] for index in visit_indices]
     )
     fractions = executed / nonzero(executed @ same)
-    return InARow(visit_indices, fractions, onward, follows, first)
+    return InARow(visit_indices, fractions, onward, follows, first, _turns(follows))
+
+
+def _turns(follows: Array) -> tuple[int, ...] | None:
+    """List places so that each stands behind those that it follows; None where there is a loop."""
+    size = follows.shape[-1]
+    linked = (follows.real != 0).reshape(-1, size, size).any(axis=0)
+    order: list[int] = []
+    while len(order) < size:
+        free = [
+            place
+            for place in range(size)
+            if place not in order and not np.delete(linked[:, place], order).any()
+        ]
+        if not free:
+            return None
+        order += free
+    return tuple(order)
 
 
 def stacked(columns: Sequence[Array]) -> Array:
