@@ -317,8 +317,10 @@ AGREED, REPLACED, UNDECIDED, NOT_CHECKED = "agreed", "replaced", "undecided", "n
 
 VERDICTS = (AGREED, REPLACED, UNDECIDED, NOT_CHECKED)
 
-CHECK_OFF, CHECK_ENDS, CHECK_ALL = "off", "ends", "all"
-"""Which points of a sweep are looked at by a second road: none; the ends, a knee and two others; all."""
+CHECK_OFF, CHECK_ENDS, CHECK_ALL, CHECK_AGAIN = "off", "ends", "all", "again"
+"""Which points of a sweep are looked at by a second road: none; the ends, a knee and two others; all; those of "ends", without what earlier looks have found."""
+
+CHECKS = (CHECK_OFF, CHECK_ENDS, CHECK_ALL, CHECK_AGAIN)
 
 LEFT_OUT = "left_out"
 """The key of a spec, and the column of a table, that names the losses of an import."""

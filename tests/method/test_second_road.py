@@ -379,7 +379,7 @@ def test_the_option_says_what_it_takes(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["solve", str(file), "--check", "500"]) == 0
     capsys.readouterr()
     assert main(["solve", str(file), "--check", "some"]) == 2
-    words = "write off, ends, all, or a number of events up to 1,000,000,000; got 'some'"
+    words = "write off, ends, all, again, or a number of events up to 1,000,000,000; got 'some'"
     assert words in capsys.readouterr().err
 
 

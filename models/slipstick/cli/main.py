@@ -560,8 +560,9 @@ def run(
     "--check",
     metavar="WHICH",
     help=(
-        "Whether a short simulation looks at a default answer that is not exact: off, ends, all, or"
-        " a number of events. [ends: of several points the ends and three others]"
+        "Whether a short simulation looks at a default answer that is not exact: off, ends, all,"
+        " again (without what the cache has of earlier runs), or a number of events. [ends: of"
+        " several points the ends and three others]"
     ),
 )
 @click.option(

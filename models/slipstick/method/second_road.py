@@ -31,6 +31,7 @@ from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     AGREED,
+    CHECK_AGAIN,
     CHECK_ALL,
     CHECK_OFF,
     CLOSED_FORM,
@@ -244,6 +245,7 @@ def _look(
     simulation: Simulation,
 ) -> Verdict:
     """Look at the answer of one point."""
+    from slipstick.sim.kept_looks import kept_look
     from slipstick.sim.second_look import AGREES, DIFFERS, UNSETTLED, second_look
 
     try:
@@ -257,12 +259,13 @@ def _look(
                 return Verdict(NOT_CHECKED, "it is added up of too many processors")
             events = min(events, FOR_CLOSED_FORMS)
         parts = _parts(plan, found, row)
-        look = second_look(plan, expected, events, parts)
+        look_at = second_look if simulation.check == CHECK_AGAIN else kept_look
+        look = look_at(plan, expected, events, parts)
         borne = min(each.tolerance for each in expected.values())
         open_ended = look.verdict not in (AGREES, DIFFERS, UNSETTLED)
         suspect = open_ended and abs(look.off) > SUSPICIOUS * borne
         if suspect:
-            look = second_look(plan, expected, SUSPECT * events, parts)
+            look = look_at(plan, expected, SUSPECT * events, parts)
     except SlipstickError as error:
         return Verdict(NOT_CHECKED, f"it is not simulated: {error}")
     if look.verdict == UNSETTLED:

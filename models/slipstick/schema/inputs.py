@@ -80,9 +80,7 @@ from slipstick.time_laws import PHASE_KINDS
 from slipstick.units import InBaseUnits, parse
 from slipstick.vocabulary import (
     ACTIVITY,
-    CHECK_ALL,
-    CHECK_ENDS,
-    CHECK_OFF,
+    CHECKS,
     all_methods,
     known_methods,
 )
@@ -104,11 +102,10 @@ _DEFAULT = Simulation()
 
 def _looked_at(check: str | int) -> str | int:
     """Insist on what says which answers are looked at."""
-    words = (CHECK_OFF, CHECK_ENDS, CHECK_ALL)
-    if check in words if isinstance(check, str) else 0 < check <= MOST_EVENTS:
+    if check in CHECKS if isinstance(check, str) else 0 < check <= MOST_EVENTS:
         return check
     raise broken_rule(
-        f"write {', '.join(words)}, or a number of events up to {MOST_EVENTS:,}; got {check!r}"
+        f"write {', '.join(CHECKS)}, or a number of events up to {MOST_EVENTS:,}; got {check!r}"
     )
 
 

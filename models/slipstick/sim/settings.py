@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from slipstick.arguments import TEXT, checked, either, optional, real, whole
 from slipstick.errors import ModelError
-from slipstick.vocabulary import CHECK_ALL, CHECK_ENDS, CHECK_OFF
+from slipstick.vocabulary import CHECK_ENDS, CHECKS
 
 KERNELS = ("auto", "plain", "compiled")
 """The event loops; they give the same events to the last bit and differ in speed only."""
@@ -28,7 +28,7 @@ _PART = real(0, 1)
     shares=whole(0),
     kernel=TEXT,
     replications=whole(1, MOST_REPLICATIONS),
-    check=either("off, ends, all or a number of events of at least 1", TEXT, whole(1)),
+    check=either("off, ends, all, again or a number of events of at least 1", TEXT, whole(1)),
 )
 @dataclass(frozen=True, slots=True)
 class Simulation:
@@ -51,8 +51,9 @@ class Simulation:
         there are more cores than points. The replications of a program are what `least` and
         `cycles` count
     check : of a default answer that is not exact, whether a short simulation looks at it: off, ends
-        (of a sweep the ends, the point nearest to a knee and two at random), all points, or a
-        number of events instead of the usual ones
+        (of a sweep the ends, the point nearest to a knee and two at random), all points, again
+        (as ends; what earlier looks have found, which is kept in the user's cache folder, is
+        neither read nor written), or a number of events instead of the usual ones
     kernel : one of `KERNELS`; auto begins with the plain kernel and takes the compiled one for long
         runs
 
@@ -96,10 +97,9 @@ class Simulation:
                 f"precision and level lie between 0 and 1, got {self.precision!r} and"
                 f" {self.level!r}"
             )
-        checks = (CHECK_OFF, CHECK_ENDS, CHECK_ALL)
-        if isinstance(self.check, str) and self.check not in checks:
+        if isinstance(self.check, str) and self.check not in CHECKS:
             raise ModelError(
-                f"check is {', '.join(checks)}, or a number of events, got {self.check!r}"
+                f"check is {', '.join(CHECKS)}, or a number of events, got {self.check!r}"
             )
         if self.kernel not in KERNELS:
             raise ModelError(f"there is no kernel {self.kernel!r}; there are {', '.join(KERNELS)}")

@@ -1,0 +1,99 @@
+"""Second looks that are kept on disk, so that the check of a model that was solved before costs
+nothing.
+
+A look is the same whenever its plan, what is expected of it, its events and the code are the same:
+their hash is its key. Each key has one of a fixed number of files in the user's cache folder, so
+that the folder stays small; another key may take the file over. A file is replaced as a whole and
+begins with the hash of the key and its content: what is damaged, or belongs to another key, is
+simulated again. Nothing is stored where the folder cannot be written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+from slipstick.late import np
+from slipstick.sim.estimate import Estimate
+from slipstick.sim.plan.plan import Plan
+from slipstick.sim.second_look import Expected, Look, second_look
+
+_NAMED_BY = 3
+"""Hexadecimal digits of a key that name its file: 4,096 files of some 500 B at most."""
+
+
+def kept_look(
+    plan: Plan, expected: Mapping[int, Expected], events: int, parts: Mapping[str, float]
+) -> Look:
+    """Return the look that an earlier process kept, or look and keep it.
+
+    Parameters
+    ----------
+    plan, expected, events, parts : as of `second_look`
+    """
+    folder = cache_folder()
+    # Equal plans that were built in another way may have other bytes: they are simulated again.
+    content = pickle.dumps((_code(), np.__version__, plan, expected, events, parts), 4)
+    key = sha256(content).hexdigest()
+    if folder is None:
+        return second_look(plan, expected, events, parts)
+    file = folder / f"look-{key[:_NAMED_BY]}.json"
+    look = _read(file, key)
+    if look is None:
+        look = second_look(plan, expected, events, parts)
+        _write(file, key, look)
+    return look
+
+
+def cache_folder() -> Path | None:
+    """Return the folder of kept looks: in XDG_CACHE_HOME, or .cache of the home folder; None where
+    the user has neither.
+    """
+    with suppress(RuntimeError):
+        named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        home = named if named.is_absolute() else Path.home() / ".cache"
+        return home / "slipstick" / "looks"
+    return None
+
+
+@cache
+def _code() -> str:
+    """Return the hash of the code that decides a look."""
+    text = sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        text.update(path.read_bytes())
+    return text.hexdigest()
+
+
+def _read(file: Path, key: str) -> Look | None:
+    with suppress(OSError, UnicodeDecodeError):
+        first_line, _, body = file.read_text(encoding="utf-8").partition("\n")
+        if first_line == _seal(key, body):
+            fields = json.loads(body)
+            return Look(**{**fields, "seen": Estimate(**fields["seen"])})
+    return None
+
+
+def _write(file: Path, key: str, look: Look) -> None:
+    body = json.dumps(asdict(look))
+    work = file.with_name(f".look-{uuid4().hex}")
+    with suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            # Not stored on the disk at once: a damaged file costs one look.
+            work.write_text(f"{_seal(key, body)}\n{body}", encoding="utf-8")
+            os.replace(work, file)
+        finally:
+            work.unlink(missing_ok=True)
+
+
+def _seal(key: str, body: str) -> str:
+    return sha256(f"{key}\n{body}".encode()).hexdigest()

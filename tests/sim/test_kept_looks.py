@@ -1,0 +1,141 @@
+"""Looks that are kept on disk: found again, not believed where damaged, never in the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from slipstick import Simulation, solve
+from slipstick.sim import kept_looks
+from slipstick.sim.kept_looks import cache_folder, kept_look
+from slipstick.sim.plan.builder import Builder
+from slipstick.sim.plan.distributions import ServiceTime
+from slipstick.sim.plan.plan import Plan
+from slipstick.sim.second_look import Expected, Look, second_look
+
+EXPECTED = {0: Expected(6.0, 0.03)}
+PARTS = {"wait[bus]": 4.0, "utilization[bus]": 1.0}
+
+
+def three_customers(service_time: float = 2.0) -> Plan:
+    """Return three customers that one server serves in turn."""
+    builder = Builder()
+    builder.station("bus")
+    builder.serve("bus", ServiceTime("deterministic", service_time, 0.0))
+    builder.closed("all", customers=3, at=0)
+    return builder.plan()
+
+
+@pytest.fixture(name="looks")
+def _looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
+    """Keep looks in a folder of the test, and list the plans that are simulated."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    plans: list[Plan] = []
+
+    def counted(plan: Plan, *arguments: object) -> Look:
+        plans.append(plan)
+        return second_look(plan, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(kept_looks, "second_look", counted)
+    return plans
+
+
+def files() -> list[Path]:
+    folder = cache_folder()
+    assert folder is not None
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def test_a_look_is_kept_and_is_the_same(looks: list[Plan]) -> None:
+    first, again = (kept_look(three_customers(), EXPECTED, 10_000, PARTS) for _ in range(2))
+    assert first == again == second_look(three_customers(), EXPECTED, 10_000, PARTS)
+    assert len(looks) == len(files()) == 1
+
+
+def test_a_repeated_solve_looks_once_and_again_if_told(looks: list[Plan]) -> None:
+    again = Simulation(check="again")
+    first = solve("lock-and-bus", simulation=again)
+    assert (len(looks), len(files())) == (0, 0)  # by second_look itself
+    answers = [solve("lock-and-bus") for _ in range(2)]
+    assert len(looks) == len(files()) == 1
+    assert [answer.check for answer in answers] == [first.check] * 2
+
+
+def test_what_decides_a_look_is_in_its_key(
+    looks: list[Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+    assert kept_look(three_customers(2.5), EXPECTED, 10_000, PARTS).verdict == "differs"
+    assert kept_look(three_customers(), {0: Expected(5.0, 0.03)}, 10_000, PARTS).off < -0.1
+    kept_look(three_customers(), {0: Expected(6.0, 0.02)}, 10_000, PARTS)
+    kept_look(three_customers(), EXPECTED, 20_000, PARTS)
+    kept_look(three_customers(), EXPECTED, 10_000, {"wait[bus]": 1.0})
+    monkeypatch.setattr(kept_looks, "_code", lambda: "a later version")
+    kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+    assert len(looks) == 7
+
+
+@pytest.mark.parametrize("damage", ["", "x", "cut", "other", "binary"])
+def test_a_damaged_file_is_looked_at_again(looks: list[Plan], damage: str) -> None:
+    right = kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+    (file,) = files()
+    text = file.read_text(encoding="utf-8")
+    if damage == "other":  # a whole and valid text that says something else
+        seal, _, body = text.partition("\n")
+        text = f"{seal}\n{json.dumps({**json.loads(body), 'verdict': 'differs'})}"
+    file.write_text(
+        text[: len(text) // 2] if damage == "cut" else text if damage == "other" else damage
+    )
+    if damage == "binary":
+        file.write_bytes(b"\xff\xfe\x00")
+    assert kept_look(three_customers(), EXPECTED, 10_000, PARTS) == right
+    assert len(looks) == 2
+    assert file.read_text(encoding="utf-8").endswith("}")
+
+
+def test_keys_that_share_a_file_take_it_over(
+    looks: list[Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_looks, "_NAMED_BY", 0)
+    for service_time in (2.0, 2.5, 2.0):
+        kept_look(three_customers(service_time), EXPECTED, 10_000, PARTS)
+    assert len(looks) == 3
+    assert len(files()) == 1
+
+
+def test_no_folder_no_right_and_a_file_in_the_way_are_no_errors(
+    looks: list[Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slipstick").write_text("a file")
+    kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+    assert (tmp_path / "slipstick").read_text() == "a file"
+    monkeypatch.setattr(kept_looks, "cache_folder", lambda: None)
+    kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+    monkeypatch.setattr(kept_looks, "cache_folder", lambda: Path("/proc/none"))
+    kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+    assert len(looks) == 3
+
+
+def test_a_folder_of_the_cache_is_an_absolute_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_folder() == Path.home() / ".cache" / "slipstick" / "looks"
+
+
+def test_several_writers_leave_one_whole_file(looks: list[Plan]) -> None:
+    def look() -> None:
+        for _ in range(5):
+            kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+            for file in files():
+                file.unlink(missing_ok=True)
+
+    writers = [Thread(target=look) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    right = kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+    assert right == second_look(three_customers(), EXPECTED, 10_000, PARTS)
+    assert [file.name[:5] for file in files()] == ["look-"]
