@@ -92,6 +92,7 @@ class Dvsm(NamedTuple):
     lock_compute: Expr
     lock_serve: Expr
     serve_delay: Expr
+    serve_delay_more: Expr
     page_delay: Expr
     lock_delay: Expr
     byte: Expr

@@ -15,8 +15,10 @@ Approximations:
   sends, receives and computing of a prefetch take place outside of it, which is the most that a
   prefetch can save. A prefetched lock is requested early enough that its turn comes during
   computing, so that the acquisition takes its one send, as the paper's lock reduction factor has it.
-- The remote delays are given as measured, waiting for handlers included. The other methods predict
-  that waiting; give them the delays without it (`machine.dvsm.serve_delay` as `page_delay`).
+- The delay of a request for diffs grows in proportion to the further requests of its fault, from
+  that of a request alone. Tables 4 and 5 are about this line by 30 % (Fast Ethernet) and 47 %
+  (ATM) in the mean, for their phases differ in who serves as well. The waiting for handlers is
+  inside; the other methods predict it (give them `machine.dvsm.serve_delay_more` as 0).
 
 Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, section on the application
 model; benchmarks/dvsm_calibration.py and tests/workloads/application/test_paper.py compare it with

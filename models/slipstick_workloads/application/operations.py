@@ -273,7 +273,7 @@ class Operations:
             "remote_call": dvsm.serve_call,
             "compute": part_count * (dvsm.part + dvsm.apply * reply),
             "remote_compute": self._making,
-            "remote_delay": dvsm.serve_delay,
+            "remote_delay": dvsm.serve_delay + (part_count - 1) * dvsm.serve_delay_more,
         }
 
     @property

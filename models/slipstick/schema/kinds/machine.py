@@ -250,7 +250,14 @@ class DvsmSpec(Spec):
     lock_compute: Time = Field(description="computing of a lock acquisition at the asker")
     lock_serve: Time = Field(description="handler computing for a request for a lock")
     serve_delay: Time = Field(
-        description="from the arrival of a request for diffs to its processing"
+        description="from the arrival of a request for diffs that comes alone to its processing"
+    )
+    serve_delay_more: Time = Field(
+        _NOTHING,
+        description=(
+            "what each further request of the same fault adds to that delay, since the replies and"
+            " requests of all meet; 0 where the method predicts the waiting"
+        ),
     )
     page_delay: Time = Field(
         description="from the arrival of a request for a page to its processing"
