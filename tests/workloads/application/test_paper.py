@@ -73,8 +73,8 @@ def errors(network: str) -> dict[str, float]:
     return {name: time(name, network) / row[network] - 1 for name, row in TABLE_1.items()}
 
 
-FITTED = {"Barnes (1)": -0.020, "Sphere (1)": 0.002, "Water": -0.020, "Raytrace": -0.054}
-UNUSED = {"SOR": 0.046, "IS": 0.029, "Barnes (2)": -0.088, "Sphere (2)": -0.057}
+FITTED = {"Barnes (1)": 0.002, "Sphere (1)": -0.003, "Water": -0.010, "Raytrace": 0.063}
+UNUSED = {"SOR": 0.022, "IS": -0.003, "Barnes (2)": -0.069, "Sphere (2)": -0.063}
 """Errors on Fast Ethernet: of the programs with one number fitted each, and of those whose times
 no fit has used.
 """
@@ -84,13 +84,13 @@ def test_four_programs_are_fitted_on_fast_ethernet_and_the_others_predicted() ->
     assert errors(FE) == pytest.approx({**FITTED, **UNUSED}, abs=0.001)
 
 
-ATM_MISSES = {"Sphere (1)": 0.143}
-"""Errors above ten percent, the paper's own bar; Table 6 has locks dearer on ATM, yet Sphere (1)
-ran faster there.
+ATM_MISSES = {"Sphere (1)": 0.145, "Water": 0.105, "Raytrace": 0.160}
+"""Errors above ten percent, the paper's own bar; Table 6 has locks dearer on ATM, yet the three
+programs with locks ran faster there.
 """
 
 
-def test_the_fit_transferred_to_atm_misses_one_program() -> None:
+def test_the_fit_transferred_to_atm_misses_programs_with_locks() -> None:
     found = errors(ATM)
     assert {name: each for name, each in found.items() if abs(each) > 0.1} == pytest.approx(
         ATM_MISSES, abs=0.005
@@ -106,7 +106,7 @@ def parts(name: str) -> dict[str, float]:
     return {key: value / (found["time"] or 1.0) for key, value in found.account.items()}
 
 
-BARNES_MISSES = {"Barnes (1)": 0.428, "Barnes (2)": 0.433}
+BARNES_MISSES = {"Barnes (1)": 0.403, "Barnes (2)": 0.406}
 """What faults and collections are of the overhead; the paper says that Barnes suffers mostly
 from them.
 """
@@ -147,11 +147,12 @@ CHANGES: dict[str, dict[str, float]] = {
     "prefetching_at_8": {"speed": 8.0, "prefetched_faults": 0.5},
 }
 MISSES = {
-    "halved_faults": {"SOR": 20.9},
-    # IS waits in the queue of its one lock; half of the lock time is half of that.
-    "halved_locks": {"IS": 33.3},
-    "halved_protocol": {"Barnes (1)": 16.5, "Barnes (2)": 18.6, "Water": 21.6},
-    "prefetching_at_8": {"Water": 13.9},
+    "halved_faults": {"SOR": 16.6},
+    # IS waits in the queue of its one lock, and Raytrace in that of its counter; half of the lock
+    # time is half of that.
+    "halved_locks": {"IS": 32.2, "Raytrace": 25.5},
+    "halved_protocol": {"Barnes (1)": 19.0, "Barnes (2)": 21.1, "Water": 23.1},
+    "prefetching_at_8": {"Barnes (2)": 13.2, "Water": 13.0},
 }
 """Overhead reductions [percent] outside what the paper states, by statement."""
 
@@ -170,10 +171,10 @@ def test_what_the_paper_says_of_overhead_reductions_misses_where_listed(statemen
 def test_fault_reduction_affects_sphere_and_is_least() -> None:
     least = sorted(TABLE_1, key=lambda name: reduction(name, FE, prefetched_faults=0.5))
     assert set(least[:2]) == {"Sphere (1)", "Sphere (2)"}
-    assert reduction("IS", FE, prefetched_faults=0.5) == pytest.approx(31.8, abs=0.1)
+    assert reduction("IS", FE, prefetched_faults=0.5) == pytest.approx(29.9, abs=0.1)
 
 
-BANDWIDTH_MISSES = {"SOR": 7.1, "IS": 12.4, "Sphere (1)": 8.7, "Sphere (2)": 8.1, "Water": 5.1}
+BANDWIDTH_MISSES = {"SOR": 8.1, "IS": 13.7, "Sphere (1)": 8.8, "Sphere (2)": 8.3, "Water": 5.3}
 """Overhead reductions [percent] by ten times the bandwidth, which the paper says is not
 important: above 5 on Fast Ethernet.
 """

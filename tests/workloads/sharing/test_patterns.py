@@ -79,7 +79,7 @@ def test_barnes_alternates_between_processor_0_and_the_others() -> None:
     counts = run(barnes(processors=4, bodies=1024, steps=3, scattered=True)).without("start-up")
     by_name = {
         name: [each for each in counts.phases if each.name == name][1:]
-        for name in ("tree", "forces", "move")
+        for name in ("tree", "forces")
     }
     for phase in by_name["tree"]:
         first, *others = faults(phase)
