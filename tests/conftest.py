@@ -13,12 +13,15 @@ from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from subprocess import DEVNULL, Popen
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, gettempdir
 from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = (
     "1"  # as the command line sets it, before NumPy is loaded: see slipstick.limits
 )
+
+os.environ["XDG_CACHE_HOME"] = str(Path(gettempdir()) / f"slipstick-tests-{os.getuid()}")
+# Nothing is left in the home folder of who runs the tests.
 
 import pytest
 from hypothesis import settings
