@@ -129,7 +129,7 @@ def test_mean_value_is_near_simulation_where_the_body_waits_as_well(number: int)
         solve(model, method=method, simulation=EXACT) for method in ("mean-value", "simulation")
     )
     assert found["time"] == pytest.approx(seen["time"], rel=0.01)
-    assert any(note.startswith("permits pool: ") for note in found.notes)
+    assert any(note.startswith("permits pool are modelled as a queue") for note in found.notes)
 
 
 @pytest.mark.parametrize(("permits", "servers"), [(4, 2), (2, 2), (2, 3), (5, 1), (3, 8)])

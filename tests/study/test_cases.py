@@ -54,7 +54,7 @@ def test_only_what_differs_is_shown() -> None:
     tree = read_text(study("cases: {a: {parties: 3, replies: [1 B, 2 B]}}"), "x.yaml")
     assert isinstance(tree, Table)
     made = case_settings(tree)
-    assert shown(made["a"], made["base"]) == {"parties": "3", "replies": "['1 B', '2 B']"}
+    assert shown(made["a"], made["base"]) == {"parties": "3", "replies": "[1 B, 2 B]"}
     assert shown(made["base"], made["base"]) == {}
 
 

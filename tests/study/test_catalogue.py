@@ -40,7 +40,7 @@ def test_a_broken_file_of_ones_own_is_listed_as_such(
     titles = {each.name: each.title for each in listed("activity")}
     assert titles["good"] == "A good one"
     assert titles["mine"].startswith(
-        "(cannot be read: specs/activities/mine.yaml:1:1: title: begin with what it is"
+        "(cannot be read: specs/activities/mine.yaml:1:1: title: begin with the kind of spec"
     )
 
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from slipstick_measure.measurements import Measurements
@@ -108,8 +109,8 @@ _CSV_HEAD = re.compile(r"\A\ufeff?command,mean,stddev,")
 _COMMAND = re.compile(r"\s*Benchmark #?[0-9]+: ?(?P<command>.*)")
 _TIME = re.compile(r"\s*Time \((?:mean|abs)[^)]*\): +(?P<mean>[0-9.]+) (?P<unit>[a-zµ]+)\b.*")
 _MARKDOWN_HEAD = re.compile(r"\s*\|\s*Command\s*\|\s*Mean \[(?P<unit>m?s|[uµ]s)\]\s*\|.*")
-_MARKDOWN_ROW = re.compile(r"\s*\|\s*`?(?P<command>[^|`]*)`?\s*\|\s*(?P<mean>[0-9.]+).*")
-_OPTION = re.compile(r"(?:^|\s)-{1,2}(?P<name>[A-Za-z][\w-]*?)[= ]?(?P<value>[0-9]+)(?=\s|$)")
+_MARKDOWN_ROW = re.compile(r"\s*+\|(?P<command>[^|]*+)\|\s*+(?P<mean>[0-9.]++).*")
+_DIGITS = "0123456789"
 _COUNTING_OPTIONS = ("j", "t", "np", "n", "c", "jobs", "num-threads", "nthreads", "nproc")
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
 
@@ -148,7 +149,7 @@ def _read_hyperfine_text(reading: Reading) -> Measurements:
                 continue
             rows.append(_command_row(command, line, float(time["mean"]) * _SECONDS[time["unit"]]))
         elif row := _MARKDOWN_ROW.fullmatch(text):
-            rows.append(_command_row(row["command"].strip(), line, float(row["mean"]) * unit))
+            rows.append(_command_row(row["command"].strip(" `\t"), line, float(row["mean"]) * unit))
     return _read_commands(reading, rows)
 
 
@@ -162,11 +163,23 @@ def _command_row(command: str, line: int, seconds: float) -> dict[str, Any]:
 def _counts(command: str) -> dict[str, str]:
     """Return the processors that an option of a command counts, where only one does."""
     counts = [
-        option["value"]
-        for option in _OPTION.finditer(command)
-        if plain_words(option["name"]) in PROCESSORS or option["name"] in _COUNTING_OPTIONS
+        value
+        for name, value in _options(command)
+        if plain_words(name) in PROCESSORS or name in _COUNTING_OPTIONS
     ]
     return {"p": counts[0]} if len(counts) == 1 else {}
+
+
+def _options(command: str) -> Iterator[tuple[str, str]]:
+    """List the options with a whole number: ``-j 8``, ``-j8``, ``--jobs=8``."""
+    words = command.split()
+    for word, following in pairwise([*words, ""]):
+        name, has_value, value = word.lstrip("-").partition("=")
+        if not has_value:
+            letters = name.rstrip(_DIGITS)
+            name, value = letters, name[len(letters) :] or following
+        if word.startswith("-") and name[:1].isalpha() and value and not value.strip(_DIGITS):
+            yield name, value
 
 
 def _without(command: str, row: Mapping[str, Any]) -> str:

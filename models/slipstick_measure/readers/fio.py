@@ -81,8 +81,10 @@ def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Loa
     )
 
 
-_TEXT_JOB = re.compile(r"(?P<name>\S+): \(groupid=(?P<group>[0-9]+), jobs=(?P<jobs>[0-9]+)\): err=")
-_SETTINGS = re.compile(r"(?P<name>\S+): \(g=[0-9]+\): .*\biodepth=(?P<depth>[0-9]+)")
+_TEXT_JOB = re.compile(
+    r"(?<!\S)(?P<name>\S+): \(groupid=(?P<group>[0-9]++), jobs=(?P<jobs>[0-9]++)\): err="
+)
+_SETTINGS = re.compile(r"\A\s*+(?P<name>[^:]++): \(g=[0-9]++\): .*\biodepth=(?P<depth>[0-9]++)")
 _WAY = re.compile(
     r"\b(?P<way>read|write|trim)\s*: (?:io=.*\biops=|IOPS=)(?P<iops>[0-9.]+)(?P<k>[kKM]?)\b"
 )
@@ -90,7 +92,7 @@ _LATENCY = re.compile(
     r"\b(?P<kind>c?lat) \((?P<unit>nsec|usec|msec)\) ?: ?min=.*\bavg= *(?P<mean>[0-9.]+)(?P<k>[kKM]?)\b"
 )
 _PERCENTILES = re.compile(r"\b(?P<kind>c?lat) percentiles \((?P<unit>nsec|usec|msec)\):")
-_PERCENTILE = re.compile(r"([0-9.]+)th=\[ *([0-9]+)\]")
+_PERCENTILE = re.compile(r"(?<![0-9.])([0-9.]++)th=\[ *+([0-9]++)\]")
 _DEPTH = re.compile(r"\blatency\s*: target=.*\bdepth=(?P<depth>[0-9]+)")
 _NANOSECONDS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}

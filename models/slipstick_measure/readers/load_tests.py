@@ -368,9 +368,12 @@ _LOCUST_ROW = re.compile(
     r"^[ \t]*(?:Aggregated|Total)\s+[0-9]+\s+[0-9]+\([0-9.]+%\)(?P<rest>[ \t|0-9.]+)$", re.MULTILINE
 )
 _LOCUST_SHARES = re.compile(
-    r"^\s*(?:Type\s+)?Name\s+(?:# reqs\s+)?(?P<shares>(?:[0-9.]+%\s+)+)", re.MULTILINE
+    r"^[ \t]*+(?:Type[ \t]++)?Name[ \t]++(?:# reqs[ \t]++)?(?P<shares>(?:[0-9.]++%[ \t]*+)++)",
+    re.MULTILINE,
 )
-_LOCUST_TIMES = re.compile(r"^\s*(?:Aggregated|Total)\s+(?P<times>[0-9 ]+)$", re.MULTILINE)
+_LOCUST_TIMES = re.compile(
+    r"^[ \t]*+(?:Aggregated|Total)[ \t]++(?P<times>[0-9][0-9 \t]*+)$", re.MULTILINE
+)
 
 
 def _read_locust_text(reading: Reading) -> LoadRow:

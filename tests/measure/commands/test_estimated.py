@@ -71,7 +71,7 @@ def test_headings_that_are_paths_need_no_option(
     ("options", "words"),
     [
         (["--model", "mine.yaml", "--group", "host"], "say which parameters of the model are free"),
-        (["--free", "parameters.share", "--group", "host"], "name the one model"),
+        (["--free", "parameters.share", "--group", "host"], "name one model"),
         ([*OPTIONS, "--group", "hots"], "no column 'hots'; did you mean 'host'?"),
         ([*OPTIONS, "--column", "size"], "write OURS=COLUMN"),
         ([*OPTIONS, "--measured", "tme=host"], "has no value 'tme'; did you mean 'time'?"),
