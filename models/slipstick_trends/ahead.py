@@ -217,6 +217,38 @@ def saved_by_processors(case: DrawnCase, ends: tuple[float, float]) -> float | N
     return float(np.quantile(saved, ends[1])) if len(saved) else None
 
 
+def crossing_band(
+    places: Array, ends: tuple[float, float]
+) -> tuple[float | None, float | None, float]:
+    """Return the band of the year of a crossing over all draws, and the part of them that cross.
+
+    A draw that does not cross within the years crosses later or never: an end of the band that lies
+    there is None.
+
+    >>> crossing_band(np.array([2030.0, 2031.0, np.nan]), (0.0, 1.0))[1] is None
+    True
+    """
+    crossed = np.isfinite(places)
+    with np.errstate(invalid="ignore"):
+        low, high = np.quantile(np.where(crossed, places, np.inf), ends)
+    return (
+        float(low) if np.isfinite(low) else None,
+        float(high) if np.isfinite(high) else None,
+        float(crossed.mean()),
+    )
+
+
+def crossing_words(low: float | None, high: float | None, part: float | None) -> str:
+    """Return the band of a crossing in brackets, with how often it comes within the years."""
+    span = (
+        "" if low is None else f"{year(low)} {'or later' if high is None else f'to {year(high)}'}"
+    )
+    always = part is None or part > 0.999
+    often = "" if always else f"in {percent(part) if part else 'none'} of the draws"
+    inside = ", ".join(words for words in (span, often) if words)
+    return f" ({inside})" if inside else ""
+
+
 def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[Overtaking]:
     """Find in which year cases along one trend overtake each other."""
     found: list[Overtaking] = []
@@ -235,19 +267,18 @@ def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[O
         sign = 1.0 if stated[0, 0] > 0 else -1.0
         place = first_crossings(-sign * stated, common)[0]
         places = first_crossings(-sign * drawn, common)
-        crossed = places[np.isfinite(places)]
         if not np.isfinite(place):
             continue
-        low, high = np.quantile(crossed, ends) if len(crossed) else (np.nan, np.nan)
+        low, high, part = crossing_band(places, ends)
         found.append(
             Overtaking(
                 first.name,
                 second.name,
                 one.track.trend.name,
                 float(place),
-                float(low) if len(crossed) else None,
-                float(high) if len(crossed) else None,
-                len(crossed) / max(1, len(places)),
+                low,
+                high,
+                part,
             )
         )
     return found
@@ -266,7 +297,7 @@ def _difference(one: DrawnCase, two: DrawnCase, years: Array, *, drawn: bool) ->
 
 def first_crossings(margins: Array, years: Array) -> Array:
     """Find, draw by draw, where a margin first rises through 0, on straight lines between the
-    years [samples].
+    years [samples]: the first year where it is above 0 there, NaN where it never is.
     """
     rises = (margins[:, :-1] <= 0) & (margins[:, 1:] > 0)
     index = np.argmax(rises, axis=1)
@@ -274,7 +305,7 @@ def first_crossings(margins: Array, years: Array) -> Array:
     near, far = margins[rows, index], margins[rows, index + 1]
     with np.errstate(all="ignore"):
         place = years[index] + (years[index + 1] - years[index]) * near / (near - far)
-    return np.where(rises.any(axis=1), place, np.nan)
+    return np.where(margins[:, 0] > 0, years[0], np.where(rises.any(axis=1), place, np.nan))
 
 
 def arrivals(
@@ -352,16 +383,8 @@ def share_words(
 def overtaking_words(found: Overtaking) -> str:
     """Return in which year a case overtakes another."""
     words = f"{found.case} takes less time than {found.overtaken} from {year(found.year)} on"
-    if found.low is not None:
-        often = "" if found.part > 0.999 else f", in {percent(found.part)} of the draws"
-        words += f" ({_band_words(found)}{often})"
+    words += crossing_words(found.low, found.high, found.part)
     return words
-
-
-def _band_words(found: Overtaking) -> str:
-    assert found.low is not None
-    assert found.high is not None
-    return f"{year(found.low)} to {year(found.high)}"
 
 
 def arrival_words(found: Sequence[Arrival]) -> Iterator[str]:

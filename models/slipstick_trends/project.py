@@ -54,6 +54,8 @@ from slipstick_trends.ahead import (
     OwnYear,
     arrival_words,
     arrivals,
+    crossing_band,
+    crossing_words,
     first_crossings,
     overtaking_words,
     overtakings,
@@ -706,12 +708,7 @@ def _becomes_largest(
     with np.errstate(all="ignore"):
         margins = np.log(case.drawn[names[index]]) - np.log(others)
     places = first_crossings(margins, case.years)
-    crossed = places[np.isfinite(places)]
-    part = len(crossed) / len(places)
-    if not len(crossed):
-        return None, None, part
-    low, high = np.quantile(crossed, ends)
-    return float(low), float(high), part
+    return crossing_band(places, ends)
 
 
 def _history(
@@ -744,13 +741,11 @@ def _with_band(
     if margins is None:
         return change
     places = first_crossings(margins if change.starts else -margins, years)
-    crossed = places[np.isfinite(places)]
-    if not len(crossed):
-        return replace(change, part=0.0)
-    low, high = (float(each) for each in np.quantile(crossed, ends))
+    low, high, part = crossing_band(places, ends)
     if change.low is not None and change.high is not None:
-        low, high = low - (change.value - change.low), high + (change.high - change.value)
-    return replace(change, low=low, high=high, part=len(crossed) / len(places))
+        low = None if low is None else low - (change.value - change.low)
+        high = None if high is None else high + (change.high - change.value)
+    return replace(change, low=low, high=high, part=part)
 
 
 def _rates(trend: Trend, asked: _ProjectedCases) -> Iterator[UsedRate]:
@@ -915,7 +910,7 @@ def _worded(track: ProjectedCase, name: str) -> Iterator[str]:
     for each in track.conditions:
         if each.worded and each.crossings:
             crossing = each.crossings[0]
-            span = f" ({year(crossing.low)} to {year(crossing.high)})" if crossing.part else ""
+            span = crossing_words(crossing.low, crossing.high, crossing.part)
             when = f"{'from' if crossing.starts else 'until'} {year(crossing.value)}{span}"
             yield f"{name}{': ' if name else ''}{when}, {each.condition}"
 
@@ -987,12 +982,8 @@ def _dominant_words(track: ProjectedCase) -> Iterator[str]:
 
 
 def _largest_from(each: DominantClass) -> str:
-    words = f"{each.name} from {year(each.first)}"
-    if each.low is not None and each.high is not None:
-        most = each.part is None or each.part > 0.999
-        often = "" if most else f", in {percent(each.part)} of the draws"
-        words += f" ({year(each.low)} to {year(each.high)}{often})"
-    return words
+    band = crossing_words(each.low, each.high, each.part)
+    return f"{each.name} from {year(each.first)}{band}"
 
 
 def _condition_text(each: ConditionHistory, track: ProjectedCase) -> str:
@@ -1025,15 +1016,7 @@ def _crossing(each: Change) -> str:
         f"{'holds from' if each.starts else 'holds until'}"
         f" {year(each.value)}{' on' if each.starts else ''}"
     )
-    if each.low is not None and each.high is not None:
-        most = (
-            ""
-            if each.part is None or each.part > 0.999
-            else f", in {percent(each.part)} of the draws"
-        )
-        said += f" ({year(each.low)} to {year(each.high)}{most})"
-    elif each.part == 0.0:
-        said += " (in none of the draws)"
+    said += crossing_words(each.low, each.high, each.part)
     return said + (", by a jump" if each.jump else "")
 
 

@@ -116,8 +116,8 @@ def test_conditions_are_timed_between_the_years(folder: Path) -> None:
     assert last.part is not None
     assert 0.5 < last.part < 1.0
     assert last.low is not None
-    assert last.high is not None
-    assert last.low < last.value < last.high
+    assert last.low < last.value
+    assert last.high is None
 
 
 def test_which_class_reigns_and_which_rates_are_guesses_or_outside(folder: Path) -> None:
