@@ -40,6 +40,9 @@ TEXTS = {path.name: path.read_text() for path in sorted(FOLDER.glob("*.md"))}
 CONSOLE = re.compile(r"^```console *([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _REFERENCE = re.compile(r"(<!-- written by the program -->\n).*?(<!-- end -->)", re.DOTALL)
 _DATA = re.compile(r"^```(?:text (\S+)\n|yaml\n# (\S+)\n)(.+?)^```$", re.DOTALL | re.MULTILINE)
+_ANNOUNCED = re.compile(r": about [0-9,]+ s(?: of processor time)?$")
+"""How long work may take, which a slow machine says and a quick one does not."""
+
 _PICTURE = re.compile(r"!\[[^\]]*\]\((pictures/[^)]+)\)")
 _COLUMNS = "88"
 
@@ -105,7 +108,8 @@ def _output(command: str, block: _Block) -> str:
     ):
         status = main(arguments)
     assert status == block.option("status", 0), f"{command}: {screen.getvalue()}"
-    lines = [line.rstrip() for line in screen.getvalue().strip("\n").splitlines()]
+    printed = [line.rstrip() for line in screen.getvalue().strip("\n").splitlines()]
+    lines = [line for line in printed if not _ANNOUNCED.search(line)]
     most = block.option("first", len(lines))
     if len(lines) > most + 1:
         lines = [*lines[:most], f"... and {len(lines) - most} more lines"]
