@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slipstick.cli.main import main
+from slipstick.cli.main import _tell_points, main
 from slipstick.errors import InputError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar
@@ -273,6 +273,15 @@ def test_a_failure_holds_for_its_limits_only(tmp_path: Path) -> None:
         kept = journal.find(block, tight)
     assert kept is not None
     assert kept.failed == {0: "why"}
+
+
+def test_points_of_questions_are_not_counted_against_those_of_sweeps(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _tell_points(Kept(points=74, about={"points": "10"}), None)
+    assert capsys.readouterr().out.startswith("74 points are kept, those of questions included;")
+    _tell_points(Kept(points=9, failed=1), 10)
+    assert capsys.readouterr().out.startswith("9 of 10 points are kept, 1 of them without")
 
 
 def test_a_run_goes_on_from_what_is_kept_and_says_what_is_there(

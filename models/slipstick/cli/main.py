@@ -261,11 +261,14 @@ def _tell(
 def _tell_points(kept_points: Kept, points: int | None) -> None:
     if not kept_points.points:
         return
-    of_all = f" of {kept_points.about.get('points', points)}"
+    number = int(kept_points.about.get("points", points or 0))
+    # Questions such as seek solve more points than cases and sweeps have, as many as they need.
+    beyond = kept_points.points > number
+    of_all = "" if beyond else f" of {number}"
     failed = f", {kept_points.failed} of them without an answer" if kept_points.failed else ""
     echo(
-        f"{kept_points.points}{of_all} points are kept{failed}; a run solves those that are missing or have"
-        " changed"
+        f"{kept_points.points}{of_all} points are kept{', those of questions included' if beyond else ''}"
+        f"{failed}; a run solves those that are missing or have changed"
     )
     if kept_points.running:
         echo("a run is under way")
