@@ -125,7 +125,7 @@ def test_two_groups_may_share_a_step_but_not_a_name() -> None:
 
 
 EXPLAINED = (
-    "groups of processors, the first of which is asked about: test (groups.test.processors), others"
+    "groups of processors; the equations are of the first: test (groups.test.processors), others"
     " (groups.others.processors)"
 )
 

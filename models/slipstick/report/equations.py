@@ -537,9 +537,9 @@ def _population(model: Model) -> str:
                 f"{group.name} ({group.processors if group.rate is None else group.rate})"
                 for group in groups
             )
-            words = f"groups of processors, the first of which is asked about: {sizes}"
+            words = f"groups of processors; the equations are of the first: {sizes}"
         case OpenPopulation(rate):
-            words = f"askers arrive at a rate of {rate}, go through once and leave"
+            words = f"customers arrive at a rate of {rate}, execute the steps once and leave"
         case SuperstepPopulation(supersteps):
             words = (
                 f"{len(model.population.supersteps[0].bodies)} processors, each with work of its"
