@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 
 from slipstick.extensions import Registry
@@ -24,6 +25,7 @@ LOOP = "slipstick_compiled.loop"
 """The module of the compiled loop, whose import takes longer than many a run."""
 
 
+@cache
 def can_compile() -> bool:
     """Check whether a compiled kernel can run here."""
     return find_spec("numba") is not None and COMPILED in KERNELS

@@ -84,7 +84,8 @@ def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Loa
 _TEXT_JOB = re.compile(
     r"(?<!\S)(?P<name>\S+): \(groupid=(?P<group>[0-9]++), jobs=(?P<jobs>[0-9]++)\): err="
 )
-_SETTINGS = re.compile(r"\A\s*+(?P<name>[^:]++): \(g=[0-9]++\): .*\biodepth=(?P<depth>[0-9]++)")
+_SETTINGS = re.compile(r"(?<!\S)(?P<name>\S+): \(g=[0-9]++\): ")
+_REQUESTS = re.compile(r"\biodepth=(?P<depth>[0-9]++)")
 _WAY = re.compile(
     r"\b(?P<way>read|write|trim)\s*: (?:io=.*\biops=|IOPS=)(?P<iops>[0-9.]+)(?P<k>[kKM]?)\b"
 )
@@ -115,8 +116,10 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
     way: dict[str, Any] = {}
     unit = 1.0
     for text in reading.lines:
-        if settings := _SETTINGS.search(text):
-            depths[settings["name"]] = settings["depth"]
+        if (settings := _SETTINGS.search(text)) and (
+            requests := _REQUESTS.search(text, settings.end())
+        ):
+            depths[settings["name"]] = requests["depth"]
         elif begun := _TEXT_JOB.search(text):
             job, way = {}, {}
             options = {"numjobs": begun["jobs"]}

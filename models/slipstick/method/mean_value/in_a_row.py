@@ -244,7 +244,8 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
 def _turns(follows: Array) -> tuple[int, ...] | None:
     """List places so that each stands behind those that it follows; None where there is a loop."""
     size = follows.shape[-1]
-    linked = (follows.real != 0).reshape(-1, size, size).any(axis=0)
+    # A part of 0 may have a derivative.
+    linked = (follows != 0).reshape(-1, size, size).any(axis=0)
     order: list[int] = []
     while len(order) < size:
         free = [
