@@ -118,90 +118,98 @@ _BAR = 0.62  # width of a bar, as a part of its place
 _MOST_BESIDE = 10  # more bars stand in several rows, to be read at the width of a page
 
 
+@dataclass(frozen=True, slots=True)
+class _Bars:
+    """Stacked bars as they are drawn.
+
+    Parameters
+    ----------
+    fills : fill of each part, from the bottom up
+    heights : of the parts, in the unit of the axis [parts, cases]
+    reach : how far the ends of intervals are below and above the total, in that unit [cases, 2]
+    totals : written above the bars
+    titles : of the cases
+    axis : title of the axis
+    """
+
+    fills: Mapping[str, int]
+    heights: Array
+    reach: Array
+    totals: list[str]
+    titles: Sequence[str]
+    axis: str
+
+    @property
+    def top(self) -> float:
+        """Return the highest end of an interval."""
+        above = np.where(np.isfinite(self.reach[:, 1]), self.reach[:, 1], 0.0)
+        return float(max((self.heights.sum(axis=0) + above).max(), 1e-12))
+
+
 def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     """Draw one stacked bar for each case, its total written above it."""
-    heights_by_case = stacks(results, spec)
-    unit = "s" if isinstance(spec.stack, str) else results.unit(next(iter(spec.stack.values()))[0])
-    shown_labels = {
-        name for bar in heights_by_case.values() for name, height in bar.items() if height
-    }
-    names = (
-        sorted(shown_labels, key=order.__getitem__) if isinstance(spec.stack, str) else spec.stack
-    )
-    fills = {name: order[name] for name in names if name in shown_labels}
-    table = np.array(
-        [[heights_by_case[case].get(label, 0.0) for case in spec.cases] for label in fills]
-    )
-    table = table.reshape(len(fills), len(spec.cases))
-    totals = table.sum(axis=0)
+    bars = _stacked_bars(results, spec, order)
     beside = _beside(spec.cases)
     rows = -(-len(spec.cases) // beside)
-    place = max(
-        0.72, min(1.5, 7.0 / beside)
-    )  # wider pictures have letters too small at the width of a page
-    titles = [results.words.titles.get(case, case) for case in spec.cases]
-    longest = max(map(len, titles)) * _UPRIGHT_LABEL
-    tilted = longest > place
-    height = 4.2 if rows == 1 else 3.2
-    figure = sheet(
-        max(4.6, 3.0 + place * beside),
-        rows * (height + (0.6 * min(longest, 3.0) if tilted else 0.0)),
-    )
-    value_name = "time" if unit == "s" else _summed(spec)
-    shown, factor = ("%", 0.01) if spec.share else _scale(totals, unit)
-    total_labels = [
-        (
-            quantity(total, unit)
-            if spec.share
-            else f"{plain(total / factor)} {shown.removeprefix('1')}".rstrip()
-        )
-        for total in totals.tolist()
-    ]
-    heights = (
-        np.divide(table, totals, out=np.zeros_like(table), where=totals > 0)
-        if spec.share
-        else table
-    )
-    heights = heights / factor
-    # What is shared out is certain: all of it.
-    reach = np.array(
-        [
-            (0.0, 0.0) if spec.share else _ends(results.named_answer(case), spec)
-            for case in spec.cases
-        ]
-    )
+    figure, tilted = _sheet_of_bars(bars.titles, beside, rows)
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
         cut = slice(row * beside, (row + 1) * beside)
-        _stack(axes, heights[:, cut], fills)
-        tops = _intervals(axes, reach[cut] / factor, heights[:, cut].sum(axis=0))
-        _totals(axes, tops, total_labels[cut])
-        axes.set_ylabel(
-            axis_title(f"share of the {value_name}" if spec.share else value_name, shown)
-        )
-        axes.set_xticks(range(len(titles[cut])), titles[cut])
+        _stack(axes, bars.heights[:, cut], bars.fills)
+        tops = _intervals(axes, bars.reach[cut], bars.heights[:, cut].sum(axis=0))
+        _totals(axes, tops, bars.totals[cut])
+        axes.set_ylabel(bars.axis)
+        axes.set_xticks(range(len(bars.titles[cut])), bars.titles[cut])
         axes.set_xlim(-0.6, beside - 0.4)
-        axes.set_ylim(
-            0,
-            1.1
-            * max(
-                (
-                    heights.sum(axis=0)
-                    + np.where(np.isfinite(reach[:, 1]), reach[:, 1], 0) / factor
-                ).max(),
-                1e-12,
-            ),
-        )
+        axes.set_ylim(0, 1.1 * bars.top)
         if tilted:
             tilt(axes)
     axes.set_xlabel("case")
     handles, labels = axes.get_legend_handles_labels()
+    stack = spec.stack if isinstance(spec.stack, str) else "part"
+    legend = stack.replace("technology", "technology class")
     # The legend reads from the top down, as the bar does.
-    legend = (
-        "part"
-        if not isinstance(spec.stack, str)
-        else spec.stack.replace("technology", "technology class")
-    )
     return titled(figure, spec.title, legend, handles[::-1], labels[::-1])
+
+
+def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> _Bars:
+    heights_by_case = stacks(results, spec)
+    shown = {name for bar in heights_by_case.values() for name, height in bar.items() if height}
+    if isinstance(spec.stack, str):
+        unit, names = "s", sorted(shown, key=order.__getitem__)
+    else:
+        unit, names = results.unit(next(iter(spec.stack.values()))[0]), [*spec.stack]
+    fills = {name: order[name] for name in names if name in shown}
+    table = np.array(
+        [[heights_by_case[case].get(label, 0.0) for case in spec.cases] for label in fills]
+    ).reshape(len(fills), len(spec.cases))
+    totals = table.sum(axis=0)
+    titles = [results.words.titles.get(case, case) for case in spec.cases]
+    value_name = "time" if unit == "s" else _summed(spec)
+    if spec.share:
+        heights = np.divide(table, totals, out=np.zeros_like(table), where=totals > 0) / 0.01
+        # What is shared out is certain: all of it.
+        certain = np.zeros((len(spec.cases), 2))
+        written = [quantity(total, unit) for total in totals.tolist()]
+        axis = axis_title(f"share of the {value_name}", "%")
+        return _Bars(fills, heights, certain, written, titles, axis)
+    scale, factor = _scale(totals, unit)
+    reach = np.array([_ends(results.named_answer(case), spec) for case in spec.cases]) / factor
+    written = [
+        f"{plain(total / factor)} {scale.removeprefix('1')}".rstrip() for total in totals.tolist()
+    ]
+    axis = axis_title(value_name, scale)
+    return _Bars(fills, table / factor, reach, written, titles, axis)
+
+
+def _sheet_of_bars(titles: Sequence[str], beside: int, rows: int) -> tuple[Figure, bool]:
+    """Return a sheet for rows of bars, and whether their titles are tilted to have room."""
+    # Wider pictures have letters too small at the width of a page.
+    place = max(0.72, min(1.5, 7.0 / beside))
+    longest = max(map(len, titles)) * _UPRIGHT_LABEL
+    tilted = longest > place
+    height = 4.2 if rows == 1 else 3.2
+    below = 0.6 * min(longest, 3.0) if tilted else 0.0
+    return sheet(max(4.6, 3.0 + place * beside), rows * (height + below)), tilted
 
 
 def _scale(values: Array, unit: str) -> tuple[str, float]:
