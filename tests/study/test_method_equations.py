@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick import Answer, closed_model, delay, hold, open_model, service, solve
+from slipstick import (
+    Answer,
+    barrier,
+    closed_model,
+    delay,
+    fork,
+    hold,
+    open_model,
+    repeat,
+    service,
+    solve,
+)
 from slipstick.errors import NoAnswerError
+from slipstick.model.steps import Activity
 
 
-def by_the_equations(population: int, think: float, service_time: float, scv: float) -> float:
-    """Evaluate the recursion that `Answer.equations` writes, for one server and one visit; the
-    time between visits has scv 1.
+def by_the_equations(
+    population: int, think: float, service_time: float, scv: float, between: float
+) -> float:
+    """Evaluate the recursion that `Answer.equations` writes, for one server and one visit;
+    `between` is the scv of the time between visits.
     """
     present = busy = time = 0.0
     for n in range(1, population + 1):
-        whole = busy ** (n / 2) if busy else 0.0
+        whole = busy ** (n * (2 - between) / 2) if busy else 0.0
         left = (1 - whole) * (1 + scv) / 2 * service_time + whole * service_time
         wait = service_time * (present - busy) + left * busy
         time = think + service_time + wait
@@ -22,21 +36,52 @@ def by_the_equations(population: int, think: float, service_time: float, scv: fl
     return time
 
 
+@pytest.mark.parametrize("between", [0.25, 1.0, 4.0])
 @pytest.mark.parametrize("scv", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("population", [2, 16])
-def test_the_waits_of_mean_value_are_those_of_its_equations(population: int, scv: float) -> None:
-    cycle = delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=scv)
+def test_the_waits_of_mean_value_are_those_of_its_equations(
+    population: int, scv: float, between: float
+) -> None:
+    cycle = delay(9.0, name="think", scv=between) >> service("bus", 1.0, scv=scv)
     answer = solve(closed_model(cycle, population), method="mean-value")
-    assert answer["time"] == pytest.approx(by_the_equations(population, 9, 1, scv), rel=1e-12)
+    expected = by_the_equations(population, 9, 1, scv, min(between, 1.0))
+    assert answer["time"] == pytest.approx(expected, rel=1e-12)
     text = answer.equations()
     assert r"R_{\text{bus}}(n) &= t_{\text{bus}} + W_{\text{bus}}(n)" in text
     assert r"T(n) &= t_{\text{think}} + R_{\text{bus}}(n)" in text
 
 
-def test_locks_and_barriers_add_their_waits() -> None:
-    text = solve("lock-and-bus").equations()
-    assert r"+ V_{\text{door}} W_{\text{door}}(n) + B_{\text{meet}}(n)" in text.split("\n")[1]
-    assert "S_k(n)" in text
+def test_at_several_stations_each_wait_follows_from_one_processor_fewer() -> None:
+    """Exponential services make the rest of one S; the other station's are not."""
+    think, other = delay(9.0, name="think", scv=0.5), service("b", 0.7, name="b", scv=0.5)
+    cycle = think >> service("a", 1.0, name="a", scv=1.0) >> other
+    fewer, answer = (solve(closed_model(cycle, n), method="mean-value") for n in (7, 8))
+    assert r"W_{\text{a}}(n)" in answer.equations()
+    assert answer["wait[a]"] == pytest.approx(fewer["queue_length[a]"], rel=1e-12)
+    assert answer["queue_length[a]"] == pytest.approx(
+        8 * (1.0 + (answer["wait[a]"] or 0.0)) / (answer["time"] or 1.0), rel=1e-12
+    )
+
+
+VISIT, PAUSE = service("bus", 1.0, name="visit"), delay(9.0, name="think", scv=1.0)
+
+
+@pytest.mark.parametrize(
+    "cycle",
+    [
+        PAUSE >> hold("door", VISIT),
+        PAUSE >> VISIT >> barrier("meet"),
+        PAUSE >> repeat(2, VISIT),
+        PAUSE >> VISIT >> service("bus", 2.0, name="again"),
+        PAUSE >> fork(VISIT, delay(1.0, name="beside")),
+        delay(9.0, name="constant") >> VISIT,
+    ],
+    ids=["lock", "barrier", "repetition", "two steps", "fork", "constant"],
+)
+def test_no_equations_are_written_where_waits_have_further_rules(cycle: Activity) -> None:
+    answer = solve(closed_model(cycle, 4), method="mean-value")
+    with pytest.raises(NoAnswerError, match="no equations are written for model by mean-value"):
+        answer.equations()
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.law.law import Law
+from slipstick.model.activity import Step, Then
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.steps import HELD, MET, Activity, each_once
-from slipstick.model.system import Barrier, ClosedPopulation, Lock, Model, Station
+from slipstick.model.steps import NEVER, each_once
+from slipstick.model.system import ClosedPopulation, Model, Station
 from slipstick.report.equations import Equations, network_equations, spelt
 from slipstick.vocabulary import (
     CLOSED_FORM,
@@ -89,52 +90,37 @@ def _with_waits(model: Model, equations: list[str]) -> Iterator[str]:
     """Yield the equations of a cycle among n processors, and those of its waits.
 
     A wait follows from what the same cycle has with one processor fewer: the number present Q and
-    the utilization U. None are written where a resource has another rule than a first-come station
-    of one server, a fifo lock or a barrier.
+    the utilization U. None are written where mean value has further rules: for locks, barriers,
+    forks, repetitions, several steps at one station, several servers, other orders than first come
+    first served, and times that are all constant.
     """
-    resources = model.resources.values()
     closed = isinstance(model.population, ClosedPopulation) and len(model.population.groups) == 1
-    if not closed or not all(map(_is_plain, resources)):
-        return
-    queues = {name for name, resource in model.resources.items() if isinstance(resource, Station)}
     nodes = list(each_once(model.bodies))
-    held = dict.fromkeys(_held(node) for node in nodes if node.use == HELD)
-    met = dict.fromkeys(_held(node) for node in nodes if node.use == MET)
+    used = [step.resource for step in model.steps if step.resource is not None]
+    if (
+        not closed
+        or not all(isinstance(node, Step | Then) for node in nodes)
+        or len(used) != len(set(used))
+        or not all(_is_plain(model.resources.get(name)) for name in used)
+        or all(node.variation == NEVER for node in nodes)
+    ):
+        return
     first, *rest = equations
     for step in model.steps:
-        if step.resource in queues:
+        if step.resource is not None:
             label = f"t_{{{spelt(step.name)}}}"
             first = first.replace(label, f"R_{{{spelt(step.name)}}}(n)")
-    first += "".join(f" + V_{{{spelt(name)}}} W_{{{spelt(name)}}}(n)" for name in held)
-    first += "".join(f" + B_{{{spelt(name)}}}(n)" for name in met)
     yield first.replace("T &=", "T(n) &=", 1)
     for step in model.steps:
-        if step.resource in queues:
-            name, place = spelt(step.name), spelt(step.resource or "")
+        if step.resource is not None:
+            name, place = spelt(step.name), spelt(step.resource)
             yield f"R_{{{name}}}(n) &= t_{{{name}}} + W_{{{place}}}(n)"
     yield from rest
     yield from _WAITS
-    if held:
-        yield r"S_k(n) &= \text{mean time for which } k \text{ is held, waits included, for a lock}"
-    if met:
-        yield (
-            r"B_k(n) &= \mathrm{E} \max_{i \le n} A_i - \mathrm{E} A, \quad A \text{ the time between"
-            r" two barriers}"
-        )
 
 
 def _is_plain(resource: object) -> bool:
-    match resource:
-        case Station():
-            return resource.discipline == "fcfs" and resource.servers == 1
-        case Lock():
-            return resource.kind == "fifo"
-        case _:
-            return isinstance(resource, Barrier)
-
-
-def _held(node: Activity) -> str:
-    return str(getattr(node, node.named))
+    return isinstance(resource, Station) and resource.discipline == "fcfs" and resource.servers == 1
 
 
 _WAITS = (
@@ -150,6 +136,6 @@ _WAITS = (
     r"Q_k(n) &= n V_k \left(S_k + W_k(n)\right) / T(n), \quad U_k(n) = n V_k S_k / T(n)",
     (
         r"V_k, S_k, c_k^2 &\text{: visits in a cycle, mean service and its scv at } k;"
-        r" z_k \text{: scv of the time between visits}"
+        r" z_k \text{: scv of the time between visits, at most 1}"
     ),
 )
