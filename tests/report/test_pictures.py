@@ -23,6 +23,7 @@ from slipstick.report.look import FILLS, STROKES
 from slipstick.report.pictures import draw, fill_order, grid_of, lines_of, save
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Provenance, Sweep
+from slipstick.results.words import Words
 from slipstick.schema.kinds.study import BarsSpec, MapSpec, PictureSpec
 from tests.processes import HANGS
 from tests.report.made_up import (
@@ -180,6 +181,15 @@ def test_names_along_the_axis_are_categories_in_order() -> None:
         "25gbe",
     ]
     assert axes.get_xlabel() == "network"
+
+
+def test_quantiles_on_an_axis_name_what_the_study_calls_its_customers() -> None:
+    made = sweep("latency", [Axis("n", "1", (1.0, 2.0))], lambda *_: 1.0)
+    name = "time_quantile[0.99]"
+    quantiles = replace(made, columns={name: made.columns["time"]}, units={name: "s"})
+    results = replace(with_sweeps(quantiles), words=Words({}, {}, member="request"))
+    asked = LINES.model_copy(update={"x": "n", "y": [name], "log": "none"})
+    assert draw(results, asked).axes[0].get_ylabel() == "99 of 100 requests end within [s]"
 
 
 def test_lines_of_one_case_and_one_kind_are_called_by_what_tells_them_apart() -> None:

@@ -384,7 +384,8 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     for unit, axes in zip(units, panels, strict=True):
         lines_drawn = [line for line in lines if line.unit == unit]
         limits = {} if spec.relative or spec.against else results.words.limits
-        _panel(axes, x_axis, lines_drawn, labels, methods, spec, limits)
+        words = replace(results.words, limits=limits)
+        _panel(axes, x_axis, lines_drawn, labels, methods, spec, words)
     x_axis.write_on(panels[-1])
     handles = {} if single else _handles(labels, methods)
     return titled(figure, spec.title, title, list(handles.values()), list(handles), columns)
@@ -567,7 +568,7 @@ def _panel(
     labels: Sequence[str],
     methods: Sequence[str],
     spec: LinesSpec,
-    limits: Mapping[str, float],
+    words: Words,
 ) -> None:
     """Draw the lines of one unit, and the limits that questions of the study set to their values."""
     values = (
@@ -600,16 +601,16 @@ def _panel(
         )
     names = list(dict.fromkeys(line.value for line in lines))
     for name in names if len(finite_values) else ():
-        if name in limits:
-            limit_in_words = quantity(limits[name], lines[0].unit)
-            _draw_limit(axes, limits[name] / factor, limit_in_words)
+        if name in words.limits:
+            limit_in_words = quantity(words.limits[name], lines[0].unit)
+            _draw_limit(axes, words.limits[name] / factor, limit_in_words)
     kind = _KINDS.get(split_name(names[0])[0], "value") if names else ""
-    subject = kind if len(names) > 2 else ", ".join(map(_named_value, names))
-    words = f"{subject} / first of its line" if spec.relative else subject
-    words = (
-        f"{subject} at first {short_path(spec.against, 30)} / {subject}" if spec.against else words
+    subject = kind if len(names) > 2 else ", ".join(_named_value(name, words) for name in names)
+    title = f"{subject} / first of its line" if spec.relative else subject
+    title = (
+        f"{subject} at first {short_path(spec.against, 30)} / {subject}" if spec.against else title
     )
-    axes.set_ylabel(textwrap.fill(axis_title(words, unit), _LONGEST_AXIS_TITLE))
+    axes.set_ylabel(textwrap.fill(axis_title(title, unit), _LONGEST_AXIS_TITLE))
     if not len(finite_values):
         axes.text(
             0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center"
@@ -622,11 +623,11 @@ def _panel(
         axes.set_ylim(bottom=0)
 
 
-def _named_value(name: str) -> str:
+def _named_value(name: str, words: Words) -> str:
     """Name a value of a part, such as a station, in words; others are words already."""
     if "_quantile[" in name:
-        return Words().measured(name, "").strip()
-    return Words().value(name) if "[" in name else name
+        return words.measured(name, "").strip()
+    return words.value(name) if "[" in name else name
 
 
 def _draw_limit(axes: Axes, place: float, words: str) -> None:
