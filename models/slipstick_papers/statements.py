@@ -104,9 +104,8 @@ def _head(rows: Sequence[StatementRow]) -> str:
     total = len(verdicts) - counts["input"]
     confirmed = f"{counts['hit']} of {counted(total, 'statement')} of the source"
     if counts["hit"] == total:
-        return f"the computed values confirm {f'all {total}' if total > 1 else 'the one'} " + (
-            f"{'statements' if total > 1 else 'statement'} of the source"
-        )
+        every = {1: "the one statement", 2: "both statements"}.get(total, f"all {total} statements")
+        return f"the computed values confirm {every} of the source"
     open_ = f", {counts['undecided']} undecided" if counts["undecided"] else ""
     missed = [
         row

@@ -10,6 +10,7 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
+from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick_papers.statements import StatementsResult
 from tests.questions import result_of, whole_report
@@ -93,6 +94,16 @@ def test_what_was_put_in_is_no_agreement(folder: Path) -> None:
         "value: time, of: [base], to: 9.8 ms, counted: false", "value: time, of: [slow], to: 9.8 ms"
     )
     assert made.text() == "1 statement checked: 0 hits, 1 miss (s1); 1 input beside them (s0)"
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(1, "the one statement"), (2, "both statements"), (3, "all 3 statements")],
+)
+def test_the_head_counts_statements_that_all_hold(count: int, words: str, folder: Path) -> None:
+    made = checked(*["value: time, of: [base], to: 9.8 ms"] * count)
+    head = f"the computed values confirm {words} of the source"
+    assert list(made.headline(Words({}, {}))) == [head]
 
 
 def test_parts_and_readings_of_a_statement_count_once(folder: Path) -> None:
