@@ -36,12 +36,22 @@ def values_figure(found: Projection, spec: ProjectionPictureSpec) -> Figure:
     else:
         logarithmic(panels[-1].xaxis, found.factors)
         panels[-1].set_xlabel("times that processors are as fast")
-    return titled(figure, spec.title, "case, trend", *panels[0].get_legend_handles_labels())
+    handles, labels = panels[0].get_legend_handles_labels()
+    single = len(labels) == 1  # the title says what it is
+    return titled(figure, spec.title, *(() if single else (_legend(found), handles, labels)))
+
+
+def _legend(found: Projection) -> str:
+    """Return what tells the lines apart: cases, trends or both."""
+    cases = {each.case for each in found.tracks}
+    differing = {"case": len(cases) > 1, "trend": len(found.titles) > 1}
+    return ", ".join(what for what, differs in differing.items() if differs)
 
 
 def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec) -> None:
+    told_by = _legend(found).split(", ")
     sweeps = {
-        f"{each.case}, {each.trend}": each.sweep
+        ", ".join(getattr(each, what) for what in told_by if what): each.sweep
         for each in found.tracks
         if name in each.sweep.columns
     }

@@ -839,9 +839,9 @@ def _at(sweep: Sweep, name: str, place: int) -> tuple[float, str, tuple[float, f
 def _track_name(track: ProjectedCase, found: Projection, words: Words) -> str:
     """Return what tells a case along a trend from the others."""
     cases = {each.case for each in found.tracks}
-    trends = {each.trend for each in found.tracks}
-    names = [words.case(track.case)] if len(cases) > 1 or len(trends) == 1 else []
-    names += [f"trend {spelt(track.trend)}"] if len(trends) > 1 else []
+    several = len(found.titles) > 1
+    names = [words.case(track.case)] if len(cases) > 1 or not several else []
+    names += [found.titles[track.trend]] if several else []
     return ", ".join(names)
 
 

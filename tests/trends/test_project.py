@@ -16,6 +16,7 @@ from slipstick.errors import SpecError, UnknownNameError
 from slipstick.model.trend import PROCESSORS
 from slipstick.report.formatting import question_section
 from slipstick.results.study import tidy_columns
+from slipstick.results.words import Words
 from slipstick.schema.kinds.study import StudySpec
 from slipstick.schema.library import Library, shipped
 from slipstick.schema.text import Mark, Table
@@ -325,6 +326,21 @@ def test_a_picture_of_a_value_that_is_not_there_names_those_that_are(folder: Pat
         match="there is no sampled value 'speed'; known: time, efficiency, overhead",
     ):
         result_of(results, SampleResult).draw(histogram, {})
+
+
+def test_heads_and_legends_tell_cases_and_trends_only_where_they_differ(folder: Path) -> None:
+    spec = ProjectionPictureSpec.model_validate(
+        {"name": "x", "title": "x", "kind": "projection", "y": ["time"]}
+    )
+    alone = result_of(found(PROJECT), ProjectResult)
+    assert not alone.draw(spec, {}).legends
+    Path("slow.yaml").write_text(TREND.replace("trend: 1", "trend: 1\ntitle: Slow networks", 1))
+    two = PROJECT.replace("[trend.yaml]", "[trend.yaml, slow.yaml]")
+    beside = result_of(found(two), ProjectResult)
+    (legend,) = beside.draw(spec, {}).legends
+    assert legend.get_title().get_text() == "trend"
+    assert [text.get_text() for text in legend.get_texts()] == ["trend", "slow"]
+    assert any(line.startswith("Slow networks: ") for line in beside.headline(Words({}, {})))
 
 
 def test_ten_thousand_points_are_solved_at_once(folder: Path) -> None:
