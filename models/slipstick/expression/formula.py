@@ -147,7 +147,7 @@ _MISPLACED = {
     ",": "stands only between what a function takes; a thousand is 1000",
     **dict.fromkeys(RELATIONS, "compares; that is for conditions, and not within brackets"),
     **dict.fromkeys(_WORDS, "cannot stand here; only comparisons are joined, and only with 'and'"),
-    "=": "does not compare; write == in a condition",
+    "=": "does not compare; write ==, >= or <= in a condition",
     "^": "is no operator; write ** for a power",
     "%": "is no operator; write 50 % as 0.5",
 }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.answer import HELD
 from slipstick.expression.nodes import Dimension
-from slipstick.results.words import SHARES, Words
+from slipstick.results.words import SHARES, Words, is_plural
 from slipstick.units import choose, show
 
 if TYPE_CHECKING:
@@ -129,11 +129,11 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
     amount, meaning = setting_amount(path, value, unit, words, ends), words.quantity(path)
     first, _, further_words = meaning.partition(" ")
     integral = unit == "1" and value == int(value)
-    if integral and _is_plural(first):
+    if integral and is_plural(first):
         return f"{amount} {(first[:-1] if value == 1 else first)} {further_words}".rstrip()
-    if integral and _is_plural(meaning) and " of " not in meaning:
+    if integral and is_plural(meaning) and " of " not in meaning:
         return f"{amount} {meaning[:-1] if value == 1 else meaning}"
-    article = "" if _is_plural(first) else "an " if meaning[:1].lower() in "aeio" else "a "
+    article = "" if is_plural(first) else "an " if meaning[:1].lower() in "aeio" else "a "
     return f"{article}{meaning} of {amount}"
 
 
@@ -160,10 +160,6 @@ def bounded_amount(
     """Write a least or a largest value of a quantity alone."""
     amount = setting_amount(path, value, unit, words, ends)
     return f"at {'least' if least else 'most'} {amount}"
-
-
-def _is_plural(noun: str) -> bool:
-    return len(noun) > 3 and noun.endswith("s") and not noun.endswith("ss")
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:

@@ -37,6 +37,14 @@ _VALUES_OF_A_CLASS = {
 }
 """Kinds of values of a class at a station; another kind is its words ``of`` one ``at`` the other."""
 
+_VALUES_OF_A_NUMBER = {
+    "probability": "probability of {customers} at {station}",
+    "time_until": "time until {customers} {are} at {station}",
+}
+"""Kinds of values of a number of customers at a station."""
+
+_AT_A_TIME = re.compile(r"(queue_length|probability)_at\[(.+),([^,]+)\]")
+
 _ENDED = {
     "phase_time_quantile": "customers end the phase {}",
     "time_per_unit_quantile": "customers end a unit of the phase {}",
@@ -116,6 +124,11 @@ def spelt(name: str) -> str:
     return re.sub(r"(?<=[A-Za-z])-(?=[A-Za-z]|(?:19|20)\d\d\b)|_", " ", name)
 
 
+def is_plural(noun: str) -> bool:
+    """Return whether a noun looks like a plural, such as ``agents``; ``bus`` and ``access`` do not."""
+    return len(noun) > 3 and noun.endswith("s") and not noun.endswith("ss")
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """The words that a study and its models have for a reader.
@@ -139,6 +152,10 @@ class Words:
     ('servers', 'permits of pool')
     >>> words.value("utilization[db]"), words.part("lock:table")
     ('utilization of db', 'waiting for the lock table')
+    >>> words.quantity("stations.agents.servers")
+    'servers of agents'
+    >>> words.value("time_until[door,10]"), words.value("probability_at[door,1,5]")
+    ('time until 10 customers are at door', 'probability of 1 customer at door after 5 s')
     >>> words.value("waiting_time[messages,queue]"), words.value("queue_length[messages,queue]")
     ('waiting time of messages at queue', 'number of messages at queue')
     >>> words.condition("response_time_quantile[requests,0.99] <= 300 ms and efficiency >= 0.8")
@@ -172,7 +189,10 @@ class Words:
         if about == "technology":
             return f"gain of {spelt(last)}"
         if about and last in _KEYS:
-            return spelt(last) if about in (last, last[:-1]) else _KEYS[last].format(spelt(about))
+            if about in (last, last[:-1]):
+                return spelt(last)
+            both_plural = last == "servers" and is_plural(about)
+            return (f"{last} of {{}}" if both_plural else _KEYS[last]).format(spelt(about))
         return spelt(last) if not about else f"{spelt(last)} of {spelt(about)}"
 
     def change(self, size: str, path: str) -> str:
@@ -180,10 +200,13 @@ class Words:
 
         >>> Words().change("50 % less", "memory"), Words().change("50 % less", "number of nodes")
         ('50 % less memory', '50 % fewer nodes')
+        >>> Words().change("25 % less", "stations.db.visits.requests")
+        '25 % fewer visits of requests to db'
         """
         quantity = self.quantity(path)
         counted = quantity.removeprefix("number of ")
-        return f"{size if counted == quantity else size.replace('less', 'fewer')} {counted}"
+        several = counted != quantity or is_plural(quantity.partition(" ")[0])
+        return f"{size.replace('less', 'fewer') if several else size} {counted}"
 
     def resource(self, name: str) -> str:
         """Return a resource with what it is."""
@@ -207,7 +230,19 @@ class Words:
             return f"time within which {self._answered(kind, label)}"
         if kind in ("account", "step", "technology"):
             return _VALUES[kind].format(self.part(label))
+        if at := _AT_A_TIME.fullmatch(name):
+            steady, when = f"{at[1]}[{at[2]}]", at[3]
+            after = self.quantity(when) if when.startswith("parameters.") else when
+            unit = "" if after[-1].isalpha() else " s"
+            return f"{self.value(steady)} after {after}{unit}"
         customers, comma, station = label.partition(",")
+        if comma and kind in _VALUES_OF_A_NUMBER:
+            number, are = (
+                (f"{station} customers", "are") if station != "1" else ("1 customer", "is")
+            )
+            return _VALUES_OF_A_NUMBER[kind].format(
+                customers=number, are=are, station=spelt(customers)
+            )
         if comma:
             phrase = _VALUES_OF_A_CLASS.get(kind, f"{spelt(kind)} of {{customers}} at {{station}}")
             return phrase.format(customers=spelt(customers), station=spelt(station))
