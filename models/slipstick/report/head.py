@@ -154,7 +154,8 @@ def _alike(results: Results, base: str, case: str, name: str) -> bool:
     """Return whether two cases do the same work, so that their values can be compared.
 
     Either they have the same useful work, speed-up times time, or they differ in the machine
-    alone; without useful work, in other hardware alone. What is done in a second is compared where the model and the load are the same.
+    alone; without useful work, in other hardware alone. What is done in a second is compared where
+    the model and the load are the same.
     """
     base_answer, case_answer = results.cases[base], results.cases[case]
     before, after = (results.settings.get(case_name, {}) for case_name in (base, case))
