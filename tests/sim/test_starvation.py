@@ -116,3 +116,26 @@ def test_ends_of_a_run_are_no_starvation() -> None:
     for group in range(2):
         assert unended(result.plan, result.batches, group) == 0.0
         assert np.isfinite(result.mean_time(group).mean)
+
+
+def test_few_ended_cycles_do_not_stand_for_all_customers() -> None:
+    """Of ten customers behind a higher rank hardly one ends a cycle: by Little's law the time is
+    ten divided by their rate, not the mean of the cycles that ended.
+    """
+    service = {"first": 0.1, "last": 0.1}
+    ranks = {"first": 1, "last": 2}
+    starving = network(
+        {"first": closed_class(6), "last": closed_class(10)},
+        {
+            "k0": station(servers=2, service=service),
+            "k1": station(discipline="priority", service={**service, "first": 0.3}, priority=ranks),
+        },
+    )
+    for seed in (1, 2):
+        settings = Simulation(seed, events=100_000, check="off")
+        values = solve(starving, method="simulation", simulation=settings).values
+        rate, time = (values[f"{name}[last]"].value for name in ("throughput", "response_time"))
+        assert rate is not None
+        assert time is not None
+        assert 0 < rate * 1e5 < 200
+        assert rate * time == pytest.approx(10.0, rel=1e-9)

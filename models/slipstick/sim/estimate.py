@@ -466,6 +466,10 @@ class Result(ReplicationResult):
         """
         return unended(self.plan, self.batches, group)
 
+    def counts_unended(self, group: int = 0) -> bool:
+        """Return whether the time of a closed group counts the cycles that have not ended."""
+        return bool(self.unended(group)) or hardly_ended(self.plan, self.batches, group)
+
     def with_convergence(self) -> Result:
         """Decide whether the mean time of a program is as precise as asked for."""
         precise = self.stopped == "complete" or precise_enough(
@@ -515,12 +519,11 @@ def time_spent(plan: Plan, sums: Array, group: int) -> Array:
     sums : rows of statistics, each over a stretch of the run [rows, columns]
     group : its number
     """
-    layout, total = Layout(plan), sums.sum(axis=0)
+    layout = Layout(plan)
     ended = layout.column(layout.cycle_time[group])
     if plan.groups[group].kind != "closed":
         return ended
-    booked = _booked(plan, group)
-    outside = float(total @ (booked - ended)) > 1e-9 * float(total @ booked)
+    outside = _thinks_outside(plan, sums, group)
     if (outside or not plan.random) and not unended(plan, sums, group):
         return ended
     integrals: Array = ended + unbooked(plan, group)
@@ -547,6 +550,14 @@ def unbooked(plan: Plan, group: int) -> Array:
     return total - _booked(plan, group)
 
 
+def _thinks_outside(plan: Plan, sums: Array, group: int) -> bool:
+    """Return whether customers of a closed group have time in their cycles that is not counted."""
+    layout, total = Layout(plan), sums.sum(axis=0)
+    booked = _booked(plan, group)
+    outside = booked - layout.column(layout.cycle_time[group])
+    return float(total @ outside) > 1e-9 * float(total @ booked)
+
+
 ENDS = 4.0
 """Cycles of each customer that are taken as explained by the ends of a run, at most."""
 
@@ -566,6 +577,21 @@ def unended(plan: Plan, sums: Array, group: int) -> float:
     share = float(total @ unbooked(plan, group)) / spent if spent > 0 else 0.0
     explained = ENDS * customers / cycles if cycles else 0.0
     return share if share > max(0.01, explained) else 0.0
+
+
+def hardly_ended(plan: Plan, sums: Array, group: int) -> bool:
+    """Return whether a closed group ended so few cycles that the ends of the run would explain all
+    of the time that is in others, though none of it is thinking: Little's law gives the mean time.
+
+    Parameters
+    ----------
+    plan, sums, group : as for `time_spent`
+    """
+    if plan.groups[group].kind != "closed" or not plan.random or not len(sums):
+        return False
+    cycles = float(sums.sum(axis=0)[Layout(plan).cycles[group]])
+    few = cycles <= ENDS * len(plan.groups[group].starts)
+    return few and not _thinks_outside(plan, sums, group)
 
 
 def _booked(plan: Plan, group: int) -> Array:

@@ -648,7 +648,7 @@ class _NetworkEstimates:
         """
         times: dict[Place, float] = {}
         result = self.result
-        if result is None or not any(map(result.unended, self.flat.groups.values())):
+        if result is None or not any(map(result.counts_unended, self.flat.groups.values())):
             return times
         sums = result.batches.sum(axis=0)
         beyond: dict[str, float] = {}
@@ -658,7 +658,7 @@ class _NetworkEstimates:
             booked = sum(float(sums @ self._booked(label)) for label in labels)
             beyond[name] = max(float(sums[self.layout.area[index]]) - booked, 0.0)
         for chain, group in self.flat.groups.items():
-            if not result.unended(group):
+            if not result.counts_unended(group):
                 continue
             weights = {
                 place: beyond.get(place[1], 0.0) * self.flat.visits[place]
