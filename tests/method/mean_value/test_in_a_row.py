@@ -116,3 +116,14 @@ def test_the_mixture_of_services_is_that_of_machine_repair() -> None:
     )
     model = closed_model(cycle, 3, resources={"disk": Station()})
     assert MeanValue(model).times({})[0] == pytest.approx(ActivityChain(model).times({})[0])
+
+
+def test_a_first_wait_below_the_work_that_is_present_does_not_grow_without_end() -> None:
+    """The approximation then gives waits below 0, from which the arrivals of later passes grew
+    until the equations had no solution.
+    """
+    onward, visits = np.array([[0.22, 0.08], [0.25, 0.05]]), np.ones(2)
+    row = in_a_row.InARow((0, 1), visits, onward, onward, 1 - onward.sum(axis=0))
+    service, present = np.array([4.4, 3.1]), np.array([1.1, 1.8])
+    waits = row.closed_waits(np.array(1.0), present, service, visits, 3.0)
+    assert (np.abs(waits) < 10 * service.sum() * present.sum()).all()

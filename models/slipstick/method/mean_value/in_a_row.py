@@ -32,6 +32,7 @@ from slipstick.late import np
 from slipstick.random_times import (
     Array,
     RandomTime,
+    clamped,
     nonzero,
 )
 from slipstick.structure.visits import Places, Queue
@@ -190,9 +191,10 @@ class InARow:
         arrivals = np.broadcast_to(rates[..., None, :], (*rates.shape, rates.shape[-1]))
         for _ in range(PASSES):
             waits, numbers = self._solved(first_wait, present, service, arrivals)
-            staying = waits + service
-            elsewhere = other_processors - numbers.sum(axis=-1)
-            elsewhere = np.where(elsewhere.real > 0, elsewhere, 0.0)
+            # Where the approximation gives a wait or a number below 0, the arrivals of the next
+            # pass would grow without end.
+            staying = clamped(waits) + service
+            elsewhere = clamped(other_processors - clamped(numbers.sum(axis=-1)))
             come = elsewhere * -np.expm1(-staying / absent[..., None])
             factor = come / nonzero(staying * rates.sum(axis=-1, keepdims=True))
             arrivals = factor[..., None] * rates[..., None, :]
