@@ -67,8 +67,11 @@ class StatementsResult(QuestionResult):
         return [own + summary(self.statements)]
 
     def headline(self, words: Words) -> list[str]:
-        """Count the statements that hold, and quote the first of the others."""
-        return [] if self.ranged else [_head(self.statements)]
+        """Count the statements that hold, and quote the first of the others; nothing where all are
+        inputs.
+        """
+        checked = any(verdict != "input" for verdict in verdicts_of(self.statements).values())
+        return [_head(self.statements)] if checked and not self.ranged else []
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the verdicts, then what each statement says and what was computed."""

@@ -94,6 +94,8 @@ def test_what_was_put_in_is_no_agreement(folder: Path) -> None:
         "value: time, of: [base], to: 9.8 ms, counted: false", "value: time, of: [slow], to: 9.8 ms"
     )
     assert made.text() == "1 statement checked: 0 hits, 1 miss (s1); 1 input beside them (s0)"
+    inputs_alone = checked("value: time, of: [base], to: 9.8 ms, counted: false")
+    assert list(inputs_alone.headline(Words({}, {}))) == []
 
 
 @pytest.mark.parametrize(
