@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from slipstick import Simulation, solve
+from slipstick.files import PACKAGES
 from slipstick.sim import kept_looks
-from slipstick.sim.kept_looks import cache_folder, kept_look
+from slipstick.sim.kept_looks import DECIDING, cache_folder, kept_look
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
@@ -73,9 +75,31 @@ def test_what_decides_a_look_is_in_its_key(
     kept_look(three_customers(), {0: Expected(6.0, 0.02)}, 10_000, PARTS)
     kept_look(three_customers(), EXPECTED, 20_000, PARTS)
     kept_look(three_customers(), EXPECTED, 10_000, {"wait[bus]": 1.0})
-    monkeypatch.setattr(kept_looks, "_code", lambda: "a later version")
+    monkeypatch.setattr(kept_looks, "code_hash", lambda *places: "a later version")
     kept_look(three_customers(), EXPECTED, 10_000, PARTS)
     assert len(looks) == 7
+
+
+SAYING_ONLY = {"arguments", "display", "errors", "extensions", "files", "late", "limits", "results"}
+"""Modules that check, tell or store, and decide nothing of a look."""
+
+
+def test_all_code_that_the_simulator_imports_is_in_the_key() -> None:
+    """A change of any module that draws or follows events makes a new look."""
+    hashed = {path for place in DECIDING for path in _modules(PACKAGES / place)}
+    imported = {
+        PACKAGES / "slipstick" / match[1]
+        for path in hashed
+        for match in re.finditer(r"^\s*from slipstick\.(\w+)", path.read_text(), re.MULTILINE)
+    }
+    decided = {path for path in imported if path.name not in SAYING_ONLY}
+    assert len(hashed) > 20
+    assert {path for path in decided if not {*_modules(path)} <= hashed} == set()
+
+
+def _modules(place: Path) -> list[Path]:
+    file = place.with_suffix(".py")
+    return [*place.rglob("*.py")] if place.is_dir() else [file]
 
 
 @pytest.mark.parametrize("damage", ["", "x", "cut", "other", "binary"])

@@ -16,15 +16,25 @@ import pickle
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
+from slipstick.files import code_hash
 from slipstick.late import np
 from slipstick.sim.estimate import Estimate
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.second_look import Expected, Look, second_look
+
+DECIDING = (
+    "slipstick/sim",
+    "slipstick/phases.py",
+    "slipstick/time_laws.py",
+    "slipstick/random_times.py",
+    "slipstick/vocabulary.py",
+    "slipstick_compiled",
+)
+"""The code that decides a look."""
 
 _NAMED_BY = 3
 """Hexadecimal digits of a key that name its file: 4,096 files of some 500 B at most."""
@@ -41,7 +51,7 @@ def kept_look(
     """
     folder = cache_folder()
     # Equal plans that were built in another way may have other bytes: they are simulated again.
-    content = pickle.dumps((_code(), np.__version__, plan, expected, events, parts), 4)
+    content = pickle.dumps((code_hash(*DECIDING), np.__version__, plan, expected, events, parts), 4)
     key = sha256(content).hexdigest()
     if folder is None:
         return second_look(plan, expected, events, parts)
@@ -62,15 +72,6 @@ def cache_folder() -> Path | None:
         home = named if named.is_absolute() else Path.home() / ".cache"
         return home / "slipstick" / "looks"
     return None
-
-
-@cache
-def _code() -> str:
-    """Return the hash of the code that decides a look."""
-    text = sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        text.update(path.read_bytes())
-    return text.hexdigest()
 
 
 def _read(file: Path, key: str) -> Look | None:

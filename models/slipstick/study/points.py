@@ -15,10 +15,10 @@ from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate, pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import OVERHEAD, Answer
+from slipstick.files import code_hash
 from slipstick.late import Array, np
 from slipstick.limits import given_limits
 from slipstick.method.names import is_transient
@@ -35,14 +35,6 @@ if TYPE_CHECKING:
 
 COLUMNS, BRIEF, WHOLE = "columns", "brief", "whole"
 """What is asked of a block: all columns, the first quantity alone, or the answer of a case."""
-
-_COMPUTING = (
-    "answer.py expression late.py law method model queueing random_times.py results sim"
-    " study/points.py vocabulary.py"
-)
-"""The code on which the results of a block depend; code that reads files or writes reports does
-not change them.
-"""
 
 Progress = Callable[[int], object]
 """A function that is called with the number of points solved since its last call."""
@@ -61,14 +53,10 @@ def engine_versions() -> dict[str, str]:
     """Return the versions of what solves a block: Python, the numerical libraries, and a hash of
     the code.
     """
-    package, code = Path(__file__).parents[1], sha256()
-    for place in map(package.joinpath, _COMPUTING.split()):
-        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            code.update(path.read_bytes())
     versions = {
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "code": code.hexdigest()[:16],
+        "code": code_hash("slipstick*"),
     }
     for name in _LIBRARIES:
         try:

@@ -14,13 +14,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import ANSWERED, OTHER_METHOD, Answer, unit_of
 from slipstick.errors import ModelError, Problem, SpecError
+from slipstick.files import code_hash
 from slipstick.late import np
 from slipstick.limits import limited
 from slipstick.method.names import first_quantity
@@ -602,8 +602,9 @@ def versions() -> dict[str, str]:
     """Return the versions of what computes: Python, slipstick and the numerical libraries, and a
     hash of slipstick's own code.
     """
-    code = sha256()
-    for path in sorted(Path(__file__).parents[2].glob("slipstick*/**/*.py")):
-        code.update(path.read_bytes())
     versions_by_name = {name: version(name) for name in ("slipstick", "numpy")}
-    return {"python": platform.python_version(), **versions_by_name, "code": code.hexdigest()[:16]}
+    return {
+        "python": platform.python_version(),
+        **versions_by_name,
+        "code": code_hash("slipstick*"),
+    }
