@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -117,6 +118,7 @@ class ActivityForm(CompiledModel):
             exact=(exact := self.exact(values, table)),
             errors=self.errors(table, exact),
             values={self.quantity: table.time},
+            refused=frozenset(table.refused),
         )
 
     def table(self, numbers: Numbers, account: bool) -> ActivityTable:
@@ -157,7 +159,7 @@ class ActivityForm(CompiledModel):
             len(table.time), np.nan
         )  # of every group, where mean value refuses the model
         steps = [step for step in self.model.steps if not groups or step.name in table.booked]
-        return activity_solution(
+        solution = activity_solution(
             self.model,
             self.method,
             table.time,
@@ -190,6 +192,7 @@ class ActivityForm(CompiledModel):
             remarks=lambda index: self._remarks(table, bool(exact[index]), index),
             gradient=lambda index: self._gradient(values, index),
         )
+        return replace(solution, refused=frozenset(table.refused))
 
     def _remarks(self, table: ActivityTable, exact: bool, index: int) -> Remarks:
         model, time = self.model, float(table.time[index])

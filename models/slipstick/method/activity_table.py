@@ -149,6 +149,7 @@ class ActivityTable:
     ----------
     size : processors, or arrivals a second
     wrong : why a point has no answer, by its number
+    refused : those of them at which another method may answer
     time : of a cycle, or of the whole program [s]
     booked : seconds of one processor by step, wait or other label
     uses : of each queue by name: utilization of its servers, number there (of processors, at each),
@@ -164,6 +165,7 @@ class ActivityTable:
     uses: dict[str, Array] = field(default_factory=dict)
     groups: dict[str, Array] = field(default_factory=dict)
     spans: dict[str, Array] = field(default_factory=dict)
+    refused: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.time = self.unknown()
@@ -179,9 +181,17 @@ class ActivityTable:
             [index for index in range(len(self.size)) if index not in self.wrong], dtype=int
         )
 
-    def refuse(self, reasons: Mapping[int, str]) -> None:
-        """Remove the answers of some points, and record the reason for each."""
+    def refuse(self, reasons: Mapping[int, str], *, others_may: bool = False) -> None:
+        """Remove the answers of some points, and record the reason for each.
+
+        Parameters
+        ----------
+        reasons : by the number of the point
+        others_may : another method may answer there
+        """
         self.wrong.update(reasons)
+        if others_may:
+            self.refused.update(reasons)
         for column in (
             self.time,
             *self.booked.values(),

@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 from slipstick import Lock, Station, choose, delay, hold, repeat, service, solve
+from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.mean_value.form import MeanValue
 from slipstick.method.methods import form_of
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, grouped_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
+from slipstick.sim.settings import Simulation
 
 
 def cycle(prefix: str, draw: random.Random) -> Activity:
@@ -107,3 +110,25 @@ def test_random_order_without_product_form_is_refused_at_that_point_alone() -> N
     swept = form.points({"b.use": np.array([1.0, 2.0])})
     assert swept.answer(0).failed is None
     assert "where groups wait unequally long" in str(swept.answer(1).failed)
+
+
+@pytest.mark.parametrize("discipline", ["lcfs", "random"])
+def test_points_without_product_form_go_on_to_simulation(discipline: str) -> None:
+    """Mean value has no rule for such a station of groups, so that the next method answers; where
+    the service times are equal, product form does.
+    """
+    first, second = Parameter("first", TIME, 0.5), Parameter("second", TIME, 0.5)
+    groups = {
+        name: (12, delay(9.0, name=name, scv=1.0) >> service("cpu", time, name=f"at-{name}", scv=1))
+        for name, time in (("a", first), ("b", second))
+    }
+    model = grouped_model(groups, resources={"cpu": Station(1, discipline)})
+    settings = Simulation(precision=0.05, check="off")
+    answers = [solve(model, {"second": time}, simulation=settings) for time in (0.5, 0.25)]
+    assert [(answer.method, answer.exact) for answer in answers] == [
+        ("mean-value", True),
+        ("simulation", False),
+    ]
+    assert any("cpu is" in note for note in answers[1].notes)
+    with pytest.raises(NoAnswerError, match="where groups wait unequally long"):
+        solve(model, {"second": 0.25}, method="mean-value")

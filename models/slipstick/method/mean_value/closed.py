@@ -229,7 +229,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     for solved in _exact_populations(recursion, numbers, sizes, exact_points):
         _put(table, solved, recursion, recursion, LumpedActivities(model.bodies), account)
     if len(groups) > 1 and len(others) and (reason := _refused_in_groups(model)):
-        table.refuse(dict.fromkeys(others.tolist(), reason))
+        table.refuse(dict.fromkeys(others.tolist(), reason), others_may=True)
     elif len(others):
         lumping, plain = lumped(model.bodies, model), recursion
         if lumping.copies:
