@@ -102,6 +102,9 @@ def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measu
             if where is not None:
                 repeated = where._replace(repetition=number if len(times) > 1 else None)
                 reading.add(at, repeated, "time", str(time), "s")
+    if any(_counts(str(row.get("command", ""))) for row in rows if not row.get("parameters")):
+        why = "the number of processors is that after the only option that counts some"
+        reading.odd(1, "command", why)
     return reading.finished()
 
 
@@ -201,22 +204,27 @@ change 1836); its JSON names the version from 1.8.4 on.
 """
 
 
+_VERSION = re.compile(r"v?(?!0\.0\b)([0-9]{1,4})\.([0-9]{1,4})\b")
+"""A version; a build that does not know its own says 0.0.0."""
+
+
 def _read_google(reading: Reading) -> Measurements:
     document = parse_json(reading, reading.text)
     context = document.get("context") if isinstance(document, dict) else None
-    version = re.findall("[0-9]+", str((context or {}).get("library_version", "")))
-    wall = tuple(int(part) for part in version[:2]) >= _WALL_TIME
+    named = _VERSION.match(str((context or {}).get("library_version", "")))
+    wall = (int(named[1]), int(named[2])) >= _WALL_TIME if named else None
     return _read_functions(reading, _texts(reading, "benchmarks"), wall)
 
 
 def _read_functions(
-    reading: Reading, rows: Sequence[Mapping[str, Any]], wall: bool
+    reading: Reading, rows: Sequence[Mapping[str, Any]], wall: bool | None
 ) -> Measurements:
     """Read functions as Google Benchmark's JSON holds them.
 
     Parameters
     ----------
-    wall : the time of a thread is not divided by the number of threads
+    wall : the time of a thread is not divided by the number of threads; None if the version is not
+        known, which is then taken as an old one, and that is told
     """
     failed = [row for row in rows if row.get("error_occurred") in (True, "true")]
     for row in failed:
@@ -228,6 +236,7 @@ def _read_functions(
         (name for name in ("items_per_second", "bytes_per_second") if _all_have(rows, name)), ""
     )
     repetitions: dict[Coordinates, int] = {}
+    multiplied = False
     for row in rows:
         line = _line(row) or 1
         arguments = {
@@ -253,7 +262,15 @@ def _read_functions(
         else:
             time = reading.number(line, "real_time", str(row.get("real_time", "")))
             if time:
+                multiplied = True
                 reading.add(line, at, "cycle", repr(time * where.p), unit)
+    if multiplied and wall is None:
+        reading.odd(
+            1,
+            "library_version",
+            "does not name a version of Google Benchmark; times of several threads are taken as"
+            " those of a version before 1.9, and multiplied by the number of threads",
+        )
     return reading.finished()
 
 

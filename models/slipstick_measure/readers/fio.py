@@ -150,4 +150,8 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
             "the lines with iodepth= are not in it; say how many requests were in flight with"
             " --processors N",
         )
+    ways = [way for jobs in groups.values() for job, _ in jobs for way in job.values()]
+    if any("mean" in way.get("clat_ns", {}) and "lat_ns" not in way for way in ways):
+        why = "the latency (lat) is missing: that of the completion alone (clat) is taken for it"
+        reading.odd(1, "clat", why)
     return [_fio_row(jobs) for jobs in groups.values()]

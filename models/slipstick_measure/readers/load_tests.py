@@ -264,6 +264,9 @@ def _read_hey(reading: Reading) -> LoadRow:
     text = reading.text
     command = _found(r"^.*\bhey +(\S.*)$", text)
     workers = re.search(r"-c[ =]*([0-9]+)", command[1]) if command else None
+    if command and not workers and reading.hints.processors is None:
+        why = f"its command has no -c: {_HEY_WORKERS:g} workers are taken, as hey does by itself"
+        reading.odd(1, "", why)
     return LoadRow(
         1,
         users=_number(workers) if workers or not command else _HEY_WORKERS,
@@ -291,7 +294,12 @@ def _read_sysbench(reading: Reading) -> LoadRow:
     )
     if intervals:
         users = users or float(intervals[-1][0])
-        rate = rate or sum(float(tps) for _, tps in intervals) / len(intervals)
+        if not rate:
+            rate = sum(float(tps) for _, tps in intervals) / len(intervals)
+            why = (
+                f"the end of the output is missing: {len(intervals)} intervals give the throughput"
+            )
+            reading.odd(1, "", why)
     quantile = _found(r"([0-9]+)(?:th)? percentile:\s+([0-9.]+)", text)
     return LoadRow(
         1,
@@ -657,6 +665,8 @@ def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
         line, before = line + reading.text.count("\n", before, start), start
         part = Reading(reading.file, reading.text[start:end], reading.hints)
         found = generator.read(part)
+        for note in part.notes:
+            reading.odd(line + note.line - 1, note.path, note.message)
         rows += [
             replace(row, line=line) for row in ([found] if isinstance(found, LoadRow) else found)
         ]
