@@ -145,6 +145,13 @@ def test_first_phases_left_behind_make_the_second_longer() -> None:
     assert number(formula, name) == pytest.approx(number(run, name), rel=0.1)
 
 
+def test_the_formula_says_that_first_phases_of_a_closed_population_may_be_too_long() -> None:
+    closed = solve(changed(TWO, customers={"population": 8}), method="formula")
+    words = "in a closed population the first phase was up to 2.3 times as long as simulated"
+    assert words in closed.notes
+    assert words not in solve(TWO, method="formula").notes
+
+
 @pytest.mark.parametrize(("model", "method"), [(TWO, "formula"), (COMMIT, "markov-chain")])
 def test_shares_of_what_has_time_in_its_unit_add_up_to_one(
     model: dict[str, Any], method: str
