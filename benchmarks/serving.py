@@ -15,7 +15,8 @@ weights of 8 bits has 8 bits (not recorded), other caches have 16.
 A prediction is a simulation of such a run. The fit is by the formula, times the ratio of simulation
 to formula at the constants of the step before: the ratio hardly depends on them, so three steps
 settle it, at a hundredth of the time of a fit by simulations. Residuals are logarithms of both
-times; each constant has a log-normal prior, which is declared below.
+times; each constant has a log-normal prior, which is declared below. Constants take up errors of the
+model, so they are no measurements of the hardware: the fitted share of bandwidth is above 1.
 
     python benchmarks/serving.py --data DIR [--all] [--table FILE]
 """
