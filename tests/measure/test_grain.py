@@ -102,7 +102,10 @@ def test_a_grain_that_cannot_be_run_is_refused_at_its_line(
 ) -> None:
     grain_file.write_text(GRAIN.replace(old, new))
     assert main(["calibrate", "--grain", str(grain_file)]) == 2
-    assert message in " ".join(capsys.readouterr().err.split())
+    printed = " ".join(capsys.readouterr().err.split())
+    assert message in printed
+    line = 1 + GRAIN[: GRAIN.index(old)].count("\n")
+    assert f"grain.yaml:{line}:" in printed
 
 
 def test_options_that_say_nothing_of_a_grain_are_refused(

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from slipstick.errors import Problem, SpecError
 from slipstick.schema.kinds.quantity import Spec, validate
 from slipstick.schema.library import Library
 from slipstick.schema.programs import WorkloadSpec
+from slipstick.schema.text import value_mark
 from slipstick_measure.calibration.analysis import QUARTER, SPEC_LOCKS
 from slipstick_measure.calibration.timing import Timing
 from slipstick_measure.results import GRAIN_FIGURES, GrainFigure, GrainPoint
@@ -70,10 +70,10 @@ def read_grain(file: str) -> tuple[str, dict[str, Any]]:
     inputs = spec.inputs.model_dump()
     if not inputs["accesses"] and not inputs["compute"] and inputs["lock"] == "none":
         why = "the grain has no accesses, no computing and no lock: write at least one of them"
-        raise SpecError([Problem(file, 1, 1, "inputs", why)])
+        raise value_mark(tree, "inputs").error(why, "inputs")
     if inputs["critical"] and inputs["lock"] == "none":
         why = f"critical needs a lock, one of {', '.join(SPEC_LOCKS)}"
-        raise SpecError([Problem(file, 1, 1, "inputs.critical", why)])
+        raise value_mark(tree, "inputs.critical").error(why, "inputs.critical")
     return spec.title, inputs
 
 
