@@ -439,16 +439,21 @@ def test_patterns_that_cannot_be(keys: dict[str, Any], words: str) -> None:
     assert str(caught.value) == words
 
 
-@pytest.mark.parametrize("construct", EXAMPLES)
-def test_both_kernels_give_the_same(construct: str) -> None:
-    model = EXAMPLES[construct]().model
+def assert_kernels_agree(model: Model, events: int) -> None:
+    """Check that both kernels give the same values, to the last digit."""
     plain, compiled = (
         solve(
-            model, method=SIMULATION, simulation=Simulation(seed=4, events=4_000, kernel=kernel)
+            model, method=SIMULATION, simulation=Simulation(seed=4, events=events, kernel=kernel)
         ).values
         for kernel in ("plain", "compiled")
     )
     assert plain == compiled
+
+
+@pytest.mark.parametrize("construct", EXAMPLES)
+def test_both_kernels_give_the_same(construct: str) -> None:
+    model = EXAMPLES[construct]().model
+    assert_kernels_agree(model, 4_000)
 
 
 def test_a_second_phase_of_one_client_is_the_published_layered_model() -> None:
@@ -526,13 +531,7 @@ def test_branches_that_continue_are_the_same_in_both_kernels() -> None:
     outer = fork(inner >> served(0.1), send(inner), delay(0.3, name="even", scv=1.0), join=2)
     groups: dict[str, Any] = {"users": (3, thinks(6.0) >> outer), "stream": (rate(0.1), outer)}
     model = grouped_model(groups, resources={"disk": Station(2), "pool": Permits(3)})
-    plain, compiled = (
-        solve(
-            model, method=SIMULATION, simulation=Simulation(seed=4, events=9_000, kernel=kernel)
-        ).values
-        for kernel in ("plain", "compiled")
-    )
-    assert plain == compiled
+    assert_kernels_agree(model, 9_000)
 
 
 def test_a_fork_that_goes_on_early_has_limits() -> None:
@@ -603,13 +602,7 @@ def test_permits_that_are_abandoned_or_kept_let_smaller_requests_pass() -> None:
     model = grouped_model(groups, resources={"pool": Permits(3)})
     chain, simulated = answer(model, MARKOV_CHAIN), answer(model, SIMULATION)
     assert not contradictions(chain, simulated)
-    plain, compiled = (
-        solve(
-            model, method=SIMULATION, simulation=Simulation(seed=4, events=4_000, kernel=kernel)
-        ).values
-        for kernel in ("plain", "compiled")
-    )
-    assert plain == compiled
+    assert_kernels_agree(model, 4_000)
 
 
 def test_permits_taken_at_once_are_those_there_are() -> None:
