@@ -1,5 +1,5 @@
 """What other packages add to slipstick, by name: programs, laws, commands, questions, kinds of
-specs, files that are read.
+specs, files that are read; and the hash of the code of all packages.
 
 A package adds through the entry points of one group for each kind of addition, such as
 ``slipstick.questions``; the page "Extending slipstick" of the documentation lists the groups. Each
@@ -12,14 +12,19 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
+from hashlib import sha256
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 from slipstick.arguments import TEXT, checked
 from slipstick.errors import ModelError, UnknownKeyError
 
 T = TypeVar("T")
+
+PACKAGES = Path(__file__).parents[1]
+"""The folder of slipstick and of the packages beside it."""
 
 
 class SpecKind(NamedTuple):
@@ -70,7 +75,7 @@ class Registry(Mapping[str, T]):
         """
         from importlib.metadata import entry_points
 
-        found: dict[str, Any] = {}
+        additions: dict[str, Any] = {}
         for point in entry_points(group=self._group):
             try:
                 added = point.load()
@@ -78,12 +83,12 @@ class Registry(Mapping[str, T]):
                 raise ModelError(
                     f"{point.value} cannot be imported for the group {self._group}: {error}"
                 ) from error
-            if names_taken := [name for name in added if name in found or name in self.own]:
+            if names_taken := [name for name in added if name in additions or name in self.own]:
                 raise ModelError(
                     f"{point.value} adds {names_taken[0]!r} to the group {self._group}, where it is taken"
                 )
-            found |= added
-        return found
+            additions |= added
+        return additions
 
     @checked(name=TEXT)
     def __getitem__(self, name: str) -> T:
@@ -121,3 +126,23 @@ def imported(place: str) -> Any:
     """
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
+
+
+@cache
+def code_hash(*places: str) -> str:
+    """Return the hash of the code at some places below the folder of the packages: what was computed
+    by other code is computed again.
+
+    Parameters
+    ----------
+    places : modules, folders of modules, and patterns of folders such as ``slipstick*``
+
+    >>> code_hash("slipstick/late.py") == code_hash("slipstick/extensions.py")
+    False
+    """
+    code = sha256()
+    for place in places:
+        for top in sorted(PACKAGES.glob(place)):
+            for path in sorted(top.rglob("*.py")) if top.is_dir() else [top]:
+                code.update(path.read_bytes())
+    return code.hexdigest()[:16]

@@ -9,33 +9,8 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
-
-PACKAGES = Path(__file__).parents[1]
-"""The folder of slipstick and of the packages beside it."""
-
-
-@cache
-def code_hash(*places: str) -> str:
-    """Return the hash of the code at some places below the folder of the packages: what was computed
-    by other code is computed again.
-
-    Parameters
-    ----------
-    places : modules, folders of modules, and patterns of folders such as ``slipstick*``
-
-    >>> code_hash("slipstick/late.py") == code_hash("slipstick/files.py")
-    False
-    """
-    code = sha256()
-    for place in places:
-        for top in sorted(PACKAGES.glob(place)):
-            for path in sorted(top.rglob("*.py")) if top.is_dir() else [top]:
-                code.update(path.read_bytes())
-    return code.hexdigest()[:16]
 
 
 @contextmanager

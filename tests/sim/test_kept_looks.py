@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from slipstick import Simulation, solve
-from slipstick.files import PACKAGES
+from slipstick.extensions import PACKAGES
 from slipstick.sim import kept_looks
 from slipstick.sim.kept_looks import DECIDING, cache_folder, kept_look
 from slipstick.sim.plan.builder import Builder

@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-from slipstick.files import code_hash
+from slipstick.extensions import code_hash
 from slipstick.late import np
 from slipstick.sim.estimate import Estimate
 from slipstick.sim.plan.plan import Plan

@@ -18,7 +18,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import OVERHEAD, Answer
-from slipstick.files import code_hash
+from slipstick.extensions import code_hash
 from slipstick.late import Array, np
 from slipstick.limits import given_limits
 from slipstick.method.names import is_transient

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import ANSWERED, OTHER_METHOD, Answer, unit_of
 from slipstick.errors import ModelError, Problem, SpecError
-from slipstick.files import code_hash
+from slipstick.extensions import code_hash
 from slipstick.late import np
 from slipstick.limits import limited
 from slipstick.method.names import first_quantity
