@@ -364,6 +364,17 @@ def test_too_many_ways_to_begin_are_refused_before_they_are_followed() -> None:
         exact(closed_model(cycle, processors=20))
 
 
+def test_too_many_ways_to_go_on_at_a_shared_station_are_refused() -> None:
+    cycle = service("cpu", 0.1, name="work", scv=2) >> service("cpu", 0.2, name="more", scv=4)
+    model = closed_model(
+        cycle, processors=50, resources={"cpu": Station(servers=1, discipline="ps")}
+    )
+    message = "in over 160 ways, .* the time of 10 states: ask for mean-value or simulation, or"
+    with pytest.raises(NoAnswerError, match=message):
+        solve(model, method="markov-chain", limits={"states": 10})
+    assert solve(model).method == "mean-value"
+
+
 def test_the_solution_of_a_large_chain_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     announced: list[str] = []
     token = ANNOUNCE.set(announced.append)

@@ -21,7 +21,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values, only
 from slipstick.expression.nodes import COUNT, Expr
 from slipstick.late import Array, np
-from slipstick.limits import ANNOUNCE, ANNOUNCED, WorkPace, at_most, check_cost, limit
+from slipstick.limits import ANNOUNCE, ANNOUNCED, WorkPace, at_most, check_cost, limit, way_out
 from slipstick.method.activity_form import ActivityForm
 from slipstick.method.activity_table import ActivityTable, out_of_range, uncountable
 from slipstick.method.answers import Remarks
@@ -311,6 +311,10 @@ def _solve_alike(
             table.uses.setdefault(name, table.unknown(4))[:, points] = shown
 
 
+WAYS = 16
+"""Ways to go on from a state that take the time of one state: each is followed by itself, 0.05 ms
+(1,048,576 ways took 56 s in November 2026), and a state takes up to 1 ms."""
+
 FACTOR, DERIVATIVE = 1.8e-6, 1e-6
 """Processor time of the long run of n states, and of each derivative of it, in n^1.5 [s]: measured
 with 10,086 states (a pool, two locks and 64 processors) and with 21,752 (6 processors, scv 0.25),
@@ -433,7 +437,7 @@ class _States:
         }
         self.known: list[Position] = [()]
         self._known, self._places = dict[Position, int](), [("", 0)]
-        self._pace, self._explored = WorkPace(), 0
+        self._pace, self._explored, self._ways = WorkPace(), 0, 0
         self._instant: dict[str, Callable[..., Happening]] = {
             **dict.fromkeys(("start", "go", "cycle"), self._asks),
             "ask": self._asks,
@@ -481,7 +485,7 @@ class _States:
         moves_by_event = defaultdict[int, list[tuple[int, list[int], int]]](list)
         ones = np.ones_like(next(iter(self._numbers.values())))
         for state, row in enumerate(rows.tolist()):
-            self._explored += 1
+            self._explored, self._ways = self._explored + 1, 0
             self._pace.check(
                 self._explored,
                 limit("states"),
@@ -531,14 +535,12 @@ class _States:
         )
         if not row[0]:
             begun = [self._begun(kind) for kind in self.kinds]
-            # Each way is followed by itself, 0.05 ms: 1,048,576 ways took 56 s (November 2026); a
-            # state takes up to 1 ms.
             ways = math.prod(len(list(outcomes)) for outcomes in begun)
             ways_in_words = (
                 f"{self.model.name} may begin in {ways:,} ways, which take the time of"
-                f" {ways / 16:,.0f} states"
+                f" {ways / WAYS:,.0f} states"
             )
-            check_cost("states", ways / 16, ways_in_words, "ask for mean-value or simulation")
+            check_cost("states", ways / WAYS, ways_in_words, "ask for mean-value or simulation")
             every = [(("start", kind, 0), ()) for kind in self.kinds]
             every += [AWAY] * (self.width - len(every))
             yield from self._settled(1.0, [(1.0, every)], [*self.model.counters.values()])
@@ -629,10 +631,23 @@ class _States:
         for p, every in ways:
             following = self._at_once(every, units)
             if following is None:
+                self._ways += 1
+                if self._ways > WAYS * limit("states"):
+                    self._refuse_ways()
                 yield rate * p, every, units, names
             else:
                 happened, after, onward = following
                 yield from self._settled(rate * p, onward, after, (*names, *happened))
+
+    def _refuse_ways(self) -> None:
+        """Refuse a model of which so many things may follow one state that none is counted in time:
+        50 processors that begin a service of two phases each at a shared station do it in 2^50 ways.
+        """
+        raise NoAnswerError(
+            f"one state of the chain of {self.model.name} goes on in over {self._ways - 1:,} ways,"
+            f" which take the time of {limit('states'):,.0f} states: ask for mean-value or"
+            f" simulation, {way_out('states')}"
+        )
 
     def _at_once(
         self, every: Sequence[Position], units: Sequence[int]
