@@ -139,3 +139,17 @@ def test_few_ended_cycles_do_not_stand_for_all_customers() -> None:
         assert time is not None
         assert 0 < rate * 1e5 < 200
         assert rate * time == pytest.approx(10.0, rel=1e-9)
+
+
+def test_groups_that_starve_each_other_have_no_interval() -> None:
+    """Which customers starve decides how many of each group are served, and hardly changes: runs
+    with other random numbers gave 5.1 s and 10.3 s, each within 1 %, and 21.5 s after 15 million
+    events.
+    """
+    disk = {"disk": Station(2, "lcfs")}
+    short = delay(0.38, name="think", scv=0.25) >> service("disk", 0.179, name="short", scv=0.25)
+    long = service("disk", 1.245, name="long", scv=0.25)
+    model = grouped_model({"few": (3, long), "many": (32, short)}, resources=disk)
+    answer = solve(model, method="simulation", simulation=Simulation(events=300_000))
+    assert answer.values["time"].low is None
+    assert any("no interval can be trusted" in note for note in answer.notes)
