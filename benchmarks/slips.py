@@ -41,16 +41,16 @@ FIT, STUDY, QUESTIONS = "tests/measure/fit", "tests/study", "tests/study/questio
 SLIPS = (
     # law
     Slip(
-        "slipstick/law/general_service.py",
+        "slipstick_laws/general_service.py",
         "(1 - arrivals_scv) ** 2 / (3",
         "(1 - arrivals_scv) / (3",
         LAW,
     ),
     Slip(
-        "slipstick/law/general_service.py", "arrivals_scv + 4 * scv", "4 * arrivals_scv + scv", LAW
+        "slipstick_laws/general_service.py", "arrivals_scv + 4 * scv", "4 * arrivals_scv + scv", LAW
     ),
     Slip(
-        "slipstick/law/general_service.py",
+        "slipstick_laws/general_service.py",
         "arrivals * service * service * (1 + scv) / (2",
         "arrivals * service * (1 + scv) / (2",
         LAW,

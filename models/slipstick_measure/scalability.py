@@ -18,7 +18,7 @@ from typing import NamedTuple
 from slipstick.answer import Answer
 from slipstick.errors import ModelError
 from slipstick.law.account import AVERAGE_LATENCY
-from slipstick.law.scalability import LATENCY_SCALABILITY
+from slipstick_laws.scalability import LATENCY_SCALABILITY
 
 EFFICIENCY, TIME, MEMORY = "efficiency", "time", "memory"
 WAYS = (TIME, EFFICIENCY, MEMORY)

@@ -26,11 +26,11 @@ from slipstick.expression.symbolic import sympy, to_sympy
 from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
 from slipstick.law.account import AVERAGE_LATENCY
-from slipstick.law.scalability import LATENCY_SCALABILITY
 from slipstick.method.answers import Answers, CompiledModel
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Labels, Model, PhasedPopulation
 from slipstick.results.sweep import Provenance
+from slipstick_laws.scalability import LATENCY_SCALABILITY
 
 USEFUL, ONE = "useful", "one-processor"
 AGAINST = (USEFUL, ONE)

@@ -5,7 +5,7 @@ Approximations:
 
 - A multistage network or a crossbar is a delay in each direction, and each module is one server
   together with the last link before it, so earlier links never delay a request
-  (`slipstick.law.interconnects` has their effect on uniform traffic), unless the stages are
+  (`slipstick_laws.interconnects` has their effect on uniform traffic), unless the stages are
   `contended`: then a request takes the outputs of switches on its way through an omega network,
   from any processor, each access from another one. A packet occupies one output after the other, a
   circuit holds all that it has and waits for the next, and so delays others that want another

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import sympy
 
+import slipstick_laws as laws_beside
 from slipstick import law as law_package
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import (
@@ -32,6 +33,7 @@ from slipstick.expression.special import retried_rate
 from slipstick.expression.symbolic import to_sympy
 from slipstick.expression.tape import Tape
 from slipstick.law import FAMILIES, LAWS, Law
+from slipstick_laws.catalogue import FAMILIES as FAMILIES_BESIDE
 from tests.expression.second_roads import at_point
 
 ROWS = [(law, row) for law in LAWS.values() for row in law.checks]
@@ -336,13 +338,22 @@ def test_arrays_give_the_bits_of_single_values(law: Law) -> None:
 
 
 def test_the_catalogue_holds_every_law_once() -> None:
-    families = [import_module(f"slipstick.law.{family}") for family in FAMILIES]
-    held = [each for family in families for each in vars(family).values()]
-    held += [inner for each in held if isinstance(each, tuple) for inner in each]
-    assert len(LAWS) == sum(isinstance(each, Law) for each in held)
+    packages = {"slipstick.law": FAMILIES, "slipstick_laws": FAMILIES_BESIDE}
+    modules = [
+        import_module(f"{package}.{family}")
+        for package, families in packages.items()
+        for family in families
+    ]
+    values = [value for module in modules for value in vars(module).values()]
+    values += [law for value in values if isinstance(value, tuple) for law in value]
+    assert len(LAWS) == sum(isinstance(value, Law) for value in values)
     assert all(name == law.name and " " not in name for name, law in LAWS.items())
-    modules = {path.stem for path in Path(law_package.__file__).parent.glob("*.py")}
-    assert modules == {*FAMILIES, "__init__", "law", "symbols"}
+    for package, families, beside in (
+        (law_package, FAMILIES, {"law", "symbols"}),
+        (laws_beside, FAMILIES_BESIDE, {"catalogue"}),
+    ):
+        names = {path.stem for path in Path(str(package.__file__)).parent.glob("*.py")}
+        assert names == {*families, "__init__", *beside}
 
 
 @every_law

@@ -11,7 +11,7 @@ import pytest
 import sympy
 
 from slipstick.errors import ModelError
-from slipstick.law.scalability import EFFICIENCY_FROM_LATENCY, ISOEFFICIENCY_WORK
+from slipstick_laws.scalability import EFFICIENCY_FROM_LATENCY, ISOEFFICIENCY_WORK
 from slipstick_scaling.isoefficiency import Isoefficiency, Run, isoefficiency
 
 n, N = sympy.symbols("n N", positive=True)

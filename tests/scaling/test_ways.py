@@ -7,13 +7,13 @@ import pytest
 
 from slipstick.expression.nodes import COUNT, TIME, Parameter, log2
 from slipstick.law import LAWS
-from slipstick.law.scalability import LATENCY_SCALABILITY, TIME_BOUND_LATENCY_SCALABILITY
 from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
 from slipstick.model.activity import delay, hold
 from slipstick.model.system import closed_model
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import CLOSED_FORM
+from slipstick_laws.scalability import LATENCY_SCALABILITY, TIME_BOUND_LATENCY_SCALABILITY
 from slipstick_scaling.isoefficiency import (
     EFFICIENCY_CONSERVED,
     FIXED_SIZE,

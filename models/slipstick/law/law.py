@@ -312,42 +312,34 @@ def _tape(law: Law) -> Tape:
 
 FAMILIES = (
     "account",
-    "checkpoint",
     "collectives",
-    "finite_capacity",
-    "finite_population",
-    "general_service",
-    "interconnects",
     "network",
-    "operational",
     "pipeline",
-    "roofline",
-    "scalability",
-    "speedup",
     "station",
     "synchronization",
 )
-"""The modules that hold the laws, one for each family."""
+"""The modules of the laws that methods are made of, one for each family."""
 
 
-def _own() -> dict[str, Law]:
-    modules = [import_module(f"slipstick.law.{family}") for family in FAMILIES]
-    held = [
-        value
-        for module in modules
-        for value in vars(module).values()
-        if isinstance(value, Law | tuple)
-    ]
-    laws = [
-        value
-        for entry in held
-        for value in (entry if isinstance(entry, tuple) else (entry,))
-        if isinstance(value, Law)
-    ]
+def laws_of(package: str, families: Sequence[str]) -> dict[str, Law]:
+    """Return the laws of some modules by their names in the catalogue.
+
+    Parameters
+    ----------
+    package : that holds the modules
+    families : names of the modules, which hold laws and tuples of laws
+
+    >>> list(laws_of("slipstick.law", ["pipeline"]))
+    ['flow-line']
+    """
+    modules = [import_module(f"{package}.{family}") for family in families]
+    values = [value for module in modules for value in vars(module).values()]
+    entries = [value if isinstance(value, tuple) else (value,) for value in values]
+    laws = [law for entry in entries for law in entry if isinstance(law, Law)]
     return {law.name: law for law in laws}
 
 
-LAWS: Mapping[str, Law] = Registry("slipstick.laws", _own)
+LAWS: Mapping[str, Law] = Registry("slipstick.laws", lambda: laws_of("slipstick.law", FAMILIES))
 """Every law by its name in the catalogue, those of other packages included."""
 
 

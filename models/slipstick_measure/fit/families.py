@@ -19,8 +19,8 @@ from itertools import pairwise, product
 from slipstick.errors import NoAnswerError, look_up
 from slipstick.late import Array, np
 from slipstick.law.law import Law
-from slipstick.law.speedup import AMDAHL_SPEEDUP, UNIVERSAL_SCALABILITY
 from slipstick.queueing.network import NetworkSolution, network_arrays
+from slipstick_laws.speedup import AMDAHL_SPEEDUP, UNIVERSAL_SCALABILITY
 from slipstick_measure.fit.formula import (
     Basis,
     Family,

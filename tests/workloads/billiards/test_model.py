@@ -10,7 +10,7 @@ import pytest
 
 from slipstick import PROGRAMS, Answer, Simulation
 from slipstick.errors import ModelError
-from slipstick.law.scalability import IDLE_TIME, LATENCY_FROM_SOURCES, PARALLEL_TIME
+from slipstick_laws.scalability import IDLE_TIME, LATENCY_FROM_SOURCES, PARALLEL_TIME
 from slipstick_workloads.billiards.counts import observe
 from slipstick_workloads.billiards.model import WIDTHS, _shortest
 from tests.closed_form import solve

@@ -14,8 +14,8 @@ import pytest
 
 from slipstick import PROGRAMS
 from slipstick.law.account import AVERAGE_LATENCY
-from slipstick.law.scalability import LATENCY_SCALABILITY
 from slipstick.method.closed_form import ClosedForm
+from slipstick_laws.scalability import LATENCY_SCALABILITY
 from tests.specs import shared_machine
 
 COSTS = {
