@@ -155,8 +155,9 @@ def _waits(model: Model, node: Activity, present: Expr) -> dict[str, Excess]:
 
 
 def _met_by_others(model: Model, barrier: str, parties: int | None, present: Expr) -> Excess:
-    """Count those that a barrier makes wait though their times are constant: groups that differ,
-    or all but its parties.
+    """Return how many processors or groups a barrier makes wait for each other even if their times
+    are constant, and how many can meet without a wait: groups with different cycles, or all members
+    of the population but the barrier's parties.
     """
     if parties is not None:
         return present, parties

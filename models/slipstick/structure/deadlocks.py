@@ -35,8 +35,8 @@ class Deadlocks:
         )
 
     def among(self, sizes: Sequence[Array], points: int) -> dict[int, tuple[str]]:
-        """Find them from the sizes of the populations, in the order of `counts`: of phases, of
-        groups, or of all [points].
+        """Find the points with enough processors for a deadlock, from the sizes of the populations,
+        in the order of `counts`: of phases, of groups, or of all [points].
         """
         if not self._words:
             return {}
@@ -79,10 +79,12 @@ def lock_cycle(model: Model) -> tuple[str, int]:
         for resource in model.resources.values()
         if resource.use == HELD and resource.capacity == 1
     ]
-    together = bool(model.population.groups)
+    groups_run_together = bool(model.population.groups)
     nested: dict[_NestedHold, None] = {}
     for number, body in enumerate(model.bodies if len(exclusive) > 1 else ()):
-        nested.update(dict.fromkeys(_nested_holds(model, body, 0 if together else number)))
+        nested.update(
+            dict.fromkeys(_nested_holds(model, body, 0 if groups_run_together else number))
+        )
     requests = _without_ends(list(nested))
     locks = next(filter(None, (_closing((request,), requests) for request in requests)), ())
     if not locks:
@@ -131,8 +133,8 @@ def _without_ends(requests: list[_NestedHold]) -> list[_NestedHold]:
 
 
 def _closing(path: tuple[_NestedHold, ...], requests: Sequence[_NestedHold]) -> tuple[str, ...]:
-    """Follow requests from lock to lock until the first is reached again; give the locks passed,
-    or nothing.
+    """Follow requests from lock to lock until the first lock is reached again; return the locks of
+    that cycle, or an empty tuple where no cycle closes.
     """
     first, last = path[0], path[-1]
     if last.wanted == first.held:

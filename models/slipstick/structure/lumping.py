@@ -58,13 +58,13 @@ class LumpedActivities:
                 divided[name] = divided.get(name, np.zeros(1)) + seconds / len(names)
         return {label: divided[label] for label in order}
 
-    def uses(self, found: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
+    def uses(self, lumped_uses: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
         """Copy the use of each queue to the queues that it stands for; list them in the order
         given.
         """
         used = {
             name: column
-            for lumped_name, column in found.items()
+            for lumped_name, column in lumped_uses.items()
             for name in self.copies.get(lumped_name, (lumped_name,))
         }
         return {name: used[name] for name in order}
@@ -79,16 +79,18 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
     if any(is_parallel(node) or node.use == MET for node in nodes):
         return replace(lumping, activities=tuple(activities))
     uses = Counter(map(requested, nodes))
-    inside: dict[tuple[tuple[str, ...], ...], Counter[str | None]] = {}
+    uses_by_shapes: dict[tuple[tuple[str, ...], ...], Counter[str | None]] = {}
     for node in (node for node in nodes if isinstance(node, Choice)):
         for shapes, options in _alike_options(node, model):
             used = (requested(inner) for _, body in options for inner in steps(body))
-            inside.setdefault(tuple(shape.names for shape in shapes), Counter()).update(used)
+            uses_by_shapes.setdefault(tuple(shape.names for shape in shapes), Counter()).update(
+                used
+            )
     locks = (lock for lock in model.resources.values() if isinstance(lock, HeldResource))
     words = {lock.word for lock in locks}
     lumped_rows = {
         rows
-        for rows, used in inside.items()
+        for rows, used in uses_by_shapes.items()
         if len(rows) > 1
         and all(name not in words and used[name] == uses[name] for row in rows for name in row)
     }
@@ -124,12 +126,12 @@ class _Shape:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The resources."""
+        """Names of the resources, in the order of their first uses."""
         return tuple(self._places)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of steps, and what waiting is booked to."""
+        """Names of the steps, and the labels that waiting is booked to."""
         return tuple(self._labels)
 
     def _of(self, node: Activity) -> tuple[object, ...]:
@@ -142,8 +144,8 @@ class _Shape:
                 label = self._model.held_resource(resource).label(resource)
                 return self._place(resource, label), mode, self._of(body), special_values(node)
             case _ if node.use == NOTHING:
-                inside = map(self._of, node.children)
-                return type(node), node.expressions, special_values(node), *inside
+                shapes_of_children = map(self._of, node.children)
+                return type(node), node.expressions, special_values(node), *shapes_of_children
             case _:
                 raise no_rule("the comparison of resources", node)
 

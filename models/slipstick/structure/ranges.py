@@ -18,7 +18,7 @@ Values = Mapping[str, "NDArray[np.float64] | float"]
 
 
 def check_values(model: Model, values: Values) -> None:
-    """Check values that are set of a model that is built already.
+    """Check that values set for parameters of a built model lie in the ranges of these parameters.
 
     Parameters
     ----------
@@ -72,10 +72,10 @@ def _check_sum(odds: Sequence[Expr], values: Values) -> None:
             terms.append(values.get(quantity.name, quantity.value))
         else:
             terms.append(quantity.value if isinstance(quantity, Number) else None)
-    known = [np.asarray(term, dtype=np.float64) for term in terms if term is not None]
-    if len(known) < len(terms) or not any(name in values for name in names):
+    known_terms = [np.asarray(term, dtype=np.float64) for term in terms if term is not None]
+    if len(known_terms) < len(terms) or not any(name in values for name in names):
         return
-    sums = np.atleast_1d(sum(known))
+    sums = np.atleast_1d(sum(known_terms))
     wrong = ~np.isclose(sums, 1.0, rtol=1e-9, atol=0.0)
     if wrong.any():
         raise ModelError(

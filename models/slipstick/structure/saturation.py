@@ -42,8 +42,8 @@ class Saturation:
         columns: list[Expr] = []
         try:
             for rate, cycle in self._streams:
-                asked = demands(cycle, model) | held_times(cycle, model)
-                columns += [rate, *(asked.get(name, zero(TIME)) for name in self._names)]
+                work_by_name = demands(cycle, model) | held_times(cycle, model)
+                columns += [rate, *(work_by_name.get(name, zero(TIME)) for name in self._names)]
         except NoAnswerError:  # what is asked depends on the state, so a queue may limit itself
             self._names = []
         self._tape = Tape(columns)
@@ -54,14 +54,17 @@ class Saturation:
         """
         if not self._names:
             return {}
-        found = iter(self._tape.run(only(values, self._tape.parameters)))
+        evaluated = iter(self._tape.run(only(values, self._tape.parameters)))
         points, count = (count_of(values),), len(self._names)
         streams = [
-            [np.broadcast_to(next(found), points) for _ in range(1 + count)] for _ in self._streams
+            [np.broadcast_to(next(evaluated), points) for _ in range(1 + count)]
+            for _ in self._streams
         ]
         texts: dict[int, str] = {}
-        for at, name in enumerate(self._names, 1):
-            users = [(rate, work[at - 1]) for rate, *work in streams if np.any(work[at - 1])]
+        for position, name in enumerate(self._names, 1):
+            users = [
+                (rate, work[position - 1]) for rate, *work in streams if np.any(work[position - 1])
+            ]
             loads = sum((rate * seconds for rate, seconds in users), np.zeros(points))
             rates = sum((rate for rate, _ in users), np.zeros(points))
             # A load of exactly 1 has no steady state either: the queue is a random walk without

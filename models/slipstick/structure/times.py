@@ -50,12 +50,12 @@ def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr]
     own = own_time(activity, model, booked)
     match activity.combination:
         case Combination.IN_TURN:
-            parts = (
+            child_times = (
                 number * time(child, model, booked, known)
                 for number, child in activity.weighted
                 if child not in activity.beside
             )
-            return total([own, *parts], TIME)
+            return total([own, *child_times], TIME)
         case Combination.LONGEST:
             # The mean of the first few of several random times may be below each of their means, so
             # that nothing is known of it here: no time of it is counted.

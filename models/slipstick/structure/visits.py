@@ -150,7 +150,7 @@ class VisitedHold(Activity):
 
 @dataclass(frozen=True, slots=True)
 class VisitTree:
-    """An activity with its visits."""
+    """An activity, with the visits to queues in it."""
 
     root: Activity
     visits: tuple[Visit, ...]
@@ -227,27 +227,31 @@ class _TreeBuilder:
         lock = node.resource
         _refuse_barriers(node.children, "hold")
         resource = self.model.held_resource(lock)
-        before, after = resource.accesses if resource.word is not None else (0, 0)
-        together = 1 if isinstance(resource, Lock) and resource.kind in SPIN_LOCKS else before
-        acquire = LockAccess(resource.label(lock), resource.access, together)
-        first = [
+        acquire_count, release_count = resource.accesses if resource.word is not None else (0, 0)
+        accesses_at_once = (
+            1 if isinstance(resource, Lock) and resource.kind in SPIN_LOCKS else acquire_count
+        )
+        acquire = LockAccess(resource.label(lock), resource.access, accesses_at_once)
+        acquire_visits = [
             self._access(acquire, resource.word, held)
-            for _ in range(before // together if together else 0)
+            for _ in range(acquire_count // accesses_at_once if accesses_at_once else 0)
         ]
         visit = self._visit(lock, held, mode=node.mode)
-        self.released, outer = frozenset(), self.written
-        self.written = outer | {lock} if node.mode == WRITE else outer
+        self.released, written_outside = frozenset(), self.written
+        self.written = written_outside | {lock} if node.mode == WRITE else written_outside
         bodies = [self.rebuilt(node.body, held | {lock})]
-        self.written = outer
-        if after:
+        self.written = written_outside
+        if release_count:
             bodies.append(
                 self._access(
-                    replace(acquire, count=after, releases=True), resource.word, held | {lock}
+                    replace(acquire, count=release_count, releases=True),
+                    resource.word,
+                    held | {lock},
                 )
             )
-        visited = VisitedHold(visit, Then(tuple(bodies)) if after else bodies[0])
+        visited = VisitedHold(visit, Then(tuple(bodies)) if release_count else bodies[0])
         self.released = self.released | {lock}
-        return Then((*first, visited)) if first else visited
+        return Then((*acquire_visits, visited)) if acquire_visits else visited
 
     def _hold_together(self, chain: Sequence[Hold], held: frozenset[str]) -> Activity:
         """Rebuild locks that are taken at one moment: while one of them is waited for, none is
@@ -299,12 +303,12 @@ class _TreeBuilder:
         return self.visits[-1]
 
 
-def _refuse_barriers(bodies: Sequence[Activity], inside: str) -> None:
+def _refuse_barriers(bodies: Sequence[Activity], kind_of_part: str) -> None:
     meetings = (node for body in bodies for node in steps(body) if node.use == MET)
     barriers = (name for node in meetings for name in node.uses)
     for barrier in barriers:
         raise NoAnswerError(
-            f"barrier {barrier} stands inside a {inside}, where not every processor comes to it in"
+            f"barrier {barrier} stands inside a {kind_of_part}, where not every processor comes to it in"
             " turn; mean-value has no answer for that, simulation may"
         )
 
@@ -341,7 +345,9 @@ def visits_in(node: Activity) -> Iterator[Visit]:
 
 
 def value_of(number: Expr, numbers: Numbers) -> Array:
-    """Return the value of a number of executions, of which once is not among those of a model."""
+    """Return the value of a number of executions at each point; the constant 1 is not among the
+    numbers of a model.
+    """
     return np.ones(1) if is_number(number, 1.0) else numbers[number]
 
 
@@ -383,10 +389,10 @@ class Places:
 
     def returns(self, visit: Visit) -> Array:
         """Count the visits that immediately follow another service at the same queue [1]."""
-        found: Array = np.zeros(1)
+        returns: Array = np.zeros(1)
         for (_, after), times in self.follows.items():
-            found = found + times if self.visits[after].index == visit.index else found
-        return found
+            returns = returns + times if self.visits[after].index == visit.index else returns
+        return returns
 
     def add(self, root: Activity, numbers: Numbers, again: bool = False) -> Places:
         """Add the places of an activity.
@@ -421,9 +427,13 @@ class Places:
         if is_parallel(node) or node.use in (HELD, MET):
             return [], []
         if node.odds:
-            odds = [(numbers[p], both) for p, both in zip(node.odds, ends, strict=True)]
+            odds = [
+                (numbers[p], first_and_last)
+                for p, first_and_last in zip(node.odds, ends, strict=True)
+            ]
             first, last = (
-                [(place, p * q) for p, both in odds for place, q in both[side]] for side in (0, 1)
+                [(place, p * q) for p, first_and_last in odds for place, q in first_and_last[side]]
+                for side in (0, 1)
             )
             return first, last
         match node:
@@ -447,18 +457,27 @@ class Places:
     def _repeated(
         self, count: Array, body: Activity, ratio: Array, numbers: Numbers, geometric: bool
     ) -> tuple[_Ends, _Ends]:
-        """Write a few turns out; take the number of many, or of a fraction, as geometric."""
-        times = float(count.flat[0].real)
-        few = 1 <= times * max(1, sum(1 for _ in visits_in(body))) <= MOST_WRITTEN_OUT
-        if few and not geometric and times.is_integer() and np.all(count.real == times):
-            turns = [self._ends(body, ratio, numbers) for _ in range(int(times))]
+        """Write out the turns of a repetition where they are few and their number is whole; else
+        take the number of turns as geometric.
+        """
+        count_of_turns = float(count.flat[0].real)
+        few_turns = (
+            1 <= count_of_turns * max(1, sum(1 for _ in visits_in(body))) <= MOST_WRITTEN_OUT
+        )
+        if (
+            few_turns
+            and not geometric
+            and count_of_turns.is_integer()
+            and np.all(count.real == count_of_turns)
+        ):
+            turns = [self._ends(body, ratio, numbers) for _ in range(int(count_of_turns))]
             return self._in_turn(turns, ratio)
-        first, last = self._ends(body, ratio * count, numbers)
+        first_places, last_places = self._ends(body, ratio * count, numbers)
         # A geometric number N of mean m: the mean of N - 1, where N is not 0, is m^2 / (1 + m).
         repetitions = np.where(count.real > 1, count - 1, 0.0)
-        again = count**2 / (1 + count) if geometric else repetitions
-        self._follow(last, first, ratio * again)
-        return first, last
+        returns_to_start = count**2 / (1 + count) if geometric else repetitions
+        self._follow(last_places, first_places, ratio * returns_to_start)
+        return first_places, last_places
 
 
 _Ends = list[tuple[int, Array]]
@@ -469,16 +488,16 @@ def _most_requests(node: Activity, queue: str) -> int:
     """Count the requests that one processor can have at a queue at once; of a pipeline, one at
     each stage.
     """
-    inside = [_most_requests(child, queue) for child in node.children]
+    requests_of_children = [_most_requests(child, queue) for child in node.children]
     visit = visit_of(node)
     own = visit is not None and visit.queue == queue
     match node.combination:
         case Combination.IN_TURN:
-            return max(int(own), *inside, 0)
+            return max(int(own), *requests_of_children, 0)
         case Combination.LONGEST:
-            return sum(inside)
+            return sum(requests_of_children)
         case Combination.ITEMS if isinstance(node, Pipeline):
-            bodies = iter(inside)
+            bodies = iter(requests_of_children)
             return sum(max(next(bodies) for _ in stage.bodies) for stage in node.stages)
         case _:
             raise no_rule("the number of requests at once", node)

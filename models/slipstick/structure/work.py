@@ -53,26 +53,28 @@ def total_work(
     """
     known = {} if known is None else known
     if id(activity) not in known:
-        inside = [
+        work_of_children = [
             _times(number, total_work(child, of, known)) for number, child in activity.weighted
         ]
-        known[id(activity)] = _added([of(activity), *inside])
+        known[id(activity)] = _added([of(activity), *work_of_children])
     return known[id(activity)]
 
 
 def _by_name(
-    parts: Iterable[Mapping[str, Expr]], joined: Callable[[list[Expr]], Expr]
+    mappings: Iterable[Mapping[str, Expr]], joined: Callable[[list[Expr]], Expr]
 ) -> dict[str, Expr]:
-    """Join what stands under the same name, in order."""
+    """Collect the terms that several mappings have under the same name, and join them; names stay
+    in the order of their first appearance.
+    """
     terms: dict[str, list[Expr]] = {}
-    for part in parts:
-        for name, term in part.items():
+    for mapping in mappings:
+        for name, term in mapping.items():
             terms.setdefault(name, []).append(term)
-    return {name: joined(of_name) for name, of_name in terms.items()}
+    return {name: joined(terms_of_name) for name, terms_of_name in terms.items()}
 
 
-def _added(parts: Iterable[Mapping[str, Expr]]) -> dict[str, Expr]:
-    return _by_name(parts, lambda terms: total(terms, TIME))
+def _added(mappings: Iterable[Mapping[str, Expr]]) -> dict[str, Expr]:
+    return _by_name(mappings, lambda terms: total(terms, TIME))
 
 
 def _times(number: Expr, work: Mapping[str, Expr]) -> dict[str, Expr]:
@@ -83,17 +85,17 @@ def _times(number: Expr, work: Mapping[str, Expr]) -> dict[str, Expr]:
 
 
 def demands(activity: Activity, model: Model) -> dict[str, Expr]:
-    """Add up all service that one pass asks of each resource, side by side or not; locks may
-    have their words there [s].
+    """Return the service time that one pass demands of each resource, added up over all branches;
+    accesses to a lock's word count at the station that holds the word [s].
     """
 
-    def asked(node: Activity) -> dict[str, Expr]:
+    def demands_of(node: Activity) -> dict[str, Expr]:
         if isinstance(node, Step):
             return dict.fromkeys(node.uses, node.time)
         held = [model.held_resource(name) for name in node.held]
         return {lock.word: lock.access_time("", False) for lock in held if lock.word is not None}
 
-    return total_work(activity, asked)
+    return total_work(activity, demands_of)
 
 
 def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
@@ -110,15 +112,17 @@ def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
 def _held_time(node: Activity, name: str, model: Model) -> Expr:
     # It is held through the accesses to its word with which it is released.
     lock = model.held_resource(name)
-    inside = (number * time(child, model, booked=False) for number, child in node.weighted)
-    seconds = total([*inside, lock.accesses[1] * lock.access], TIME)
+    child_times = (number * time(child, model, booked=False) for number, child in node.weighted)
+    seconds = total([*child_times, lock.accesses[1] * lock.access], TIME)
     if isinstance(node, Hold) and node.permits is not None:
         seconds = node.permits * seconds
     return lock.capacity * seconds if node.mode == WRITE else seconds
 
 
 def time_of(node: Activity, key: StepKey) -> dict[str, Expr]:
-    """Return the time of a step under its key; nothing of what is no step, or has none."""
+    """Return the time of a step by its key; an empty mapping for a node that is no step, or a step
+    without a key.
+    """
     if not isinstance(node, Step) or (name := key(node)) is None:
         return {}
     return {name: node.time}
@@ -172,26 +176,28 @@ def most_at_once(
     known : numbers of parts that trees share, by identity
     """
     if id(activity) not in known:
-        inside = [most_at_once(child, counted, known) for child in activity.children]
+        numbers_of_children = [most_at_once(child, counted, known) for child in activity.children]
         name = counted(activity)
         own = {} if name is None else {name: Number(1.0)}
         match activity.combination:
             case Combination.IN_TURN:
-                numbers = _by_name([own, *inside], largest)
+                numbers = _by_name([own, *numbers_of_children], largest)
             case Combination.LONGEST:
-                branches = zip(activity.weighted, inside, strict=True)
+                branches = zip(activity.weighted, numbers_of_children, strict=True)
                 all_branches = [_times(number, ones) for (number, _), ones in branches]
                 numbers = _by_name([own, _by_name(all_branches, total)], largest)
             case Combination.ITEMS if isinstance(activity, Pipeline):
-                numbers = _items_at_once(activity, inside)
+                numbers = _items_at_once(activity, numbers_of_children)
             case _:
                 raise no_rule(AT_ONCE, activity)
         known[id(activity)] = numbers
     return known[id(activity)]
 
 
-def _items_at_once(pipeline: Pipeline, inside: Sequence[Mapping[str, Expr]]) -> dict[str, Expr]:
-    bodies = iter(inside)
+def _items_at_once(
+    pipeline: Pipeline, numbers_of_bodies: Sequence[Mapping[str, Expr]]
+) -> dict[str, Expr]:
+    bodies = iter(numbers_of_bodies)
     by_stage = [
         _by_name([next(bodies) for _ in stage.bodies], largest) for stage in pipeline.stages
     ]
@@ -240,13 +246,17 @@ class ParallelWork:
         self.model = model
         bodies = model.population.bodies if model.population.finite else model.population.bodies[:1]
         by_state = any(BY_STATE in node.executions for node in each_once(bodies))
-        outer = [] if by_state else side_by_side(bodies)
-        inside = dict.fromkeys(
-            node.component for node in each_once(outer) if isinstance(node, Step)
+        parallel_nodes = [] if by_state else side_by_side(bodies)
+        parallel_components = dict.fromkeys(
+            node.component for node in each_once(parallel_nodes) if isinstance(node, Step)
         )
         supersteps = isinstance(model.population, SuperstepPopulation)
-        self.components = tuple(name for name in inside if not supersteps or name in model.useful)
-        pipelines = [] if supersteps else [node for node in outer if isinstance(node, Pipeline)]
+        self.components = tuple(
+            name for name in parallel_components if not supersteps or name in model.useful
+        )
+        pipelines = (
+            [] if supersteps else [node for node in parallel_nodes if isinstance(node, Pipeline)]
+        )
         self.pipelines = {
             pipeline.name: pipeline
             for pipeline in pipelines
@@ -255,9 +265,9 @@ class ParallelWork:
         self._numbers: dict[tuple[str, str], Expr] = {}
         useful = {step for step in model.steps if step.component in model.useful}
         # Of branches that are not waited for any number may be under way.
-        counted = not any(node.beside for node in outer)
-        counted = counted and any(name in model.useful for name in self.components)
-        if counted and not model.population.open:
+        counts_useful = not any(node.beside for node in parallel_nodes)
+        counts_useful = counts_useful and any(name in model.useful for name in self.components)
+        if counts_useful and not model.population.open:
             self._count_useful(model, bodies, useful)
         works = {} if by_state else work_of_steps(model, lambda step: step.component)
         self._numbers |= {("work of", name): works[name] for name in self.components}
@@ -277,8 +287,8 @@ class ParallelWork:
         self._numbers["work", ""] = work_of_steps(model, counted)[""]
 
     def numbers(self, values: Values) -> dict[tuple[str, str], Array]:
-        """Evaluate at aligned points: of the useful steps w, w_r and W_u, W of components, W and
-        w of pipelines.
+        """Evaluate at aligned points w, w_r and W_u of the useful steps, W of each component, and W
+        and w of each pipeline; see `slipstick.method.closed_form` for the symbols.
         """
         return dict(
             zip(self._numbers, self._tape.run(only(values, self._tape.parameters)), strict=False)
@@ -316,8 +326,8 @@ class ParallelWork:
         return {name: np.broadcast_to(column, np.shape(time)) for name, column in columns.items()}
 
     def workers(self, numbers: Mapping[tuple[str, str], Array], size: Array | float) -> Array:
-        """Count the processors and servers P that can do useful work, of numbers as `numbers`
-        gives them [1].
+        """Count the processors and servers P that can do useful work, from the result of `numbers`
+        [1].
         """
         limits = [
             self._limit(place, size * number, size)
@@ -329,13 +339,13 @@ class ParallelWork:
         )
         return count
 
-    def _limit(self, place: str, asked: Array, size: Array | float) -> Array:
+    def _limit(self, place: str, requests: Array, size: Array | float) -> Array:
         """Limit the steps that all processors together can have under way at a place."""
         if place == PROCESSORS:
             # The others of a processor that is alone are outside the model.
-            return np.where(np.equal(size, 1), asked, size)
+            return np.where(np.equal(size, 1), requests, size)
         limited: Array = np.minimum(
-            np.inf if place == NOWHERE else self.model.resources[place].capacity, asked
+            np.inf if place == NOWHERE else self.model.resources[place].capacity, requests
         )
         return limited
 

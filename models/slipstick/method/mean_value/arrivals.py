@@ -89,7 +89,7 @@ ByPlace = dict[tuple[int, ...], Array]
 
 @dataclass(frozen=True, slots=True)
 class _Delay:
-    """What a processor waits for at one visit because of processors at another visit.
+    """The wait of a processor at one visit that is caused by the processors at another visit.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ _Delays = dict[tuple[int, int], _Delay]
 
 @dataclass(frozen=True, slots=True)
 class ArrivalWaits:
-    """The wait at each visit, its parts by the visit that is waited for, and of visits in a row the
-    part of those present that is at each place.
+    """The waits of an arriving processor: in all at each visit, divided by the visit that causes
+    them, and, for visits in a row, the part of those present that is at each place.
     """
 
     waits: dict[int, RandomTime]
@@ -178,29 +178,34 @@ class ArrivalState:
         # A processor alone finds no other.
         if not self.others:
             return ArrivalWaits({}, {})
-        plain = [
-            each
-            for each in queues
-            if not each.order and not any(v.held or v.released for v in each.visits)
+        plain_queues = [
+            queue
+            for queue in queues
+            if not queue.order and not any(v.held or v.released for v in queue.visits)
         ]
         waits = {
             index: wait
-            for queue in plain
+            for queue in plain_queues
             for index, wait in self._plain_waits(queue, means).items()
         }
         delays: _Delays = {}
-        for queue in (each for each in queues if not each.order and each not in plain):
+        for queue in (queue for queue in queues if not queue.order and queue not in plain_queues):
             for visit in queue.visits:
                 delays.update(self._delays(queue, visit, means.get(visit.index)))
         self._add_predecessors(queues, ratios, delays)
         self._limit_to_work(queues, ratios, delays, own)
         self._damp(queues, delays)
-        at: dict[int, list[_Delay]] = {}
-        for (index, _), each in delays.items():
-            at.setdefault(index, []).append(each)
-        for queue in (each for each in queues if each not in plain):
-            waits.update({v.index: self._wait(queue, v, at.get(v.index, ())) for v in queue.visits})
-        return ArrivalWaits(waits, {key: each.time for key, each in delays.items()})
+        delays_of_visit: dict[int, list[_Delay]] = {}
+        for (index, _), delay in delays.items():
+            delays_of_visit.setdefault(index, []).append(delay)
+        for queue in (queue for queue in queues if queue not in plain_queues):
+            waits.update(
+                {
+                    v.index: self._wait(queue, v, delays_of_visit.get(v.index, ()))
+                    for v in queue.visits
+                }
+            )
+        return ArrivalWaits(waits, {key: delay.time for key, delay in delays.items()})
 
     def waits_in_a_row(self, row: InARow, waits: Mapping[int, RandomTime]) -> Array:
         """Return the mean wait at each place of a queue whose visits follow each other at once [s].
@@ -211,7 +216,9 @@ class ArrivalState:
         waits : at visits that come at random moments, which are those after none
         """
         services = {index: self.services[index].mean for index in row.visits}
-        flows = {index: self.served[index] / nonzero(each) for index, each in services.items()}
+        flows = {
+            index: self.served[index] / nonzero(service) for index, service in services.items()
+        }
         present = row.by_place(self.present)
         return row.closed_waits(
             waits[row.visits[0]].mean,
@@ -231,108 +238,118 @@ class ArrivalState:
         pooled: dict[str, _Delay] = {}
         for visit in queue.visits:
             if visit.queue not in pooled:
-                parts = self._delays(queue, visit, np.ones(1)).values()
+                delays = self._delays(queue, visit, np.ones(1)).values()
                 ahead, time = (
-                    added(each.ahead for each in parts),
-                    added(each.time for each in parts),
+                    added(delay.ahead for delay in delays),
+                    added(delay.time for delay in delays),
                 )
-                varied = added(each.ahead * each.service.variance for each in parts) / nonzero(
+                varied = added(delay.ahead * delay.service.variance for delay in delays) / nonzero(
                     ahead
                 )
                 pooled[visit.queue] = _Delay(
                     ahead,
-                    added(each.served for each in parts),
+                    added(delay.served for delay in delays),
                     time,
                     RandomTime(time / nonzero(ahead), varied),
                 )
-        found = {}
+        waits = {}
         for visit in queue.visits:
-            each = pooled[visit.queue]
+            delay = pooled[visit.queue]
             if queue.sharing:
-                each = replace(each, time=each.time * means[visit.index])
-            found[visit.index] = self._wait(queue, visit, [each])
-        return found
+                delay = replace(delay, time=delay.time * means[visit.index])
+            waits[visit.index] = self._wait(queue, visit, [delay])
+        return waits
 
     def _delays(self, queue: Queue, visit: Visit, own: Array | None) -> _Delays:
-        found = {}
+        numbers_at = {}
         busy: Array = np.zeros(1)
-        for other in queue.visits:
-            part = self._meets(queue, visit, other)
-            if np.any(part):
-                served = part * self.served[other.index]
-                found[other] = (part * self._present_at(visit, other, queue) - served, served)
+        for met_visit in queue.visits:
+            fraction = self._meets(queue, visit, met_visit)
+            if np.any(fraction):
+                served = fraction * self.served[met_visit.index]
+                numbers_at[met_visit] = (
+                    fraction * self._present_at(visit, met_visit, queue) - served,
+                    served,
+                )
                 busy = busy + served
-        all_busy = self._all_busy(queue, found) if queue.servers > 1 else busy
+        all_busy = self._all_busy(queue, numbers_at) if queue.servers > 1 else busy
         # Those in service delay only while all servers are busy: their number is scaled so that its
         # mean is that probability.
         share = all_busy / nonzero(busy)
         rate = added(
-            each / nonzero(self.services[other.index].mean) for other, (_, each) in found.items()
+            served_there / nonzero(self.services[met_visit.index].mean)
+            for met_visit, (_, served_there) in numbers_at.items()
         )
         typical = busy / nonzero(rate)
         return {
-            (visit.index, other.index): self._delay(
-                queue, other, waiting, share * served, own, typical
+            (visit.index, met_visit.index): self._delay(
+                queue, met_visit, waiting, share * served, own, typical
             )
-            for other, (waiting, served) in found.items()
+            for met_visit, (waiting, served) in numbers_at.items()
         }
 
-    def _meets(self, queue: Queue, visit: Visit, other: Visit) -> Array | float:
+    def _meets(self, queue: Queue, visit: Visit, met_visit: Visit) -> Array | float:
         """Return the fraction of the processors at another visit that an arriving processor can
         find there [1].
         """
-        part = competing_fraction(visit, other, self.others) * self._other_holders_of(
-            visit.held & other.held
+        fraction = competing_fraction(visit, met_visit, self.others) * self._other_holders_of(
+            visit.held & met_visit.held
         )
-        part = part / queue.copies
+        fraction = fraction / queue.copies
         if queue.sharing:
-            return part
+            return fraction
         # The next holder of a lock that was just released arrives at the queue later than this
         # processor.
-        part = part * self._other_holders_of(visit.released & other.held)
-        both = (visit.released & other.released) - self.other_holders.keys()
-        if both and queue.servers == 1 and any(both & third.held for third in queue.visits):
+        fraction = fraction * self._other_holders_of(visit.released & met_visit.held)
+        released_by_both = (visit.released & met_visit.released) - self.other_holders.keys()
+        if (
+            released_by_both
+            and queue.servers == 1
+            and any(released_by_both & third.held for third in queue.visits)
+        ):
             # Earlier holders that came here with the release of the lock were served before this
             # one was, under the lock.
             return 0.0
-        return part
+        return fraction
 
-    def _all_busy(self, queue: Queue, found: Mapping[Visit, tuple[Array, Array]]) -> Array:
+    def _all_busy(self, queue: Queue, numbers_at: Mapping[Visit, tuple[Array, Array]]) -> Array:
         """Return the probability that all servers are busy with processors that an arriving one
         can find.
         """
-        if len(found) == len(queue.visits) and not any(visit.held for visit in found):
+        if len(numbers_at) == len(queue.visits) and not any(visit.held for visit in numbers_at):
             return self.all_busy[queue.name]
         customers = int(self.members[queue.name]) * queue.requests
         if not customers:
             return np.zeros(1)
-        present = added(waiting + served for waiting, served in found.values())
-        served = added(served for _, served in found.values())
+        present = added(waiting + served for waiting, served in numbers_at.values())
+        served = added(served for _, served in numbers_at.values())
         return chance_all_busy(present, served, customers, queue.servers)
 
     def _delay(
         self,
         queue: Queue,
-        other: Visit,
+        met_visit: Visit,
         waiting: Array,
         served: Array,
         own: Array | None,
         typical: Array,
     ) -> _Delay:
-        service = self.services[other.index]
+        service = self.services[met_visit.index]
         if queue.sharing:
             assert own is not None
             return _Delay(
                 waiting + served, served, (waiting + served) * own / queue.servers, service
             )
-        weight = self.whole_service[queue.name]
+        whole_weight = self.whole_service[queue.name]
         # Between the two limits of a residual time: renewal theory where arrivals come at random, a
         # whole service near saturation, where all come while one service lasts.
-        left = (1 - weight) * residual_time(service.mean, service.scv) + weight * typical
+        residual = (1 - whole_weight) * residual_time(
+            service.mean, service.scv
+        ) + whole_weight * typical
         return _Delay(
             waiting + served,
             served,
-            (waiting * service.mean + served * left) / queue.servers,
+            (waiting * service.mean + served * residual) / queue.servers,
             service,
         )
 
@@ -348,7 +365,7 @@ class ArrivalState:
             fraction = fraction * self.other_holders.get(name, 0.0)
         return fraction
 
-    def _present_at(self, visit: Visit, other: Visit, queue: Queue) -> Array:
+    def _present_at(self, visit: Visit, met_visit: Visit, queue: Queue) -> Array:
         """Count the processors at another visit, without those that wait there for a lock held
         here.
 
@@ -356,16 +373,16 @@ class ArrivalState:
         for an earlier holder of the same lock, because it has become the holder. Of permits it is
         one of several holders.
         """
-        found = self.present[other.index]
-        for third in queue.visits if visit.held else ():
-            shared = visit.held & third.held
-            if shared and (other.index, third.index) in self.waiting_for:
-                found = (
-                    found
+        present = self.present[met_visit.index]
+        for waited_visit in queue.visits if visit.held else ():
+            shared = visit.held & waited_visit.held
+            if shared and (met_visit.index, waited_visit.index) in self.waiting_for:
+                present = (
+                    present
                     - (1 - self._other_holders_of(shared))
-                    * self.waiting_for[other.index, third.index]
+                    * self.waiting_for[met_visit.index, waited_visit.index]
                 )
-        return found
+        return present
 
     def _add_predecessors(
         self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays
@@ -379,40 +396,47 @@ class ArrivalState:
         that service (`left_over`) delays the new holder if all other servers are busy too. No other
         processor from a release of the lock can be there.
         """
-        calls = {
+        visits_of_queue = {
             queue.name: added(ratios[v.index] for v in queue.visits) / queue.copies
             for queue in queues
         }
         for queue in queues:
-            for visit, other in (
+            for visit, release_visit in (
                 (a, b) for a in queue.visits for b in queue.visits if a.held & b.released
             ):
-                delay = delays.get((visit.index, other.index))
+                delay = delays.get((visit.index, release_visit.index))
                 if delay is None or queue.sharing:
                     continue
                 # The cycle of a group that is still empty has no such time.
                 for lock in sorted(
-                    each
-                    for each in visit.held & other.released
-                    if (each, visit.index) in self.since_acquisition
+                    lock_name
+                    for lock_name in visit.held & release_visit.released
+                    if (lock_name, visit.index) in self.since_acquisition
                 ):
                     since = self.since_acquisition[lock, visit.index]
                     service = delay.service
-                    left, _ = left_over(service.mean, service.variance, since.mean, since.variance)
+                    residual, _ = left_over(
+                        service.mean, service.variance, since.mean, since.variance
+                    )
                     chance = clamped(
                         self.all_busy[lock]
-                        * ratios[other.index]
+                        * ratios[release_visit.index]
                         / queue.copies
-                        / nonzero(calls[lock]),
+                        / nonzero(visits_of_queue[lock]),
                         high=1.0,
                     )
-                    one = chance * erlang_b(self.served[other.index], queue.servers - 1)
-                    kept = delay.scaled(1 - chance)
-                    ahead = one * left / nonzero(service.mean)
-                    delay = replace(
-                        kept, ahead=kept.ahead + ahead, time=kept.time + one * left / queue.servers
+                    met_in_service = chance * erlang_b(
+                        self.served[release_visit.index], queue.servers - 1
                     )
-                delays[visit.index, other.index] = delay
+                    delay_without_predecessor = delay.scaled(1 - chance)
+                    ahead = met_in_service * residual / nonzero(service.mean)
+                    delay = replace(
+                        delay_without_predecessor,
+                        ahead=delay_without_predecessor.ahead + ahead,
+                        time=delay_without_predecessor.time
+                        + met_in_service * residual / queue.servers,
+                    )
+                delays[visit.index, release_visit.index] = delay
 
     def _limit_to_work(
         self,
@@ -434,9 +458,11 @@ class ArrivalState:
         for lock in (queue for queue in queues if queue.lock):
             holders = {visit.index for visit in visits if lock.name in visit.held}
             held_keys = [key for key in delays if key[0] in holders]
-            met = {b for _, b in held_keys}
+            delaying_visits = {b for _, b in held_keys}
             for queue in (
-                each for each in queues if any(visit.index in met for visit in each.visits)
+                visited_queue
+                for visited_queue in queues
+                if any(visit.index in delaying_visits for visit in visited_queue.visits)
             ):
                 outside = [
                     v
@@ -451,12 +477,12 @@ class ArrivalState:
                     for v, work in zip(outside, works, strict=True)
                 ]
                 if queue.lock and outside:
-                    within = {
+                    held_inside = {
                         v.index for v in visits if queue.name in v.held and lock.name not in v.held
                     }
-                    groups.append((within | {v.index for v in outside}, added(works)))
-                for others, work in groups:
-                    keys = [(a, b) for a, b in held_keys if b in others]
+                    groups.append((held_inside | {v.index for v in outside}, added(works)))
+                for indices, work in groups:
+                    keys = [(a, b) for a, b in held_keys if b in indices]
                     waited = added(ratios[a] * delays[a, b].time for a, b in keys)
                     factor = np.where(waited.real > work.real, work / nonzero(waited), 1.0)
                     delays.update({key: delays[key].scaled(factor) for key in keys})
@@ -473,27 +499,31 @@ class ArrivalState:
         """
         for visit in (visit for queue in queues for visit in queue.visits if visit.held):
             busy = largest([self.all_busy[lock] for lock in sorted(visit.held)])
-            part = busy**4 * self.others / (self.others + 2)
-            for key, each in delays.items():
+            old_share = busy**4 * self.others / (self.others + 2)
+            for key, delay in delays.items():
                 if key[0] == visit.index and key in self.waiting_for:
                     flow = self.served[visit.index] / nonzero(self.services[visit.index].mean)
-                    before = self.waiting_for[key] / nonzero(flow)
-                    delays[key] = replace(each, time=(1 - part) * each.time + part * before)
+                    old_time = self.waiting_for[key] / nonzero(flow)
+                    delays[key] = replace(
+                        delay, time=(1 - old_share) * delay.time + old_share * old_time
+                    )
 
     def _wait(self, queue: Queue, visit: Visit, delays: Sequence[_Delay]) -> RandomTime:
         if not delays:
             return ZERO_TIME
-        mean = added(each.time for each in delays)
-        ahead = added(each.ahead for each in delays)
-        served = added(each.served for each in delays)
+        mean = added(delay.time for delay in delays)
+        ahead = added(delay.ahead for delay in delays)
+        served = added(delay.served for delay in delays)
         if queue.sharing:
             stretch = ahead / queue.servers
             varied = self.services[visit.index].variance * (stretch * stretch + 2 * stretch)
         else:
-            varied = added(each.ahead * each.service.variance for each in delays) / queue.servers**2
-        each_ahead = mean / nonzero(ahead)
+            varied = (
+                added(delay.ahead * delay.service.variance for delay in delays) / queue.servers**2
+            )
+        time_for_one = mean / nonzero(ahead)
         return RandomTime(
-            mean, varied + self._variance_ahead(ahead, served) * each_ahead * each_ahead
+            mean, varied + self._variance_ahead(ahead, served) * time_for_one * time_for_one
         )
 
     def _variance_ahead(self, ahead: Array, served: Array) -> Array:
@@ -526,8 +556,8 @@ def chance_all_busy(present: Array, served: Array, customers: int, servers: int)
 
 
 def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Array:
-    """Return the weight with which a residual service goes over to a whole one: U^((N + 1) (2 - z)
-    / 2).
+    """Return the weight of a whole service, beside the residual one, in the time left of a service
+    that an arrival finds: U^((N + 1) (2 - z) / 2).
 
     An arrival from a large population comes at a random moment of a service. At a queue that is
     never empty, the processors return at the ends of services, so that an arrival finds a service

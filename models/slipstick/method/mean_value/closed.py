@@ -123,7 +123,7 @@ which the iteration is a limit cycle [1]."""
 
 
 def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Array]:
-    """Keep some of the points."""
+    """Return the numbers at some of the points."""
     return {expr: column[points] for expr, column in numbers.items()}
 
 
@@ -206,7 +206,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     """
     groups, wrong = model.population.groups, out_of_range(model, numbers)
     shared = any(node.mode for body in model.bodies for node in steps(body))
-    most = MOST_SHARING if shared else MOST_PROCESSORS
+    most_processors = MOST_SHARING if shared else MOST_PROCESSORS
     for index, group in enumerate(groups):
         number_in_words = (
             f"the processors of group {group.name}"
@@ -215,22 +215,28 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
         )
         wrong = {
             **uncountable(
-                numbers[group.processors], number_in_words, least=int(index == 0), most=most
+                numbers[group.processors],
+                number_in_words,
+                least=int(index == 0),
+                most=most_processors,
             ),
             **wrong,
         }
     recursion = Recursion(model, model.bodies)
     table = ActivityTable(np.array(numbers[groups[0].processors]), wrong)
     sizes = np.stack([np.rint(numbers[group.processors].real) for group in groups], axis=-1)
-    in_form = product_form_points(model, recursion.trees, recursion.queues, numbers)[
+    in_product_form = product_form_points(model, recursion.trees, recursion.queues, numbers)[
         table.answerable
     ]
-    exact_points, others = table.answerable[in_form], table.answerable[~in_form]
+    exact_points, approximate_points = (
+        table.answerable[in_product_form],
+        table.answerable[~in_product_form],
+    )
     for solved in _exact_populations(recursion, numbers, sizes, exact_points):
         _put(table, solved, recursion, recursion, LumpedActivities(model.bodies), account)
-    if len(groups) > 1 and len(others) and (reason := _refused_in_groups(model)):
-        table.refuse(dict.fromkeys(others.tolist(), reason), others_may=True)
-    elif len(others):
+    if len(groups) > 1 and len(approximate_points) and (reason := _refused_in_groups(model)):
+        table.refuse(dict.fromkeys(approximate_points.tolist(), reason), others_may=True)
+    elif len(approximate_points):
         lumping, plain = lumped(model.bodies, model), recursion
         if lumping.copies:
             recursion = Recursion(model, lumping.activities, lumping.copies)
@@ -238,7 +244,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
                 **numbers,
                 **{expr: count * numbers[p] for expr, (p, count) in lumping.chances.items()},
             }
-        for solved in recursion.solve(numbers, sizes, others, model.population.counts):
+        for solved in recursion.solve(numbers, sizes, approximate_points, model.population.counts):
             _put(table, solved, recursion, plain, lumping, account)
     return table
 
@@ -251,7 +257,7 @@ def _put(
     lumping: LumpedActivities,
     account: bool,
 ) -> None:
-    """Fill in the points of one population.
+    """Write the answers at the points of one population into the table.
 
     Parameters
     ----------
@@ -280,7 +286,9 @@ def _put(
 
 
 def _refused_in_groups(model: Model) -> str:
-    """Name the first barrier or station where groups wait unequally long; empty without one."""
+    """Return the reason why mean value has no answer for several groups, by the first barrier or
+    station at which they wait unequally long; empty without one.
+    """
     nodes = (node for body in model.bodies for node in steps(body))
     barriers = [name for node in nodes if node.use == MET for name in node.uses]
     stations = {
@@ -298,8 +306,8 @@ def _refused_in_groups(model: Model) -> str:
 
 
 def _branches(fork: Activity) -> int:
-    """Count the branches of a fork that differ in their resources; one integral serves all that
-    use the same.
+    """Count the branches of a fork that differ in the resources that they use; one integral serves
+    all branches that use the same.
     """
     resources = (
         tuple(requested(node) for node in steps(branch) if node.use in (SERVED, HELD))
@@ -363,7 +371,7 @@ class Recursion:
         """
         queues_alone: list[tuple[Queue, Recursion]] = []
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
-        together = {
+        taken_together = {
             v.queue
             for node in nodes
             if node.together
@@ -371,12 +379,18 @@ class Recursion:
         }
         for queue in self.queues if len(self.trees) == 1 else ():
             holds = [node for node in nodes if node.visit in queue.visits]
-            inside = {visit.queue for hold in holds for visit in visits_in(hold.body)}
-            apart = all(
-                queue.name in v.held for q in self.queues if q.name in inside for v in q.visits
+            queues_inside = {visit.queue for hold in holds for visit in visits_in(hold.body)}
+            used_inside_only = all(
+                queue.name in v.held
+                for q in self.queues
+                if q.name in queues_inside
+                for v in q.visits
             )
             plain = (
-                queue.lock and queue.servers > 1 and not queue.order and queue.name not in together
+                queue.lock
+                and queue.servers > 1
+                and not queue.order
+                and queue.name not in taken_together
             )
             plain = (
                 plain
@@ -385,8 +399,8 @@ class Recursion:
             )
             if (
                 plain
-                and inside
-                and apart
+                and queues_inside
+                and used_inside_only
                 and all(_memoryless(hold.body, self.model) for hold in holds)
             ):
                 root = Choice(
@@ -422,7 +436,7 @@ class Recursion:
         sizes: Array,
         points: Array,
         counts: Sequence[Expr],
-        every: bool = False,
+        every_population: bool = False,
     ) -> Iterator[SolvedPopulation]:
         """Compute all populations, and yield those of the points.
 
@@ -434,13 +448,13 @@ class Recursion:
         sizes : whole numbers of processors [points, groups]
         points : numbers of the points to solve
         counts : expressions of the sizes
-        every : also compute the small populations that no point has, for the curve over all of them
+        every_population : also compute the small populations that no point has, for the curve over all of them
         """
         if not len(points):
             return
         numbers_here, processor_counts = at_points(numbers, points), sizes[points].astype(int)
         large = processor_counts.max(axis=1) > MOST_ONE_BY_ONE
-        if len(processor_counts[0]) == 1 and large.any() and not every:
+        if len(processor_counts[0]) == 1 and large.any() and not every_population:
             yield from self._solve_large(
                 numbers_here, processor_counts[large], points[large], counts
             )
@@ -451,27 +465,29 @@ class Recursion:
             )
             if not len(points):
                 return
-        most: Population = tuple(map(int, processor_counts.max(axis=0)))
-        counts_in_words = " x ".join(str(n + 1) for n in most)
+        largest_population: Population = tuple(map(int, processor_counts.max(axis=0)))
+        counts_in_words = " x ".join(str(n + 1) for n in largest_population)
         count_in_words = (
             f"mean-value goes through every population of groups up to the one asked for, {counts_in_words} of"
             f" {self.model.name}"
         )
-        count, pace = math.prod(n + 1 for n in most), WorkPace()
+        count, pace = math.prod(n + 1 for n in largest_population), WorkPace()
         check_cost("populations", count, count_in_words, "simulate it")
         alike, rows = self._alike(numbers_here, len(points), counts)
         wanted_sizes = {tuple(map(int, processors)) for processors in processor_counts}
         step, curve = _RecursionStep(self, alike), list[Array]()
-        empty = PopulationState(0, (None,) * len(most), ArrivalState())
-        states = {(0,) * len(most): empty}
-        omitted = MOST_FOLLOWED if not every and self._starts_together() else 0
-        for number, n in enumerate(product(*(range(processors + 1) for processors in most))):
+        empty = PopulationState(0, (None,) * len(largest_population), ArrivalState())
+        states = {(0,) * len(largest_population): empty}
+        omitted = MOST_FOLLOWED if not every_population and self._starts_together() else 0
+        for number, n in enumerate(
+            product(*(range(processors + 1) for processors in largest_population))
+        ):
             pace.check(number**2, count**2, count_in_words)  # larger populations take longer
             if n[0] < omitted and n not in wanted_sizes:
                 states[n] = empty
             elif any(n):
                 states[n] = state = step.state(n, states)
-                if len(most) == 1:
+                if len(largest_population) == 1:
                     curve.append(state.first.time.mean)
                 if n in wanted_sizes:
                     chosen = np.flatnonzero(np.all(processor_counts == n, axis=1))
@@ -482,16 +498,16 @@ class Recursion:
     def _alike(
         self, numbers_here: Numbers, points: int, counts: Sequence[Expr]
     ) -> tuple[Numbers, Array]:
-        """Return the numbers of the points that differ in more than the size of the population,
-        and for each point its row.
+        """Return the numbers without repetitions of points that differ in the size of the
+        population alone, and the row of each point among them.
         """
         used = {
             expr: column
             for expr, column in numbers_here.items()
             if expr not in counts or expr in self._read
         }
-        first, rows = _distinct(used, points)
-        return at_points(numbers_here, first), rows
+        first_points, rows = _distinct(used, points)
+        return at_points(numbers_here, first_points), rows
 
     def _solve_large(
         self, numbers_here: Numbers, processor_counts: Array, points: Array, counts: Sequence[Expr]
@@ -595,12 +611,12 @@ class Recursion:
         works = []
         for queue in self.queues:
             # One processor alone sends requests to processors outside the population.
-            inside = [
+            visits_inside = [
                 v for v in queue.visits if not (processors == 1 and v.queue in OTHER_PROCESSORS)
             ]
             work_of_queue = added(
                 ratios[v.index] * visit_times.services[v.index].mean
-                for v in inside
+                for v in visits_inside
                 if v.index in ratios
             )
             works.append(work_of_queue / (queue.all_servers(processors) * queue.copies))
@@ -620,7 +636,7 @@ class MeanNumbers:
     def add(
         self, ratios: Mapping[int, Array], rate: Array, visit_times: VisitTimes, items: bool = True
     ) -> None:
-        """Add a group.
+        """Add the visits of a group to the numbers.
 
         Parameters
         ----------
@@ -631,18 +647,18 @@ class MeanNumbers:
         """
         for index, ratio in ratios.items():
             flow, service = rate * ratio, visit_times.services[index].mean
-            inside = (
+            time_at_visit = (
                 service + visit_times.waits[index].mean + visit_times.branch_waits.get(index, 0.0)
             )
             self.flows[index] = flow
             self.served[index] = flow * service
             self.present[index] = flow * (
-                inside + visit_times.item_waits.get(index, 0.0) if items else inside
+                time_at_visit + visit_times.item_waits.get(index, 0.0) if items else time_at_visit
             )
 
     def at(self, queue: Queue) -> tuple[Array, Array, Array]:
-        """Add up the visits of a queue, each of its copies: number in service, number present,
-        and visits in a second.
+        """Return the mean numbers at one copy of a queue, added up over its visits: number in
+        service, number present, and visits in a second.
         """
         busy, present, calls = (
             added(by_visit[visit.index] for visit in queue.visits if visit.index in by_visit)
@@ -716,8 +732,10 @@ class _RecursionStep:
             queue.name: FlowEquivalentServer(queue, held, numbers, self._ratios[0])
             for queue, held in (() if self._in_step else recursion.isolated)
         }
-        inside = {queue.name for section in self._sections.values() for queue in section.queues}
-        self._outside = [queue for queue in self._queues if queue.name not in inside]
+        queues_inside = {
+            queue.name for section in self._sections.values() for queue in section.queues
+        }
+        self._outside = [queue for queue in self._queues if queue.name not in queues_inside]
 
     def _visits_in_a_row(self) -> dict[str, InARow]:
         """Find the queues that a processor joins again at once, each with how its visits follow
@@ -729,7 +747,9 @@ class _RecursionStep:
         rows = {queue.name: in_a_row(queue, places) for queue in self._queues}
         return {name: row for name, row in rows.items() if row is not None}
 
-    def state(self, n: Population, known: Mapping[Population, PopulationState]) -> PopulationState:
+    def state(
+        self, n: Population, smaller_states: Mapping[Population, PopulationState]
+    ) -> PopulationState:
         """Return the state of a population."""
         traversed: list[tuple[RandomTime, VisitTimes] | None] = []
         by_pair: PairTimes = {}
@@ -738,16 +758,18 @@ class _RecursionStep:
             if not n[r]:
                 traversed.append(None)
                 continue
-            before = known[(*n[:r], n[r] - 1, *n[r + 1 :])]
-            waits = ArrivalWaits({}, {}) if self._in_step else self._arrival_waits(n, r, before)
+            state_before = smaller_states[(*n[:r], n[r] - 1, *n[r + 1 :])]
+            waits = (
+                ArrivalWaits({}, {}) if self._in_step else self._arrival_waits(n, r, state_before)
+            )
             traversal = Traversal(
                 self.recursion.model,
                 self.numbers,
                 sum(n),
-                self._with_spinning(waits.waits, before.arrivals),
+                self._with_spinning(waits.waits, state_before.arrivals),
             )
             time = cycle_time(traversal, tree.root)
-            self._add_hand_overs(traversal.found, before.arrivals)
+            self._add_hand_overs(traversal.found, state_before.arrivals)
             traversed.append((time, traversal.found))
             by_pair.update(
                 {key: wait for key, wait in waits.by_pair.items() if self._group[key[0]] == r}
@@ -913,7 +935,7 @@ class _RecursionStep:
     def _book_shortfalls(
         self,
         n: Population,
-        more: Sequence[Array],
+        added_waits: Sequence[Array],
         uses: Sequence[Array],
         visits: Sequence[Sequence[Array]],
         traversed: Traversed,
@@ -931,12 +953,17 @@ class _RecursionStep:
         )
         places = {queue.name: k for k, queue in enumerate(self._queues)}
         for k, queue in enumerate(self._queues):
-            around = frozenset.intersection(*(visit.held for visit in queue.visits))
-            locks = [places[name] for name in around if self._queues[places[name]].servers < sum(n)]
+            held_at_all_visits = frozenset.intersection(*(visit.held for visit in queue.visits))
+            locks = [
+                places[name]
+                for name in held_at_all_visits
+                if self._queues[places[name]].servers < sum(n)
+            ]
             if locks:
                 # The outermost, which the others are held under; of a set, no order may tell.
                 outer = min(
-                    locks, key=lambda at: (max(len(v.held) for v in self._queues[at].visits), at)
+                    locks,
+                    key=lambda place: (max(len(v.held) for v in self._queues[place].visits), place),
                 )
                 excess[outer] = excess[outer] + excess[k]
                 excess[k] = 0.0
@@ -945,12 +972,13 @@ class _RecursionStep:
                 continue
             visit_times = traversal[1]
             weights = [
-                np.where(by[r].real > 0, over, 0.0) for by, over in zip(visits, excess, strict=True)
+                np.where(calls[r].real > 0, excess_of_queue, 0.0)
+                for calls, excess_of_queue in zip(visits, excess, strict=True)
             ]
             total = added(weights)
-            for queue, weight, by in zip(self._queues, weights, visits, strict=True):
+            for queue, weight, calls in zip(self._queues, weights, visits, strict=True):
                 if np.any(weight.real > 0):
-                    wait = more[r] * weight / nonzero(total)
+                    wait = added_waits[r] * weight / nonzero(total)
                     visit_times.shortfalls[queue.label] = (
                         visit_times.shortfalls.get(queue.label, 0.0) + wait
                     )
@@ -959,7 +987,7 @@ class _RecursionStep:
                     ):
                         visit_times.branch_waits[index] = visit_times.branch_waits.get(
                             index, 0.0
-                        ) + wait / nonzero(by[r])
+                        ) + wait / nonzero(calls[r])
 
     def _arrivals(
         self,
@@ -1038,8 +1066,8 @@ class _RecursionStep:
     def _whole_service(
         self, queue: Queue, processors: int, cycles: Sequence[CycleState | None], means: MeanNumbers
     ) -> Array:
-        """Return the weight of a whole service in the residual one; of several groups, the mean by
-        their service there.
+        """Return the weight of a whole service in the time left of a service found at a queue; of
+        several groups, the mean weight by their service there.
         """
         served = means.served
         utilization = means.at(queue)[0] / queue.all_servers(processors)
@@ -1055,8 +1083,8 @@ class _RecursionStep:
         return added(busy * weight for busy, weight in parts_of_service) / nonzero(total)
 
     def _rest_scv(self, r: int, cycle: CycleState, visits: Sequence[int], copies: int) -> Array:
-        """Return the squared coefficient of variation of the time between visits to a queue,
-        between 0 and 1.
+        """Return the squared coefficient of variation, between 0 and 1, of the time between visits
+        to a queue [1].
         """
         mean, variance = cycle.time.mean, cycle.time.variance
         for index in visits:
@@ -1135,14 +1163,14 @@ class FlowEquivalentServer:
         wait for where waits take most of the time; in between it is interpolated by the part of the
         waits in the time (chosen here; its error is in that of the class).
         """
-        first, *_, cycle = self._cycles(self.queue.servers)
-        visit_times, ratios = cycle.found, self._ratios
+        cycle_alone, *_, full_cycle = self._cycles(self.queue.servers)
+        visit_times, ratios = full_cycle.found, self._ratios
         waited = {index: ratios[index] * wait.mean for index, wait in visit_times.waits.items()}
-        total, mean = added(waited.values()), cycle.time.mean
+        total, mean = added(waited.values()), full_cycle.time.mean
         varied = added(
             waited_time * visit_times.services[index].scv for index, waited_time in waited.items()
         ) / nonzero(total)
-        scv = first.time.scv + total / nonzero(mean) * (varied - first.time.scv)
+        scv = cycle_alone.time.scv + total / nonzero(mean) * (varied - cycle_alone.time.scv)
         return RandomTime(mean, scv * mean * mean)
 
     def waits(self, holders: Array | None) -> dict[int, RandomTime]:
@@ -1193,7 +1221,9 @@ def _memoryless(node: Activity, model: Model, nested: bool = False) -> bool:
 
 
 def _share(visit: Visit) -> Expr:
-    """Make the parameter that holds the fraction of the acquisitions of a permit at one visit."""
+    """Return the parameter for the fraction of the acquisitions of a permit that is made at one
+    visit.
+    """
     return Parameter(f"share.visit-{visit.index}")
 
 
@@ -1297,14 +1327,14 @@ def _keeps_in_step(recursion: Recursion) -> bool:
 
 
 def _distinct(columns: Mapping[Expr, Array], count: int) -> tuple[Array, Array]:
-    """Group points with equal numbers: give the first point of each group, and the group of each
+    """Group points with equal numbers: return the first point of each group, and the group of each
     point.
     """
     if not columns:
         return np.zeros(1, dtype=int), np.zeros(count, dtype=int)
     table = np.stack(list(columns.values()), axis=1)
-    _, first, rows = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    return first, rows.reshape(-1)
+    _, first_points, rows = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return first_points, rows.reshape(-1)
 
 
 def _exact_populations(
@@ -1327,15 +1357,17 @@ def _exact_populations(
         for tree, cycle, by_queue in zip(recursion.trees, cycles, relative_wait, strict=True):
             ratios, services = tree.visit_ratios(numbers_here), cycle.found.services
             waits = {
-                visit.index: RandomTime(wait := services[visit.index].mean * relative, 0 * wait)
-                for name, relative in by_queue.items()
+                visit.index: RandomTime(
+                    wait := services[visit.index].mean * relative_waits_here, 0 * wait
+                )
+                for name, relative_waits_here in by_queue.items()
                 for visit in tree.visits
                 if visit.queue == name
             }
-            mean = cycle.time.mean + added(ratios[at] * waits[at].mean for at in waits)
+            mean = cycle.time.mean + added(ratios[index] * waits[index].mean for index in waits)
             time = RandomTime(mean, cycle.time.variance)
-            found = VisitTimes(waits, services)
-            waiting.append(CycleState(cycle.members, time, found) if cycle.members else None)
+            visit_times = VisitTimes(waits, services)
+            waiting.append(CycleState(cycle.members, time, visit_times) if cycle.members else None)
         processors = sum(members)
         state = PopulationState(processors, tuple(waiting), ArrivalState(processors))
         yield SolvedPopulation(state, numbers_here, chosen, np.arange(len(chosen)))
@@ -1361,7 +1393,7 @@ def _relative_waits(
     from slipstick.queueing.exact import exact
 
     alone = [
-        (cycle.time.mean, {at: time.mean for at, time in cycle.found.services.items()})
+        (cycle.time.mean, {index: time.mean for index, time in cycle.found.services.items()})
         for cycle in cycles
     ]
     members = [cycle.members for cycle in cycles]

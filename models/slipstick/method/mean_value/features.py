@@ -62,7 +62,7 @@ class Features:
 
 
 def features(model: Model, numbers: Mapping[Expr, Array]) -> Features:
-    """Measure a model at one point.
+    """Measure the features of a model at one point.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _demanded(
     processors = max(
         (float(numbers[count].flat[0].real) for count in model.population.counts), default=1.0
     )
-    parts = [0.0]
+    loads = [0.0]
     for tree in trees:
         alone = cycle_time(Traversal(model, numbers, 1, {}), tree.root).mean
         ratios = tree.visit_ratios(numbers)
@@ -117,8 +117,8 @@ def _demanded(
             if visit.index in ratios and visit.step is not None
         )
         time = float(alone.flat[0].real)
-        parts.append(processors * work / queue.servers / time if time > 0 else 0.0)
-    return max(parts)
+        loads.append(processors * work / queue.servers / time if time > 0 else 0.0)
+    return max(loads)
 
 
 def _overtakes(model: Model, name: str) -> bool:
@@ -150,15 +150,17 @@ def _unlike_in_a_row(queue: Queue, places: Places) -> bool:
         if places.visits[before].index in indices
     )
     return not queue.sharing and any(
-        one is not None and two is not None and (one.time != two.time or one.scv != 1.0)
-        for one, two in pairs
+        first_step is not None
+        and second_step is not None
+        and (first_step.time != second_step.time or first_step.scv != 1.0)
+        for first_step, second_step in pairs
     )
 
 
 def _held_beside_others(queue: Queue, trees: Sequence[VisitTree]) -> bool:
     """Return whether one group uses a station while it holds something, and another group too."""
-    here = {visit.index for visit in queue.visits}
-    by_group = [[visit for visit in tree.visits if visit.index in here] for tree in trees]
+    indices = {visit.index for visit in queue.visits}
+    by_group = [[visit for visit in tree.visits if visit.index in indices] for tree in trees]
     users = [visits for visits in by_group if visits]
     return len(users) > 1 and any(visit.held for visits in users for visit in visits)
 

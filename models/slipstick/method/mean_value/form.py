@@ -86,7 +86,11 @@ class MeanValue(ActivityForm):
     def refuses(self) -> bool:
         """Return whether the model has a part that mean value has no answer for, at any values."""
         numbers = self.numbers(
-            {name: 1.0 for name, each in self.tape.parameters.items() if each.value is None}
+            {
+                name: 1.0
+                for name, parameter in self.tape.parameters.items()
+                if parameter.value is None
+            }
         )
         # Of any size the same parts are refused, and a few processors are solved at once.
         few = {size: np.minimum(numbers[size], _FEW) for size in self.model.population.counts}
@@ -194,8 +198,8 @@ ERROR = (
 
 
 def _parts(model: Model) -> dict[str, list[str]]:
-    """List the parts of a model by the kinds that the approximations depend on, each with their
-    names.
+    """List the names of a model's steps and resources by the kinds that the approximations depend
+    on.
     """
     nodes = [node for body in model.bodies for node in steps(body)]
     return {
@@ -292,9 +296,11 @@ def _many(model: Model, order: str) -> bool:
     """Return whether there may be more processors than the chain of a reader-writer lock can have;
     a computed number may be.
     """
-    known = [each.value for each in model.population.counts if isinstance(each, Number | Parameter)]
-    return len(known) < len(model.population.counts) or any(
-        float(each or 0.0) > MOST_IN_CHAIN[order] for each in known
+    known_counts = [
+        count.value for count in model.population.counts if isinstance(count, Number | Parameter)
+    ]
+    return len(known_counts) < len(model.population.counts) or any(
+        float(count or 0.0) > MOST_IN_CHAIN[order] for count in known_counts
     )
 
 
@@ -310,11 +316,13 @@ def _unlike(model: Model, station: str) -> bool:
 
 
 def _taken(node: Activity, holding: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield each lock and set of permits with whether another is held as it is taken."""
+    """Yield the name of each lock and set of permits, and whether something else is held when it is
+    acquired.
+    """
     for name in node.held:
         yield name, holding
-    for part in node.children:
-        yield from _taken(part, holding or bool(node.held))
+    for child in node.children:
+        yield from _taken(child, holding or bool(node.held))
 
 
 _NOTES = {
@@ -373,21 +381,25 @@ def notes_of(model: Model) -> tuple[str, ...]:
     """Name the approximations that an answer used."""
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEP_NOTES
-    parts, usual = _parts(model), promised(model)
+    names_by_kind, usual_error = _parts(model), promised(model)
     notes = [
-        text.format(names=", ".join(parts[kind])) for kind, text in _NOTES.items() if parts[kind]
+        note.format(names=", ".join(names_by_kind[kind]))
+        for kind, note in _NOTES.items()
+        if names_by_kind[kind]
     ]
-    if usual is None:
-        beside = any(parts[kind] for kind in ("forks", "pipelines", "spin locks", "processors"))
+    if usual_error is None:
+        has_maxima = any(
+            names_by_kind[kind] for kind in ("forks", "pipelines", "spin locks", "processors")
+        )
         chain = (
-            not beside
+            not has_maxima
             and not model.population.open
             and all(step.scv >= LEAST_SCV for step in model.steps)
         )
-        way = "simulate, or ask for markov-chain of few processors" if chain else "simulate"
-        return (*notes, *(f"{text}, and none is promised; {way}" for text in unpromised(model)))
-    text = SPIN_ERROR if parts["spin locks"] else ERROR
-    return (*notes, text.format(size=f"under {usual:.0%}".replace("%", " %")))
+        way_out = "simulate, or ask for markov-chain of few processors" if chain else "simulate"
+        return (*notes, *(f"{text}, and none is promised; {way_out}" for text in unpromised(model)))
+    text = SPIN_ERROR if names_by_kind["spin locks"] else ERROR
+    return (*notes, text.format(size=f"under {usual_error:.0%}".replace("%", " %")))
 
 
 UNLIKE = 1.5
@@ -481,7 +493,7 @@ def measured(model: Model) -> Features | None:
     model has a part that mean value refuses.
     """
     form = MeanValue(model)
-    if any(each.value is None for each in form.tape.parameters.values()):
+    if any(parameter.value is None for parameter in form.tape.parameters.values()):
         return None
     if isinstance(model.population, SuperstepPopulation):
         return None
@@ -497,38 +509,42 @@ def unpromised(model: Model) -> list[str]:
     """
     if isinstance(model.population, SuperstepPopulation):
         return []
-    parts = _parts(model)
+    names_by_kind = _parts(model)
     scvs, stream = [step.scv for step in model.steps], isinstance(model.population, OpenPopulation)
     most = max(scvs, default=0.0)
     applies = (
-        not any(scvs) and (not parts["choices"] or parts["shared locks"]),
+        not any(scvs) and (not names_by_kind["choices"] or names_by_kind["shared locks"]),
         most > MOST_VARIED,
-        stream and (parts["locks"] or parts["permits"]),
-        stream and parts["forks"] and parts["stations"],
-        parts["nested"],
-        most > 1 and parts["parallel"],
-        parts["stations of readers"],
-        parts["writers of many"],
-        parts["geometric counts beside maxima"],
-        *_outside_measured(measured(model), parts),
+        stream and (names_by_kind["locks"] or names_by_kind["permits"]),
+        stream and names_by_kind["forks"] and names_by_kind["stations"],
+        names_by_kind["nested"],
+        most > 1 and names_by_kind["parallel"],
+        names_by_kind["stations of readers"],
+        names_by_kind["writers of many"],
+        names_by_kind["geometric counts beside maxima"],
+        *_outside_measured(measured(model), names_by_kind),
     )
-    return [text for text, found in zip(_OUTSIDE, applies, strict=True) if found]
+    return [text for text, outside in zip(_OUTSIDE, applies, strict=True) if outside]
 
 
-def _outside_measured(found: Features | None, parts: Mapping[str, Sequence[str]]) -> Iterator[bool]:
+def _outside_measured(
+    measures: Features | None, names_by_kind: Mapping[str, Sequence[str]]
+) -> Iterator[bool]:
     """Yield whether each measured feature lies outside of what was measured well."""
-    if found is None:
+    if measures is None:
         yield from (False,) * 5
         return
-    beside = any(parts[kind] for kind in _BESIDE)
-    yield bool(found.overtaken)
+    with_maxima = any(names_by_kind[kind] for kind in _BESIDE)
+    yield bool(measures.overtaken)
     yield any(
-        scv > VERY_UNLIKE and (beside or name in parts["several servers"])
-        for name, scv in found.served_scv.items()
+        scv > VERY_UNLIKE and (with_maxima or name in names_by_kind["several servers"])
+        for name, scv in measures.served_scv.items()
     )
-    yield bool(found.under_and_outside) and bool(parts["barriers"] or parts["phases"])
-    yield bool(found.shared)
-    yield bool(found.departing)
+    yield bool(measures.under_and_outside) and bool(
+        names_by_kind["barriers"] or names_by_kind["phases"]
+    )
+    yield bool(measures.shared)
+    yield bool(measures.departing)
 
 
 _BESIDE = ("forks", "locks", "shared locks", "permits", "pipelines", "barriers", "parties")
@@ -545,16 +561,16 @@ def promised(model: Model) -> float | None:
         return SUPERSTEPS
     if unpromised(model):
         return None
-    parts = _parts(model)
-    if parts["back-off"]:
+    names_by_kind = _parts(model)
+    if names_by_kind["back-off"]:
         return BACKING_OFF
-    several = any(parts[kind] for kind in _BESIDE)
-    found = measured(model)
-    mixed = found is not None and (
-        bool(found.in_a_row) or any(scv > UNLIKE for scv in found.served_scv.values())
+    with_maxima = any(names_by_kind[kind] for kind in _BESIDE)
+    measures = measured(model)
+    unlike_services = measures is not None and (
+        bool(measures.in_a_row) or any(scv > UNLIKE for scv in measures.served_scv.values())
     )
     varied = any(step.scv > 1 for step in model.steps) or len(model.population.groups) != 1
-    return SEVERAL if varied or several or mixed else STATIONS
+    return SEVERAL if varied or with_maxima or unlike_services else STATIONS
 
 
 def promise_holds(model: Model) -> bool:

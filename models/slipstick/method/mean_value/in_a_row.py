@@ -74,8 +74,8 @@ class InARow:
         return stacked([columns[index] for index in self.visits])
 
     def replaced(self, waits: Mapping[int, RandomTime], means: Array) -> dict[int, RandomTime]:
-        """Return the waits at each visit with the mean over its places, as variable as they were
-        in proportion.
+        """Return the waits at each visit with a new mean, that of `means` over its places; the scv
+        of each wait stays.
         """
         new_waits: dict[int, RandomTime] = {}
         for index in dict.fromkeys(self.visits):
@@ -114,17 +114,19 @@ class InARow:
         solved: Array = np.linalg.solve(np.eye(size) - slopes, waits[0][..., None])[..., 0]
         return solved
 
-    def waits(self, first_wait: Array, found: Array, service: Array, arrivals: Array) -> Array:
+    def waits(
+        self, first_wait: Array, found_before: Array, service: Array, arrivals: Array
+    ) -> Array:
         """Solve for the mean wait at each visit [s] [..., places].
 
         Parameters
         ----------
         first_wait : at visits that follow none [s] [...]
-        found : A [..., places]
+        found_before : A [..., places]
         service : S [s] [..., places]
         arrivals : lambda, while a customer is at one visit [1/s] [..., from, places]
         """
-        return self._solved(first_wait, found, service, arrivals)[0]
+        return self._solved(first_wait, found_before, service, arrivals)[0]
 
     def _solved(
         self, first_wait: Array, present: Array, service: Array, arrivals: Array
@@ -229,8 +231,8 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     table = np.stack(np.broadcast_arrays(*rows), axis=-2)
     executed = stacked([places.executed[place] for place in places_there])
     follows = table / nonzero(executed)[..., None, :]
-    first = 1.0 - follows.sum(axis=-2)
-    first = np.where(first.real > 1e-9, first, 0.0)
+    first_arrivals = 1.0 - follows.sum(axis=-2)
+    first_arrivals = np.where(first_arrivals.real > 1e-9, first_arrivals, 0.0)
     onward = table / nonzero(executed)[..., :, None]
     # Customers that never leave the queue come at no random moment.
     if np.linalg.matrix_power(onward.real, _LEFT_AFTER).sum(axis=-1).max() > 0.99:
@@ -240,7 +242,7 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
         [[index == second_index for second_index in visit_indices] for index in visit_indices]
     )
     fractions = executed / nonzero(executed @ same)
-    return InARow(visit_indices, fractions, onward, follows, first, _turns(follows))
+    return InARow(visit_indices, fractions, onward, follows, first_arrivals, _turns(follows))
 
 
 def _turns(follows: Array) -> tuple[int, ...] | None:

@@ -115,20 +115,20 @@ def _solved_in_order(
     """
     ratios = recursion.tree.visit_ratios(numbers)
     places = Places().add(recursion.tree.root, numbers)
-    bare, saturated, waits = (
+    bare_traversal, saturated, waits = (
         Traversal(recursion.model, numbers, 1, {}),
         dict[int, str](),
         dict[int, RandomTime](),
     )
-    bare.time(recursion.tree.root)
+    bare_traversal.time(recursion.tree.root)
     for queue in order:
         traversal = Traversal(recursion.model, numbers, 1, waits)
         traversal.time(recursion.tree.root)
-        services, without = (
-            {visit.index: each.found.services[visit.index] for visit in queue.visits}
-            for each in (traversal, bare)
+        services, bare_services = (
+            {visit.index: traversal_or_bare.found.services[visit.index] for visit in queue.visits}
+            for traversal_or_bare in (traversal, bare_traversal)
         )
-        without_waits = _saturated(recursion.model, queue, ratios, without, rate)
+        without_waits = _saturated(recursion.model, queue, ratios, bare_services, rate)
         for index, text in _saturated(recursion.model, queue, ratios, services, rate).items():
             saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
         if not saturated:

@@ -43,12 +43,14 @@ def services_alike(
         resource = model.resources.get(queue.name)
         if queue.spin or queue.order or not (queue.lock or isinstance(resource, Station)):
             return None
-        inside = [
+        steps_under_lock = [
             node.body.step
             for node in held
             if node.visit in queue.visits and isinstance(node.body, VisitedStep)
         ]
-        served = inside or [visit.step for visit in queue.visits if visit.step is not None]
+        served = steps_under_lock or [
+            visit.step for visit in queue.visits if visit.step is not None
+        ]
         if not (queue.sharing or all(step.scv == 1.0 for step in served)):
             return None
         times = dict.fromkeys(step.time for step in served)
@@ -71,13 +73,13 @@ def product_form_points(
     form.
     """
     alike = services_alike(model, trees, queues)
-    in_form = np.full(len(next(iter(numbers.values()))), alike is not None)
-    for first, *others in filter(None, alike or ()):
-        for second in others:
-            apart = np.abs(numbers[first].real - numbers[second].real)
-            in_form &= apart <= ROUNDING * np.abs(numbers[first].real)
-            in_form &= numbers[first].imag == numbers[second].imag
-    return in_form
+    in_product_form = np.full(len(next(iter(numbers.values()))), alike is not None)
+    for first_time, *equal_times in filter(None, alike or ()):
+        for equal_time in equal_times:
+            difference = np.abs(numbers[first_time].real - numbers[equal_time].real)
+            in_product_form &= difference <= ROUNDING * np.abs(numbers[first_time].real)
+            in_product_form &= numbers[first_time].imag == numbers[equal_time].imag
+    return in_product_form
 
 
 def _is_plain(node: Activity) -> bool:

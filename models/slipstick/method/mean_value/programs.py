@@ -139,7 +139,7 @@ class _PhaseSolver:
         """
         table, count = ActivityTable(np.array(size), {}), self.phase.processors
         sizes = np.rint(numbers[count].real)[:, None]
-        for solved in self.recursion.solve(numbers, sizes, points, [count], every=True):
+        for solved in self.recursion.solve(numbers, sizes, points, [count], every_population=True):
             # The start of the phase changes what was found, so it is copied.
             cycle = replace(solved.state.first, found=solved.state.first.found.copy())
             table_points, times = (
@@ -147,12 +147,12 @@ class _PhaseSolver:
                 solved.numbers[self.phase.repeat],
             )
             time = self._time(table_points, times)
-            spent, uses = self._account(table_points, time, times) if account else ({}, {})
+            booked, uses = self._account(table_points, time, times) if account else ({}, {})
             table.put(
                 table_points.points,
                 table_points.rows,
                 time,
-                booked=spent,
+                booked=booked,
                 uses=uses,
                 spans=cycle.found.spans,
             )
@@ -175,27 +175,28 @@ class _PhaseSolver:
         and the end count once each.
         """
         cycle, n = solved.state.first, solved.state.processors
-        own = repeated(times, cycle.time)
+        member_time = repeated(times, cycle.time)
         if self._has_barriers or n == 1:
-            return own.mean
+            return member_time.mean
         traversal = Traversal(self.model, solved.numbers, n, cycle.found.waits)
         traversal.found = cycle.found
-        before = dict(cycle.found.waits)
-        first = synchronized_start(traversal, [self.recursion.tree.root], n)
+        steady_waits = dict(cycle.found.waits)
+        synchronized = synchronized_start(traversal, [self.recursion.tree.root], n)
         if not is_contended([self.recursion.tree.root]):
-            steady, single = (
-                maximum_of_identical(time, np.full(1, float(n))).mean for time in (own, cycle.time)
+            time_of_all_turns, time_of_one_turn = (
+                maximum_of_identical(time, np.full(1, float(n))).mean
+                for time in (member_time, cycle.time)
             )
-            return np.where(times.real == 1, single, steady)
-        once, several = (
-            _StaggeredEnd(solved.curve, cycle_time) for cycle_time in (cycle.time, own)
+            return np.where(times.real == 1, time_of_one_turn, time_of_all_turns)
+        one_turn, all_turns = (
+            _StaggeredEnd(solved.curve, cycle_time) for cycle_time in (cycle.time, member_time)
         )
-        start = (once.time if first is None else first.mean) - once.time
-        more, held = several.time + start, several.waited(times)
-        staggered_time = np.where(times.real > 1, more, times * (once.time + start))
+        start = (one_turn.time if synchronized is None else synchronized.mean) - one_turn.time
+        staggered_end, wait_factor = all_turns.time + start, all_turns.waited(times)
+        staggered_time = np.where(times.real > 1, staggered_end, times * (one_turn.time + start))
         cycle.found.waits = {
-            key: _where(times.real > 1, wait.scaled(held), cycle.found.waits[key])
-            for key, wait in before.items()
+            key: _where(times.real > 1, wait.scaled(wait_factor), cycle.found.waits[key])
+            for key, wait in steady_waits.items()
         }
         work = self.recursion.work(self.recursion.tree.visit_ratios(solved.numbers), cycle.found, n)
         return largest([staggered_time, *(n * times * work_time for work_time in work)])
@@ -203,7 +204,9 @@ class _PhaseSolver:
     def _account(
         self, solved: SolvedPopulation, time: Array, times: Array
     ) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Return the account of one processor that takes part, and the use of the queues."""
+        """Return the seconds by label of one processor that takes part in the phase, and the use of
+        each queue.
+        """
         recursion, cycle = self.recursion, solved.state.first
         booked_times = {
             label: times * seconds for label, seconds in recursion.account(solved).items()
@@ -305,8 +308,8 @@ _ON_PATH = ("time", "step", "waited")
 
 
 def _add(totals: _LineTotals, line_totals: _LineTotals, on_path: Array, in_all: Array) -> None:
-    """Add a part that is executed `in_all` times, `on_path` times of which are on the path that
-    ends last.
+    """Add the times of a part to the totals: `in_all` times what counts everywhere, and `on_path`
+    times what counts only on the path that ends last.
     """
     for key, seconds in line_totals.items():
         more = (on_path if key[0] in _ON_PATH else in_all) * seconds
@@ -314,7 +317,7 @@ def _add(totals: _LineTotals, line_totals: _LineTotals, on_path: Array, in_all: 
 
 
 class _LineReader:
-    """Adds up activities; a part that several lines share is added up once.
+    """Adds up the times of activities; a part that several lines share is added up once.
 
     The time is that of the closed form, computed term by term because numbers may be complex here,
     unlike those of a tape.
@@ -461,8 +464,8 @@ class _SuperstepSolver:
         return waits
 
     def _next_waits(self, waits: Mapping[str, Array], time: Array) -> dict[str, Array]:
-        """Make each processor wait for the work of all others: U R of a visit in service, X W S
-        of those waiting [s].
+        """Return the waits at each queue if each processor waits for the work of all others: U R
+        for a visit in service, X W S for those that wait [s].
         """
         work_left = {
             name: (self._square[name] / 2 + waits[name] * self._service[name]) / time
@@ -489,19 +492,21 @@ class _SuperstepSolver:
                 new_waits[OWN] = self._waited_for(AWAY, work_left[AWAY], OWN, 1 / other_lines)
         return new_waits
 
-    def _waited_for(self, at: str, work_left: Array, queue: str, factor: float = 1.0) -> Array:
+    def _waited_for(
+        self, met_queue: str, work_left: Array, queue: str, factor: float = 1.0
+    ) -> Array:
         """Add up the waits of each processor for the others, n W for each of them, at most its
         whole service.
 
         Parameters
         ----------
-        at, work_left : queue of the others' visits, and what each of them leaves to wait for [s]
+        met_queue, work_left : queue of the others' visits, and what each of them leaves to wait for [s]
         queue : of the visits of the processor that waits
         factor : its visits over those of them that meet one other processor [1]
         """
         visits = np.where(self._visits[queue].real > 0, self._visits[queue], 1.0)
-        most = factor * self._service[at] / visits[:, None]
-        wait = np.where(work_left.real <= most.real, work_left, most)
+        whole_service = factor * self._service[met_queue] / visits[:, None]
+        wait = np.where(work_left.real <= whole_service.real, work_left, whole_service)
         wait[np.diag_indices(len(wait))] = 0
         waited: Array = wait.sum(axis=1)
         return waited

@@ -150,16 +150,18 @@ def _waits_of_both(
     limit = MOST_IN_CHAIN[queue.order]
     if customers <= limit:
         return waits(customers)
-    few, half, most = (waits(limit // divisor) for divisor in (4, 2, 1))
-    found = _extrapolated(few, half, most, customers / limit)
-    own = elsewhere + (1 - chance) * held.mean + chance * writing
-    some, many = ((1 - chance) * readers + chance * writers for readers, writers in (most, found))
-    share = some / nonzero(some + own * (limit / customers))
-    full = clamped(
+    quarter, half, most = (waits(limit // divisor) for divisor in (4, 2, 1))
+    extrapolated_waits = _extrapolated(quarter, half, most, customers / limit)
+    time_without_waits = elsewhere + (1 - chance) * held.mean + chance * writing
+    mean_of_most, mean_extrapolated = (
+        (1 - chance) * readers + chance * writers for readers, writers in (most, extrapolated_waits)
+    )
+    share = mean_of_most / nonzero(mean_of_most + time_without_waits * (limit / customers))
+    proportional_share = clamped(
         (share - EXTRAPOLATED_UP_TO) / (PROPORTIONAL_FROM - EXTRAPOLATED_UP_TO), high=1.0
     )
-    in_proportion = some * (customers / limit) / nonzero(many)
-    waited: Array = found * (1 + full * (in_proportion - 1))
+    in_proportion = mean_of_most * (customers / limit) / nonzero(mean_extrapolated)
+    waited: Array = extrapolated_waits * (1 + proportional_share * (in_proportion - 1))
     return waited
 
 
@@ -185,8 +187,8 @@ def _extrapolated(few: Array, half: Array, most: Array, times: float) -> Array:
 def _waits_of_some(
     queue: Queue, counted: int, share: float, times: tuple[Array, Array, RandomTime, Array]
 ) -> Array:
-    """Return the waits of a chain of `counted` customers whose cycle without waits is a `share` of
-    the model's, for the same load [s].
+    """Return the waits by a chain of `counted` customers whose cycle without waits is a part,
+    `share`, of the model's, so that the load stays the same [s].
     """
     elsewhere, chance, held, writing = times
     mean = (1 - chance) * held.mean + chance * writing
@@ -214,7 +216,7 @@ def _holding_time(
     ratios: Mapping[int, Array],
     before: ArrivalState,
 ) -> RandomTime:
-    """Mix the times for which a lock is held."""
+    """Return the mixture of the times for which a lock is held."""
     if not visits:
         return ZERO_TIME
     return mixture_of(

@@ -98,7 +98,7 @@ class SpinLock:
 
 
 class Spinning:
-    """The spinning at a lock as an arriving processor finds it.
+    """The spinning at a lock, as an arriving processor finds it.
 
     Parameters
     ----------
@@ -179,15 +179,15 @@ class Spinning:
         use, hand_over = self.use, self.hand_over(self.use.at_hand_over)
         # Services found on arrival contain a hand-over with the probability that the lock was busy;
         # the rest is added.
-        found = {
+        waits = {
             visit.index: use.present * hand_over * (1 - use.busy) for visit in self.queue.visits
         }
         if self.word is None:
-            return found
-        outside = self.load()[1] * self._access / self.word.servers
-        found.update(
+            return waits
+        wait_for_accesses = self.load()[1] * self._access / self.word.servers
+        waits.update(
             {
-                visit.index: outside
+                visit.index: wait_for_accesses
                 for visit in self.word.visits
                 if self.queue.name not in visit.held
             }
@@ -199,7 +199,7 @@ class Spinning:
         use = _LockUse(
             np.where(lasts, congested, use.present), np.where(lasts, 1.0, use.busy), use.held
         )
-        return {**found, **self._holder_waits(use, uncontended)}
+        return {**waits, **self._holder_waits(use, uncontended)}
 
     def _congested(self, uncontended: Mapping[int, RandomTime]) -> Array:
         """Return the number that a congested lock keeps waiting: the largest s with s = n - Z /

@@ -78,7 +78,7 @@ _ONE = np.ones(1)
 
 @dataclass
 class VisitTimes:
-    """The waits, services and other times that a traversal found.
+    """Waits, services and other times at the visits of a tree, as a traversal computes them.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class VisitTimes:
 
 
 class Traversal:
-    """Evaluates the time of a tree.
+    """Computes the time of an activity's tree from the waits at its visits.
 
     Parameters
     ----------
@@ -320,15 +320,15 @@ def _served_together(
         np.zeros(1),
     )
     for branch in branches:
-        branch_parts, at, ratios = (
+        branch_parts, places, ratios = (
             _parts(branch),
             _places(branch, name),
             visit_ratios(branch, traversal.numbers),
         )
-        first = at[-1] if last else at[0]
+        first_place = places[-1] if last else places[0]
         visits_there = [
             v
-            for branch_part in branch_parts[first : at[-1] + 1]
+            for branch_part in branch_parts[first_place : places[-1] + 1]
             for v in visits_in(branch_part)
             if v.queue == name
         ]
@@ -337,10 +337,12 @@ def _served_together(
             sum_of([repeated(ratios[v.index], traversal.services[v.index]) for v in visits_there])
         )
         before.append(
-            sum_of([traversal.time(branch_part) for branch_part in branch_parts[:first]]).mean
+            sum_of([traversal.time(branch_part) for branch_part in branch_parts[:first_place]]).mean
         )
         after.append(
-            sum_of([traversal.time(branch_part) for branch_part in branch_parts[at[-1] + 1 :]]).mean
+            sum_of(
+                [traversal.time(branch_part) for branch_part in branch_parts[places[-1] + 1 :]]
+            ).mean
         )
         for visit in visits_there:
             calls = calls + ratios[visit.index]
@@ -528,15 +530,15 @@ class _ItemTimes:
         c services; exponential ones end one by one as at a queue. In between, the part 1 - scv of
         each service ends last.
         """
-        first, items = self._stages[0], self._items
-        assert first.places is not None
+        first_stage, items = self._stages[0], self._items
+        assert first_stage.places is not None
         scv = clamped(body.scv, high=1)
-        if number >= first.places:
+        if number >= first_stage.places:
             return RandomTime(scv * body.mean, scv * body.variance)
-        more = (1 - scv) * body.mean * clamped(items - first.places) / first.places
-        if first.factor is not None:
-            more = more.real * first.factor
-        return RandomTime(body.mean + more, body.variance)
+        wait = (1 - scv) * body.mean * clamped(items - first_stage.places) / first_stage.places
+        if first_stage.factor is not None:
+            wait = wait.real * first_stage.factor
+        return RandomTime(body.mean + wait, body.variance)
 
 
 MOST_TURNS = 16
@@ -555,10 +557,10 @@ def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
     sections, rest = _cut(root, traversal.numbers)
     if not sections:
         return sum_of([traversal.time(node) for node in rest])
-    (first, barrier, _), *other_sections = sections
+    (first_nodes, barrier, _), *other_sections = sections
     times = []
     for number, (nodes, wait, count) in enumerate(
-        [*other_sections, ((*rest, *first), barrier, None)]
+        [*other_sections, ((*rest, *first_nodes), barrier, None)]
     ):
         time = _section(traversal, nodes, wait, number)
         times.append(time if count is None else repeated(count, time))
@@ -570,7 +572,9 @@ _CutSection = tuple[tuple[Activity, ...], BarrierWait, "Array | None"]
 
 
 def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Activity, ...]]:
-    """Cut a part of a cycle at its barriers; also give the parts after the last."""
+    """Divide a part of a cycle at its barriers into sections, each with its barrier and its number
+    of executions; also return the nodes after the last barrier.
+    """
     sections, rest = list[_CutSection](), tuple[Activity, ...]()
     if not any(inner.use == MET for inner in steps(node)):
         return [], (node,)
@@ -578,8 +582,8 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
         case BarrierWait():
             return [((), node, None)], ()
         case Then(bodies):
-            for part in bodies:
-                inner, after = _cut(part, numbers)
+            for child in bodies:
+                inner, after = _cut(child, numbers)
                 if inner:
                     (nodes, wait, count), *inner_sections = inner
                     sections += [((*rest, *nodes), wait, count), *inner_sections]
@@ -590,12 +594,16 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
             if sections:
                 (nodes, wait, _), *inner_sections = sections
                 times = numbers[count]
-                more = clamped(times - 1)
-                inside = [
+                further_turns = clamped(times - 1)
+                sections_between = [
                     (inner_nodes, barrier, times if n is None else times * n)
                     for inner_nodes, barrier, n in inner_sections
                 ]
-                return [(nodes, wait, None), ((*rest, *nodes), wait, more), *inside], rest
+                return [
+                    (nodes, wait, None),
+                    ((*rest, *nodes), wait, further_turns),
+                    *sections_between,
+                ], rest
         case _:
             raise no_rule("mean value", node)
     return [], (node,)
@@ -699,8 +707,8 @@ class _SynchronizedStart:
     def _pass(self, node: Activity) -> None:
         match node:
             case Then(bodies):
-                for part in bodies:
-                    self._pass(part)
+                for child in bodies:
+                    self._pass(child)
             case VisitedStep(_, visit) | VisitedHold(visit, _, False) if (
                 visit is not None and _queued(visit)
             ):
@@ -755,10 +763,10 @@ class _SynchronizedStart:
         that the work of all visits adds up: within 3 % of simulation where 16 and 20 processors
         visit a queue three times (tests/method/mean_value/test_barriers.py).
         """
-        first, count = before.times[..., 0], before.times.shape[-1]
-        earlier_work = clamped(self.served_until.get(queue, first) - first)
+        first_time, count = before.times[..., 0], before.times.shape[-1]
+        earlier_work = clamped(self.served_until.get(queue, first_time) - first_time)
         self.served_until[queue] = (
-            first + earlier_work + count * work / self.traversal.servers(queue)
+            first_time + earlier_work + count * work / self.traversal.servers(queue)
         )
         return earlier_work
 
@@ -812,34 +820,44 @@ class _SynchronizedStart:
         late = done.times + (lead + group_work.mean - alone.mean)[..., None]
         return PassingTimes(np.where(late.real > before.times.real, late, before.times), done.gaps)
 
-    def _work(self, node: Activity, here: Sequence[Visit]) -> tuple[RandomTime, Array, Array]:
+    def _work(
+        self, node: Activity, visits_there: Sequence[Visit]
+    ) -> tuple[RandomTime, Array, Array]:
         """Return the work of a composite at a queue, its other time that cannot overlap with that,
         and the number of its turns.
         """
         numbers, services = self.traversal.numbers, self.traversal.found.services
         ratios = visit_ratios(node, numbers)
         work = sum_of(
-            [repeated(ratios[v.index], services[v.index]) for v in here if v.index in ratios]
+            [
+                repeated(ratios[v.index], services[v.index])
+                for v in visits_there
+                if v.index in ratios
+            ]
         )
         alone = self.traversal.without_waits()
         match node:
             case Repeat(count, body):
-                return work, self._work(body, here)[1], clamped(numbers[count], 1)
+                return work, self._work(body, visits_there)[1], clamped(numbers[count], 1)
             case Pipeline(stages):
                 items = numbers[node.items]
-                once = sum_of([alone.time(stage.bodies[0]) for stage in stages])
+                one_item = sum_of([alone.time(stage.bodies[0]) for stage in stages])
                 return (
                     work,
-                    once.mean - work.mean / items,
-                    items if self._in_turns(node, here) else np.ones(1),
+                    one_item.mean - work.mean / items,
+                    items if self._in_turns(node, visits_there) else np.ones(1),
                 )
             case Fork(branches):
-                used = [
+                using_branches = [
                     branch
                     for branch in branches
-                    if any(visit in here for visit in visits_in(branch))
+                    if any(visit in visits_there for visit in visits_in(branch))
                 ]
-                return work, smallest([self._work(branch, here)[1] for branch in used]), np.ones(1)
+                return (
+                    work,
+                    smallest([self._work(branch, visits_there)[1] for branch in using_branches]),
+                    np.ones(1),
+                )
             case _ if node.combination is Combination.IN_TURN:
                 return work, alone.time(node).mean - work.mean, np.ones(1)
             case _:
@@ -910,7 +928,9 @@ class _RepeatedPassing:
         served_until: Mapping[str, Array],
         waited: Mapping[int, Array],
     ) -> None:
-        """Add the state after a turn, by its weight."""
+        """Add the passing times after one more turn, weighted for the interpolation at the number
+        of turns.
+        """
         weight = self._weight(number)
         self.passing = PassingTimes(
             self.passing.times + weight[..., None] * passing.times,
@@ -926,9 +946,11 @@ def _requests_at_once(node: Activity, visits_there: Sequence[Visit]) -> int:
     """Count the visits that an activity may make side by side; items of a pipeline count once."""
     if not any(map(visits_there.count, visits_in(node))):
         return 0
-    inside = [_requests_at_once(child, visits_there) for child in node.children]
+    requests_of_children = [_requests_at_once(child, visits_there) for child in node.children]
     side_by_side = node.combination is Combination.LONGEST
-    return max(1, sum(inside) if side_by_side else max(inside, default=1))
+    return max(
+        1, sum(requests_of_children) if side_by_side else max(requests_of_children, default=1)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -1013,11 +1035,12 @@ class PassingTimes:
         behind = np.flip(np.cumsum(np.flip(gap, -1), axis=-1), -1) - gap
         return PassingTimes(self.times[..., -1:] - behind, self.gaps * gap_variance[..., None])
 
-    def latest_with(self, second: PassingTimes) -> PassingTimes:
+    def latest_with(self, other_times: PassingTimes) -> PassingTimes:
         """Take the later of two times of each processor."""
-        later = second.times.real > self.times.real
+        later = other_times.times.real > self.times.real
         return PassingTimes(
-            np.where(later, second.times, self.times), np.where(later, second.gaps, self.gaps)
+            np.where(later, other_times.times, self.times),
+            np.where(later, other_times.gaps, self.gaps),
         )
 
     def end(self, tail: RandomTime) -> RandomTime:
@@ -1101,7 +1124,9 @@ def _in_order(passing: PassingTimes, time: RandomTime) -> Array:
 
 
 def _count_distribution(chances: Array) -> Array:
-    """Return the distribution of a sum of independent indicators [..., 0..count]."""
+    """Return the distribution of a sum of independent indicators, by their probabilities [...,
+    0..count].
+    """
     count = chances.shape[-1]
     # The numbers come first: whole arrays at a time are ten times as fast as short rows.
     distribution = np.zeros((count + 1, *chances.shape[:-1]), dtype=chances.dtype)
