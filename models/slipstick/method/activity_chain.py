@@ -108,8 +108,8 @@ _WAITING: dict[type, str] = {
 
 
 class ActivityChain(ActivityForm):
-    """An activity compiled as a Markov chain; points, derivatives and answers are made as by mean
-    value.
+    """An activity compiled as a Markov chain. Points are evaluated, differentiated and answered as
+    by mean value; only the times come from the chain.
 
     Attributes
     ----------
@@ -133,19 +133,23 @@ class ActivityChain(ActivityForm):
 
     def solved(self, numbers: Mapping[Expr, Array], account: bool) -> ActivityTable:
         """Solve all points; points with the same transitions share the states."""
-        for why in _unfit(self.model, numbers):
-            raise NoAnswerError(f"markov-chain takes {why} simulation")
+        for reason in _unfit(self.model, numbers):
+            raise NoAnswerError(f"markov-chain takes {reason} simulation")
         counts = self.model.population.counts
         wrong = out_of_range(self.model, numbers, MARKOV_CHAIN)
         for size in counts:
             least = int(size is counts[0])
             wrong |= uncountable(numbers[size], "the processors", least, method=MARKOV_CHAIN)
         table = ActivityTable(np.array(numbers[self.model.population.size]), wrong)
-        alike = defaultdict[Any, list[int]](list)
-        for at in table.answerable.tolist():
-            key = ((number[at].real, expr.dimension == COUNT) for expr, number in numbers.items())
-            alike[tuple(value if counted else bool(value) for value, counted in key)].append(at)
-        for points in alike.values():
+        points_by_transitions = defaultdict[Any, list[int]](list)
+        for point in table.answerable.tolist():
+            key = (
+                (number[point].real, expr.dimension == COUNT) for expr, number in numbers.items()
+            )
+            points_by_transitions[
+                tuple(value if counted else bool(value) for value, counted in key)
+            ].append(point)
+        for points in points_by_transitions.values():
             try:
                 _solve_alike(
                     self.model,
@@ -165,15 +169,17 @@ class ActivityChain(ActivityForm):
         return table
 
     def takes(self, values: Values) -> Flags:
-        """Return the points whose chain is so small that it answers where no method is named; those
-        that another method solves exactly at less cost are left to it.
+        """Return at which points the chain is so small that it answers where no method is named,
+        and no other method is exact at less cost.
         """
-        left = self.left_to_others(values) if self.left_to_others else np.zeros(1, dtype=bool)
-        if left.all():
-            return ~left
+        left_to_others = (
+            self.left_to_others(values) if self.left_to_others else np.zeros(1, dtype=bool)
+        )
+        if left_to_others.all():
+            return ~left_to_others
         with at_most({"states": MOST_BY_DEFAULT}):
             flags: Flags = np.isfinite(self.times(only(values, self.parameters)))
-        return flags & ~left
+        return flags & ~left_to_others
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:
         phases_known = all(step.scv in (0, 1) or phases_given(step) for step in self.model.steps)
@@ -192,7 +198,9 @@ class ActivityChain(ActivityForm):
 
 
 def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
-    """Yield what a chain takes, and what of the model it does not take, as the end of a message."""
+    """Yield, for each part of a model that a chain does not take, the end of a message: what a
+    chain takes instead, and which method to ask for.
+    """
     if not isinstance(model.population, ClosedPopulation | PhasedPopulation):
         yield "processors that repeat a cycle, and phases, not arrivals or supersteps: ask for"
     for node in each_once(model.bodies):
@@ -267,7 +275,7 @@ def _solve_alike(
     points: list[int],
     account: bool,
 ) -> None:
-    """Solve points that have the same transitions."""
+    """Solve points that have the same transitions, by one exploration of the states."""
     population, members = model.population, table.size[points]
     size = {expr: round(numbers[expr][0].real) for expr in population.counts}
     phases: list[Any] = [
@@ -339,25 +347,25 @@ def _announce_solution(model: str, size: int, solutions: int) -> None:
 
 
 def _sums(states: _States, account: bool) -> Iterator[tuple[tuple[str, Any], Array]]:
-    """Yield sums over a cycle of the first group, or over the rounds of a phase: of the time by
-    label, and of visits.
+    """Yield sums over a cycle of the first group, or over the rounds of a phase: of time by label
+    and of visits by resource.
     """
     model, finite, width = states.model, states.rounds is not None, states.width
-    least = states.least()
+    fewest_states = states.least()
     check_cost(
         "states",
-        least,
-        f"the chain of {model.name} has at least {least:.3g} states",
+        fewest_states,
+        f"the chain of {model.name} has at least {fewest_states:.3g} states",
         "ask for mean-value or simulation",
     )
     chain = explore_rows(
         np.zeros((1, width + len(model.counters)), dtype=np.int32), states.transitions
     )
-    every, stuck = (
+    positions, stuck = (
         np.asarray(chain.states)[:, :width],
         np.setdiff1d(np.arange(chain.size), chain.sources),
     )
-    if any(states.known[position] != ENDED for position in every[stuck].flat):
+    if any(states.positions[position] != ENDED for position in positions[stuck].flat):
         raise NoAnswerError(
             f"processors of {model.name} can wait for each other without end, which is a deadlock"
         )
@@ -370,41 +378,42 @@ def _sums(states: _States, account: bool) -> Iterator[tuple[tuple[str, Any], Arr
     solved: Known = {}  # points that differ in derivatives alone have one factor
     for rate in rates.T:
         chain_there = replace(chain, rates=rate)
-        spent = (
-            mean_times(chain_there, stuck) * (every[:, 0] > 0)
+        time_in_states = (
+            mean_times(chain_there, stuck) * (positions[:, 0] > 0)
             if finite
             else stationary(chain_there, solved_before=solved)
         )
-        flow = (spent[chain.sources] * rate) @ happened
-        cycle = 1.0 if finite else states.kinds.count(0) / flow[0]
-        times.append(spent * cycle)
-        flows.append(flow * cycle)
+        flow = (time_in_states[chain.sources] * rate) @ happened
+        cycle_time = 1.0 if finite else states.kinds.count(0) / flow[0]
+        times.append(time_in_states * cycle_time)
+        flows.append(flow * cycle_time)
     yield ("time", ""), np.sum(times, axis=1)
     yield from (
         (("calls", name), flow)
         for name, flow in zip(states.happens, np.transpose(flows), strict=True)
     )
-    columns = defaultdict[tuple[str, str, Any], Array](lambda: np.zeros(len(states.known)))
-    for number, position in enumerate(states.known[1:] if account else (), 1):
+    columns = defaultdict[tuple[str, str, Any], Array](lambda: np.zeros(len(states.positions)))
+    for number, position in enumerate(states.positions[1:] if account else (), 1):
         for key in states.counted_at(position):
             columns[key][number] += 1
     for (kind, name, shared), numbers in columns.items():
-        count = numbers[every].sum(axis=1)
+        count = numbers[positions].sum(axis=1)
         if shared:
-            present = np.maximum(columns["present", shared[0], None][every].sum(axis=1), 1)
+            present = np.maximum(columns["present", shared[0], None][positions].sum(axis=1), 1)
             speed = np.minimum(1, model.resources[shared[0]].capacity / present)
             count = count * (speed if shared[1] else 1 - speed)
         yield (kind, name), times @ count
     yield from (
-        (("units", name), times @ np.asarray(chain.states)[:, at])
-        for at, name in enumerate(model.counters, width)
+        (("units", name), times @ np.asarray(chain.states)[:, column])
+        for column, name in enumerate(model.counters, width)
     )
 
 
 class _States:
-    """The states of some kinds of processors, each with its cycle, and what follows each state.
+    """The states of some kinds of processors, each kind with its cycle, and the transitions out of
+    each state.
 
-    `known` lists the positions by number, the first for that before the start; `happens` lists what
+    `positions` lists the positions by number, the first for that before the start; `happens` lists what
     is counted: ends of cycles by kind of processor, and begins of visits by resource and counter;
     `events` numbers the sets of them that happen at one transition, and `rates` holds the rates of
     transitions by number [1/s] [points]. The points must have the same transitions.
@@ -421,7 +430,7 @@ class _States:
         self._resources: Mapping[str, Any] = model.resources
         bodies = [cycle for cycle, _ in cycles]
         self._nodes: list[Any] = list(each_once(bodies))
-        self._number = {id(node): at for at, node in enumerate(self._nodes)}
+        self._number = {id(node): number for number, node in enumerate(self._nodes)}
         self._bodies = [self._number[id(body)] for body in bodies]
         self.kinds = [kind for kind, (_, size) in enumerate(cycles) for _ in range(size)]
         self.width = len(self.kinds) + self._second_phases()
@@ -430,13 +439,16 @@ class _States:
         self._counters = list(model.counters)
         self.happens: list[int | str] = [*range(len(cycles)), *model.resources, *self._counters]
         steps = (
-            (at, node) for at, node in enumerate(self._nodes) if node.use == SERVED and node.scv
+            (number, node)
+            for number, node in enumerate(self._nodes)
+            if node.use == SERVED and node.scv
         )
         self._times = {
-            at: (node.law and node.law.phases) or phase_type(1.0, node.scv) for at, node in steps
+            number: (node.law and node.law.phases) or phase_type(1.0, node.scv)
+            for number, node in steps
         }
-        self.known: list[Position] = [()]
-        self._known, self._places = dict[Position, int](), [("", 0)]
+        self.positions: list[Position] = [()]
+        self._position_numbers, self._places = dict[Position, int](), [("", 0)]
         self._pace, self._explored, self._ways = WorkPace(), 0, 0
         self._instant: dict[str, Callable[..., Happening]] = {
             **dict.fromkeys(("start", "go", "cycle"), self._asks),
@@ -468,20 +480,22 @@ class _States:
             return 1
 
         def phases(node: Activity) -> int:
-            inside = 0 if node.held else sum(map(phases, node.children))
+            phases_of_children = 0 if node.held else sum(map(phases, node.children))
             number = self._number[id(node)]
             if node.use != SERVED or node.uses or not self._numbers[self._nodes[number].time].any():
-                return inside
-            return inside + self._times[number].phases
+                return phases_of_children
+            return phases_of_children + self._times[number].phases
 
-        ways = (
+        counts = (
             (self.kinds.count(kind), phases(self._nodes[body]))
             for kind, body in enumerate(self._bodies)
         )
-        return math.prod(math.comb(size + count - 1, size) for size, count in ways if count)
+        return math.prod(math.comb(size + count - 1, size) for size, count in counts if count)
 
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
-        """Yield all transitions of a block of states; each rate is the number of one in `rates`."""
+        """Yield all transitions of a block of states; a transition's rate is given by its number in
+        `rates`.
+        """
         moves_by_event = defaultdict[int, list[tuple[int, list[int], int]]](list)
         ones = np.ones_like(next(iter(self._numbers.values())))
         for state, row in enumerate(rows.tolist()):
@@ -491,30 +505,35 @@ class _States:
                 limit("states"),
                 f"up to {limit('states'):,.0f} states are explored before the chain is solved",
             )
-            for rate, every, units, names in self._moves(row):
+            for rate, positions, units, names in self._moves(row):
                 self.rates += [ones * rate] * ((key := (ones * rate).tobytes()) not in self._rate)
                 number = self._rate.setdefault(key, len(self.rates) - 1)
                 event = self.events.setdefault(names, len(self.events))
-                moves_by_event[event].append((state, [*self._row(every), *units], number))
+                moves_by_event[event].append((state, [*self._row(positions), *units], number))
         for event, moves in moves_by_event.items():
             sources, targets, rates = zip(*moves, strict=True)
             yield np.array(sources), np.array(targets, dtype=rows.dtype), np.array(rates), event
 
-    def _row(self, every: Sequence[Position]) -> list[int]:
-        """Write the positions as a row of numbers: those of one queue in the order of arrival,
-        all others sorted.
+    def _row(self, positions: Sequence[Position]) -> list[int]:
+        """Number the positions, and return the numbers as a row: processors of one queue in the
+        order of arrival, all others sorted.
         """
-        for position in every:
-            if position not in self._known:
-                self._known[position] = number = len(self.known)
-                self.known.append(position)
+        for position in positions:
+            if position not in self._position_numbers:
+                self._position_numbers[position] = number = len(self.positions)
+                self.positions.append(position)
                 self._places.append((line, 0) if (line := self._line(position)) else ("", number))
-        return sorted((self._known[position] for position in every), key=self._places.__getitem__)
+        return sorted(
+            (self._position_numbers[position] for position in positions),
+            key=self._places.__getitem__,
+        )
 
     def _line(self, position: Position) -> str:
-        """Name what a processor waits for in the order of arrival; empty where order is nothing."""
-        word, at, *_ = position[0]
-        node = self._nodes[at]
+        """Name the queue that a processor waits in, where the order of arrival counts; empty where
+        it does not.
+        """
+        word, number, *_ = position[0]
+        node = self._nodes[number]
         if word in ("line", "halt"):
             resource = self._resources[node.resource]
             random = isinstance(resource, Station) and (
@@ -526,41 +545,47 @@ class _States:
         return node.counter if word == "wait" else ""
 
     def _moves(self, row: list[int]) -> Iterator[tuple[Any, ...]]:
-        """Yield the transitions out of a state: rate, positions and units after it, and what
-        happens.
+        """Yield the transitions out of a state: each with its rate, the positions and units after
+        it, and the names of what happens.
         """
-        every, units = (
-            [self.known[state] for state in row[: self.width]],
+        positions, units = (
+            [self.positions[state] for state in row[: self.width]],
             row[self.width :],
         )
         if not row[0]:
             begun = [self._begun(kind) for kind in self.kinds]
-            ways = math.prod(len(list(outcomes)) for outcomes in begun)
+            beginnings = math.prod(len(list(outcomes)) for outcomes in begun)
             ways_in_words = (
-                f"{self.model.name} may begin in {ways:,} ways, which take the time of"
-                f" {ways / WAYS:,.0f} states"
+                f"{self.model.name} may begin in {beginnings:,} ways, which take the time of"
+                f" {beginnings / WAYS:,.0f} states"
             )
-            check_cost("states", ways / WAYS, ways_in_words, "ask for mean-value or simulation")
-            every = [(("start", kind, 0), ()) for kind in self.kinds]
-            every += [AWAY] * (self.width - len(every))
-            yield from self._settled(1.0, [(1.0, every)], [*self.model.counters.values()])
+            check_cost(
+                "states", beginnings / WAYS, ways_in_words, "ask for mean-value or simulation"
+            )
+            positions = [(("start", kind, 0), ()) for kind in self.kinds]
+            positions += [AWAY] * (self.width - len(positions))
+            yield from self._settled(1.0, [(1.0, positions)], [*self.model.counters.values()])
         elif all(
-            position[0][0] == "cost" for position in every
+            position[0][0] == "cost" for position in positions
         ):  # all spend it together, so its mean is all that counts
-            cost = self._numbers[self._resources[self._nodes[every[0][0][1]].name].cost]
-            after = [(("later", at, "go"), remaining) for (_, at), remaining in every]
+            cost = self._numbers[self._resources[self._nodes[positions[0][0][1]].name].cost]
+            after = [
+                (("later", processor, "go"), remaining) for (_, processor), remaining in positions
+            ]
             yield from self._settled(1 / cost, [(1.0, after)], units)
         else:
             serving = [
-                self._nodes[position[1]].resource for position, _ in every if position[0] == "serve"
+                self._nodes[position[1]].resource
+                for position, _ in positions
+                if position[0] == "serve"
             ]
-            for at, position in enumerate(every):
+            for processor, position in enumerate(positions):
                 (word, number, *phase), remaining = position
                 if word == "pause" or (
                     word == "line" and (attempt := self._attempt(remaining)) and attempt.limit
                 ):
-                    yield from self._settled(*self._attempted(every, at), units)
-                if word in ("delay", "serve") and position not in every[:at]:
+                    yield from self._settled(*self._attempted(positions, processor), units)
+                if word in ("delay", "serve") and position not in positions[:processor]:
                     times, name = self._times[number], self._nodes[number].resource
                     speed = (
                         min(1.0, self._resources[name].capacity / serving.count(name))
@@ -568,44 +593,56 @@ class _States:
                         else 1.0
                     )
                     rate = (
-                        every.count(position)
+                        positions.count(position)
                         * speed
                         * times.rates[phase[0]]
                         / self._numbers[self._nodes[number].time]
                     )
-                    on = [
+                    next_positions = [
                         (p, ((word, number, to), remaining))
                         for to, p in enumerate(times.onward[phase[0]])
                         if p
                     ]
                     if (ends := times.exits[phase[0]]) > 1e-12:
                         ended = "leave" if word == "serve" else "go"
-                        on.append((ends, ((ended, number, 0), remaining)))
-                    yield from self._settled(rate, _in_place(every, at, on), units)
+                        next_positions.append((ends, ((ended, number, 0), remaining)))
+                    yield from self._settled(
+                        rate, _in_place(positions, processor, next_positions), units
+                    )
 
-    def _attempted(self, every: Sequence[Position], at: int) -> tuple[Any, Outcomes]:
-        """Return how fast a processor abandons a queue, or ends the pause before its next try,
-        and what may follow.
+    def _attempted(self, positions: Sequence[Position], processor: int) -> tuple[Any, Outcomes]:
+        """Return the rate at which a processor abandons a queue, or ends the pause before its next
+        try, and the positions that may follow.
         """
-        (word, number, *pauses), remaining = every[at]
+        (word, number, *pauses), remaining = positions[processor]
         if word == "pause":
             node, begun = self._nodes[number], (*remaining, ("attempt", number, pauses[0] + 1))
             pause = self._numbers[node.back_off] * (2 ** pauses[0] if node.doubling else 1)
-            return 1 / pause, _moved(every, at, self._advanced((*begun, self._do(node.visit))))
+            return 1 / pause, _moved(
+                positions, processor, self._advanced((*begun, self._do(node.visit)))
+            )
         node = self._nodes[remaining[-1][1]]
         abandoned = (("abandon", number, 0), remaining)
-        return 1 / self._numbers[node.limit[0]], _in_place(every, at, [(1.0, abandoned)])
+        return 1 / self._numbers[node.limit[0]], _in_place(positions, processor, [(1.0, abandoned)])
 
-    def _abandons(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+    def _abandons(
+        self, positions: Sequence[Position], processor: int, units: Sequence[int]
+    ) -> Happening:
         """Leave the queue of an attempt; those behind it may take fewer permits, and go on after
         it.
         """
-        (_, number, *_), remaining = every[at]
+        (_, number, *_), remaining = positions[processor]
         name = self._nodes[number].resource
-        others = [*every[:at], *every[at + 1 :]]
+        remaining_positions = [*positions[:processor], *positions[processor + 1 :]]
         held = bool(self._nodes[number].held)
-        names, others = self._handed_over(others, name) if held else ((), others)
-        return names, units, [(p, [after, *others]) for p, after in self._next_try(remaining)]
+        names, remaining_positions = (
+            self._handed_over(remaining_positions, name) if held else ((), remaining_positions)
+        )
+        return (
+            names,
+            units,
+            [(p, [after, *remaining_positions]) for p, after in self._next_try(remaining)],
+        )
 
     def _attempt(self, remaining: Position) -> Any:
         """Return the attempt whose visit a processor waits for; None without one."""
@@ -614,34 +651,37 @@ class _States:
         )
 
     def _next_try(self, remaining: Position) -> Outcomes:
-        """Return what may follow where a visit of an attempt is abandoned."""
+        """Return the positions that may follow when an attempt has abandoned its visit."""
         _, number, tries = remaining[-1]
         node, remaining = self._nodes[number], remaining[:-1]
-        again = (*remaining, ("attempt", number, tries + 1), self._do(node.visit))
+        next_attempt = (*remaining, ("attempt", number, tries + 1), self._do(node.visit))
         if tries >= node.retries:
             return self._advanced((*remaining, self._do(node.otherwise)))
         if node.back_off is None or not self._numbers[node.back_off].any():
-            return self._advanced(again)
+            return self._advanced(next_attempt)
         return [(1.0, (("pause", number, tries), remaining))]
 
     def _settled(
-        self, rate: Any, ways: Outcomes, units: Sequence[int], names: tuple[Any, ...] = ()
+        self, rate: Any, outcomes: Outcomes, units: Sequence[int], names: tuple[Any, ...] = ()
     ) -> Iterator[Any]:
-        """Follow everything that takes no time, until a state that lasts."""
-        for p, every in ways:
-            following = self._at_once(every, units)
+        """Follow all events that take no time, until states that last; yield a transition to each
+        of them.
+        """
+        for p, positions in outcomes:
+            following = self._at_once(positions, units)
             if following is None:
                 self._ways += 1
                 if self._ways > WAYS * limit("states"):
                     self._refuse_ways()
-                yield rate * p, every, units, names
+                yield rate * p, positions, units, names
             else:
-                happened, after, onward = following
-                yield from self._settled(rate * p, onward, after, (*names, *happened))
+                happened, units_after, next_outcomes = following
+                yield from self._settled(rate * p, next_outcomes, units_after, (*names, *happened))
 
     def _refuse_ways(self) -> None:
-        """Refuse a model of which so many things may follow one state that none is counted in time:
-        50 processors that begin a service of two phases each at a shared station do it in 2^50 ways.
+        """Refuse a model in which so many states may follow one state that they cannot be counted
+        in time: 50 processors that begin a service of two phases each at a shared station have 2^50
+        of them.
         """
         raise NoAnswerError(
             f"one state of the chain of {self.model.name} goes on in over {self._ways - 1:,} ways,"
@@ -650,121 +690,150 @@ class _States:
         )
 
     def _at_once(
-        self, every: Sequence[Position], units: Sequence[int]
+        self, positions: Sequence[Position], units: Sequence[int]
     ) -> tuple[Any, Sequence[int], Outcomes] | None:
-        """Return what happens next at this instant: its names, the units after it, and what may
-        follow; None where nothing does.
+        """Return the event that happens next at this instant: its names, the units after it, and
+        the positions that may follow; None where none happens.
 
         What a processor frees is handed over at once, then it goes on until it waits; those that it
         woke go on after it, in the order in which they were woken, and what ends at the same
         instant after them.
         """
-        running = [at for at, (position, _) in enumerate(every) if position[0] in self._instant]
-        later = [at for at, (position, _) in enumerate(every) if position[0] == "later"]
+        running = [
+            processor
+            for processor, (position, _) in enumerate(positions)
+            if position[0] in self._instant
+        ]
+        later = [
+            processor for processor, (position, _) in enumerate(positions) if position[0] == "later"
+        ]
         if not running and not later:
             return None
-        at = (running or later)[0]
-        (word, number, *then), remaining = every[at]
+        processor = (running or later)[0]
+        (word, number, *further_words), remaining = positions[processor]
         if word == "later":
-            return (), units, _in_place(every, at, [(1.0, ((then[0], number, 0), remaining))])
+            return (
+                (),
+                units,
+                _in_place(
+                    positions, processor, [(1.0, ((further_words[0], number, 0), remaining))]
+                ),
+            )
         if word in ("go", "start", "cycle"):
             names = (number,) if word == "cycle" else ()
             ended = word == "cycle" and self.rounds
             onward = self._advanced(remaining) if word == "go" else self._begun(number)
-            return names, units, _in_place(every, at, [(1.0, ENDED)] if ended else onward)
-        return self._instant[word](every, at, units)
+            return (
+                names,
+                units,
+                _in_place(positions, processor, [(1.0, ENDED)] if ended else onward),
+            )
+        return self._instant[word](positions, processor, units)
 
-    def _asks(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+    def _asks(
+        self, positions: Sequence[Position], processor: int, units: Sequence[int]
+    ) -> Happening:
         """Make a processor enter a resource, or wait for it behind all that are there."""
-        (_, number, *_), remaining = every[at]
+        (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]
         name, resource = node.resource, self._resources[node.resource]
         if isinstance(resource, Station):
             shared = DISCIPLINES[resource.discipline].order == SHARED
-            if shared or self._serving(every, name) < resource.servers:
+            if shared or self._serving(positions, name) < resource.servers:
                 begun = self._timed("serve", number, remaining)
-                return (name,), units, _in_place(every, at, begun)
-            if (served := self._interrupted(every, node)) is not None:
+                return (name,), units, _in_place(positions, processor, begun)
+            if (interrupted := self._interrupted(positions, node)) is not None:
                 begun = self._timed("serve", number, remaining)
-                (_, other, phase), behind = every[served]
-                halted = (("halt", other, phase), behind)
-                ways = [
-                    (p, [*after[:served], *after[served + 1 :], halted])
-                    for p, after in _in_place(every, at, begun)
+                (_, interrupted_step, phase), behind = positions[interrupted]
+                halted = (("halt", interrupted_step, phase), behind)
+                outcomes = [
+                    (p, [*after[:interrupted], *after[interrupted + 1 :], halted])
+                    for p, after in _in_place(positions, processor, begun)
                 ]
-                return (name,), units, ways
-        elif self._fits(every, node) and not self._before(every, node):
+                return (name,), units, outcomes
+        elif self._fits(positions, node) and not self._before(positions, node):
             body = (*remaining, ("held", number, 0), self._do(node.body))
-            return (name,), units, _in_place(every, at, self._advanced(body))
+            return (name,), units, _in_place(positions, processor, self._advanced(body))
         attempt = self._attempt(remaining)
-        if attempt is not None and self._full(every, attempt):
-            return (), units, _moved(every, at, self._next_try(remaining))
-        return (), units, _moved(every, at, [(1.0, (("line", number), remaining))])
+        if attempt is not None and self._full(positions, attempt):
+            return (), units, _moved(positions, processor, self._next_try(remaining))
+        return (), units, _moved(positions, processor, [(1.0, (("line", number), remaining))])
 
-    def _interrupted(self, every: Sequence[Position], node: Any) -> int | None:
+    def _interrupted(self, positions: Sequence[Position], node: Any) -> int | None:
         """Return the place of the processor whose service a new one interrupts at a station of one
         server; None where it does not.
         """
         discipline = DISCIPLINES[self._resources[node.resource].discipline]
         if not discipline.preemptive:
             return None
-        for place, (position, _) in enumerate(every):
-            other = self._nodes[position[1]]
-            if position[0] == "serve" and other.resource == node.resource:
-                return place if not discipline.ranked or node.rank < other.rank else None
+        for place, (position, _) in enumerate(positions):
+            step = self._nodes[position[1]]
+            if position[0] == "serve" and step.resource == node.resource:
+                return place if not discipline.ranked or node.rank < step.rank else None
         return None
 
-    def _picks(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
-        """Go on with the parts of a pick that its rule may choose, each as likely as it is."""
-        (_, number, *_), remaining = every[at]
+    def _picks(
+        self, positions: Sequence[Position], processor: int, units: Sequence[int]
+    ) -> Happening:
+        """Go on with one of the bodies that the rule of a pick may choose; bodies that tie are
+        equally likely.
+        """
+        (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]
-        present = [self._present(every, name) for name in node.places]
-        places, ways = range(len(present)), list[tuple[float, int]]()
+        present = [self._present(positions, name) for name in node.places]
+        places, choices = range(len(present)), list[tuple[float, int]]()
         if node.by == SHORTEST:
-            least = [place for place in places if present[place] == min(present)]
-            ways = [(1 / len(least), place) for place in least]
+            shortest_places = [place for place in places if present[place] == min(present)]
+            choices = [(1 / len(shortest_places), place) for place in shortest_places]
         else:
             pairs = list(permutations(places, 2))
             shorter = (
-                second if present[second] < present[first] else first for first, second in pairs
+                another_place if present[another_place] < present[one_place] else one_place
+                for one_place, another_place in pairs
             )
-            ways = [(1 / len(pairs), place) for place in shorter]
+            choices = [(1 / len(pairs), place) for place in shorter]
         outcomes = [
             (p * q, after)
-            for p, place in ways
+            for p, place in choices
             for q, after in self._advanced((*remaining, self._do(node.options[place])))
         ]
-        return (), units, _in_place(every, at, outcomes)
+        return (), units, _in_place(positions, processor, outcomes)
 
-    def _present(self, every: Sequence[Position], name: str) -> int:
+    def _present(self, positions: Sequence[Position], name: str) -> int:
         """Count the processors that use a resource, or wait for it."""
-        held = [lock for customer in every for lock in self._held(customer)]
+        held = [lock for customer in positions for lock in self._held(customer)]
         holders = [lock for lock in held if lock.resource == name]
-        return len(holders) + self._serving(every, name) + len(self._waiting(every, name))
+        return len(holders) + self._serving(positions, name) + len(self._waiting(positions, name))
 
-    def _full(self, every: Sequence[Position], attempt: act.Attempt) -> bool:
-        """Return whether as many wait for what is attempted as may."""
+    def _full(self, positions: Sequence[Position], attempt: act.Attempt) -> bool:
+        """Return whether the queue of an attempt is full."""
         if attempt.queue is None:
             return False
-        waiting = len(self._waiting(every, attempt.resource))
+        waiting = len(self._waiting(positions, attempt.resource))
         return waiting >= float(self._numbers[attempt.queue].real[0])
 
-    def _leaves(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+    def _leaves(
+        self, positions: Sequence[Position], processor: int, units: Sequence[int]
+    ) -> Happening:
         """End a service: a processor that waits begins its own, and the one that leaves goes on."""
-        (_, number, *_), remaining = every[at]
+        (_, number, *_), remaining = positions[processor]
         name = self._nodes[number].resource
         order = DISCIPLINES[self._resources[name].discipline].order
-        after = [*every[:at], (("go", number, 0), remaining), *every[at + 1 :]]
-        line = self._waiting(every, name)
+        after = [
+            *positions[:processor],
+            (("go", number, 0), remaining),
+            *positions[processor + 1 :],
+        ]
+        line = self._waiting(positions, name)
         if not line:
             return (), units, [(1.0, after)]
         chosen = line if order == RANDOM else line[-1:] if order == REVERSE else line[:1]
         if order == RANK:
             # One that was interrupted came before all of its rank that wait.
-            chosen = [min(line, key=lambda place: self._before_others(every[place][0]))]
-        ways = []
+            chosen = [min(line, key=lambda place: self._before_others(positions[place][0]))]
+        outcomes = []
         for place in chosen:
-            (word, step, *phase), behind = every[place]
+            (word, step, *phase), behind = positions[place]
             if word == "halt":
                 return (
                     (),
@@ -772,18 +841,26 @@ class _States:
                     _in_place(after, place, [(1.0, (("serve", step, *phase), behind))]),
                 )
             begun = self._timed("serve", step, behind)
-            ways += [(p / len(chosen), outcome) for p, outcome in _in_place(after, place, begun)]
-        return (name,), units, ways
+            outcomes += [
+                (p / len(chosen), outcome) for p, outcome in _in_place(after, place, begun)
+            ]
+        return (name,), units, outcomes
 
     def _before_others(self, position: Any) -> tuple[int, bool]:
         word, step, *_ = position
         return self._nodes[step].rank, word == "line"
 
-    def _releases(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+    def _releases(
+        self, positions: Sequence[Position], processor: int, units: Sequence[int]
+    ) -> Happening:
         """Release what is held to those that wait for it, then go on."""
-        (_, number, *_), remaining = every[at]
+        (_, number, *_), remaining = positions[processor]
         node, ended = self._nodes[number], remaining == (BESIDE,)
-        after = [*every[:at], AWAY if ended else (("go", number, 0), remaining), *every[at + 1 :]]
+        after = [
+            *positions[:processor],
+            AWAY if ended else (("go", number, 0), remaining),
+            *positions[processor + 1 :],
+        ]
         if node.after is not None and not ended:
             after.remove(AWAY)
             beside = (BESIDE, ("held", number, 0), self._do(node.after))
@@ -792,86 +869,100 @@ class _States:
         return names, units, [(1.0, after)]
 
     def _handed_over(
-        self, every: list[Position], name: str
+        self, positions: list[Position], name: str
     ) -> tuple[tuple[str, ...], list[Position]]:
         """Grant a lock or a permit to those that wait for it, as far as it is free."""
         names: tuple[str, ...] = ()
-        while line := self._waiting(every, name):
+        while line := self._waiting(positions, name):
             resource = self._resources[name]
             if isinstance(resource, ReaderWriterLock):
-                line.sort(key=lambda place: resource.rank(self._nodes[every[place][0][1]].mode))
-            (_, number), remaining = every[line[0]]
+                line.sort(key=lambda place: resource.rank(self._nodes[positions[place][0][1]].mode))
+            (_, number), remaining = positions[line[0]]
             node = self._nodes[number]
-            if not self._fits(every, node):
+            if not self._fits(positions, node):
                 break
             woken = (("go", number, 0), (*remaining, ("held", number, 0), self._do(node.body)))
-            every = [*every[: line[0]], *every[line[0] + 1 :], woken]
+            positions = [*positions[: line[0]], *positions[line[0] + 1 :], woken]
             names = (*names, name)
-        return names, every
+        return names, positions
 
-    def _takes(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+    def _takes(
+        self, positions: Sequence[Position], processor: int, units: Sequence[int]
+    ) -> Happening:
         """Take a unit of a counter; where there is none, leave the monitor and wait."""
-        (_, number, *_), remaining = every[at]
+        (_, number, *_), remaining = positions[processor]
         name = self._nodes[number].counter
         if units[self._counters.index(name)]:
-            onward = _in_place(every, at, self._advanced(remaining))
+            onward = _in_place(positions, processor, self._advanced(remaining))
             return (name,), self._changed(units, name, -1), onward
-        ((_, after),) = _moved(every, at, [(1.0, (("wait", number), remaining))])
+        ((_, after),) = _moved(positions, processor, [(1.0, (("wait", number), remaining))])
         monitor = self.model.monitor_of(name)
         names, after = self._handed_over(after, monitor) if monitor else ((), after)
         return names, units, [(1.0, after)]
 
-    def _gives(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+    def _gives(
+        self, positions: Sequence[Position], processor: int, units: Sequence[int]
+    ) -> Happening:
         """Pass a unit to the processor that waited longest for it, and the monitor with it, before
         all that wait to enter that; without one, keep it in the counter.
         """
-        (_, number, *_), remaining = every[at]
+        (_, number, *_), remaining = positions[processor]
         name = self._nodes[number].counter
-        line = self._waiting(every, name)
+        line = self._waiting(positions, name)
         if not line:
-            onward = _in_place(every, at, self._advanced(remaining))
+            onward = _in_place(positions, processor, self._advanced(remaining))
             return (), self._changed(units, name, 1), onward
         monitor = self.model.monitor_of(name)
         if monitor:  # the giver has left it, and what would follow inside is nothing
             remaining = remaining[
                 : max(place for place, step in enumerate(remaining) if step[0] == "held")
             ]
-        (_, waiter), behind = every[line[0]]
-        after = [*every[:at], (("go", number, 0), remaining), *every[at + 1 :]]
+        (_, waiter), behind = positions[line[0]]
+        after = [
+            *positions[:processor],
+            (("go", number, 0), remaining),
+            *positions[processor + 1 :],
+        ]
         woken = (("go", waiter, 0), behind)
         after = [*after[: line[0]], *after[line[0] + 1 :], woken]
         return (name, *([monitor] if monitor else [])), units, [(1.0, after)]
 
-    def _meets(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+    def _meets(
+        self, positions: Sequence[Position], processor: int, units: Sequence[int]
+    ) -> Happening:
         """Release the processors at a barrier when all are there, the last to arrive first; its
         cost passes for all of them together.
         """
-        (_, number, *_), remaining = every[at]
+        (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]
-        waiting = self._waiting(every, node.name, "barrier")
+        waiting = self._waiting(positions, node.name, "barrier")
         parties = node.parties or self._parties[node.name]
         if len(waiting) + 1 < parties:
-            return (), units, _moved(every, at, [(1.0, (("barrier", number), remaining))])
-        woken = [every[place] for place in waiting]
+            return (
+                (),
+                units,
+                _moved(positions, processor, [(1.0, (("barrier", number), remaining))]),
+            )
+        woken = [positions[place] for place in waiting]
         if not self._numbers[self._resources[node.name].cost].any():
             after = [
-                (("go", number, 0), remaining) if place == at else position
-                for place, position in enumerate(every)
+                (("go", number, 0), remaining) if place == processor else position
+                for place, position in enumerate(positions)
                 if place not in waiting
             ]
             after += [(("go", position[1], 0), behind) for position, behind in woken]
             return (), units, [(1.0, after)]
-        if len(every) > parties:
+        if len(positions) > parties:
             raise NoAnswerError(
                 "markov-chain takes the cost of a barrier, which is constant, only where all"
                 f" processors spend it together, unlike that of {node.name}; leave it out, or ask"
                 " for simulation"
             )
-        together = [every[at], *woken]
+        members = [positions[processor], *woken]
         return (
             (),
             units,
-            [(1.0, [(("cost", position[1]), behind) for position, behind in together])],
+            [(1.0, [(("cost", position[1]), behind) for position, behind in members])],
         )
 
     def _changed(self, units: Sequence[int], counter: str, by: int) -> list[int]:
@@ -879,29 +970,30 @@ class _States:
             unit + by * (name == counter) for unit, name in zip(units, self._counters, strict=True)
         ]
 
-    def _waiting(self, every: Sequence[Position], name: str, word: str = "") -> list[int]:
+    def _waiting(self, positions: Sequence[Position], name: str, word: str = "") -> list[int]:
         """List the places of the processors that wait for something, in the order of arrival."""
         words = (word,) if word else ("line", "wait", "halt")
-        of = {"line": "resource", "halt": "resource", "wait": "counter", "barrier": "name"}
+        named_by = {"line": "resource", "halt": "resource", "wait": "counter", "barrier": "name"}
         return [
             place
-            for place, (position, _) in enumerate(every)
-            if position[0] in words and getattr(self._nodes[position[1]], of[position[0]]) == name
+            for place, (position, _) in enumerate(positions)
+            if position[0] in words
+            and getattr(self._nodes[position[1]], named_by[position[0]]) == name
         ]
 
-    def _serving(self, every: Sequence[Position], name: str) -> int:
+    def _serving(self, positions: Sequence[Position], name: str) -> int:
         """Count the processors in service at a station, those whose service takes no time too."""
         return sum(
             self._nodes[position[1]].resource == name
-            for position, _ in every
+            for position, _ in positions
             if position[0] == "serve" or (position[0] == "later" and position[2] == "leave")
         )
 
-    def _fits(self, every: Sequence[Position], node: Any) -> bool:
+    def _fits(self, positions: Sequence[Position], node: Any) -> bool:
         """Return whether a lock or a permit is free for the mode of a hold."""
         name = node.resource
         held = [
-            lock for customer in every for lock in self._held(customer) if lock.resource == name
+            lock for customer in positions for lock in self._held(customer) if lock.resource == name
         ]
         if node.mode == act.WRITE or any(lock.mode == act.WRITE for lock in held):
             return not held
@@ -912,22 +1004,24 @@ class _States:
         """Return how many permits a hold takes."""
         return 1 if node.permits is None else round(float(self._numbers[node.permits].real[0]))
 
-    def _before(self, every: Sequence[Position], node: Any) -> bool:
+    def _before(self, positions: Sequence[Position], node: Any) -> bool:
         """Return whether a processor waits that goes before a new request of a hold."""
-        line, resource = self._waiting(every, node.resource), self._resources[node.resource]
+        line, resource = self._waiting(positions, node.resource), self._resources[node.resource]
         if not isinstance(resource, ReaderWriterLock):
             return bool(line)
-        ranks = (resource.rank(self._nodes[every[place][0][1]].mode) for place in line)
+        ranks = (resource.rank(self._nodes[positions[place][0][1]].mode) for place in line)
         return any(rank <= resource.rank(node.mode) for rank in ranks)
 
     def _held(self, position: Position) -> list[Any]:
         """List what a processor holds; one that waits for a condition of a monitor has left it."""
-        (word, at, *_), remaining = position
+        (word, number_of_step, *_), remaining = position
         held = [
             self._nodes[number] for word_of_step, number, _ in remaining if word_of_step == "held"
         ]
         return (
-            held[:-1] if word == "wait" and self.model.monitor_of(self._nodes[at].counter) else held
+            held[:-1]
+            if word == "wait" and self.model.monitor_of(self._nodes[number_of_step].counter)
+            else held
         )
 
     def _begun(self, kind: int) -> Outcomes:
@@ -940,55 +1034,55 @@ class _States:
         )
 
     def _repeated(self, count: Expr, remaining: Position, number: int) -> Outcomes:
-        """Do something a number of times; the fraction of the number is the probability of one
-        more.
+        """Execute an activity a number of times; the fraction of the number is the probability of
+        one more.
         """
         value = float(self._numbers[count].real[0])
         whole_count = math.floor(value + 1e-9)
-        ways = (
+        counts = (
             [(whole_count + 1 - value, whole_count), (value - whole_count, whole_count + 1)]
             if value - whole_count > 1e-9
             else [(1.0, whole_count)]
         )
         return [
             (p * q, outcome)
-            for p, times in ways
+            for p, times in counts
             for q, outcome in self._advanced((*remaining, ("again", number, times)))
         ]
 
-    def _perhaps(self, at: int, remaining: Position) -> Outcomes:
+    def _perhaps(self, number: int, remaining: Position) -> Outcomes:
         """Begin another round of a geometric number of rounds, with the same probability each
         time, or go on behind them.
         """
-        node = self._nodes[at]
+        node = self._nodes[number]
         mean = float(self._numbers[node.count].real[0])
-        once_more = (*remaining, ("perhaps", at, 0), self._do(node.body))
+        once_more = (*remaining, ("perhaps", number, 0), self._do(node.body))
         rounds = self._advanced(once_more) if mean else []
-        ways = [(mean / (1 + mean) * p, after) for p, after in rounds]
-        return ways + [(p / (1 + mean), after) for p, after in self._advanced(remaining)]
+        repetitions = [(mean / (1 + mean) * p, after) for p, after in rounds]
+        return repetitions + [(p / (1 + mean), after) for p, after in self._advanced(remaining)]
 
     def _advanced(self, remaining: Position) -> Outcomes:
         """Continue up to what takes time or depends on other processors."""
-        (word, at, times), remaining = remaining[-1], remaining[:-1]
+        (word, number, times), remaining = remaining[-1], remaining[:-1]
         if word == "again" and times:
-            return self._advanced((*remaining, (word, at, times - 1), ("do", at, 0)))
+            return self._advanced((*remaining, (word, number, times - 1), ("do", number, 0)))
         if word in ("again", "attempt"):
             return self._advanced(remaining)
         if word == "perhaps":
-            return self._perhaps(at, remaining)
+            return self._perhaps(number, remaining)
         if word == "held":
-            return [(1.0, (("release", at), remaining))]
+            return [(1.0, (("release", number), remaining))]
         if word == "cycle":
-            return [(1.0, ((word, at), remaining))]
-        match self._nodes[at]:
+            return [(1.0, ((word, number), remaining))]
+        match self._nodes[number]:
             case act.Step(resource=None):
-                return self._timed("delay", at, remaining)
+                return self._timed("delay", number, remaining)
             case act.Then(bodies):
                 return self._advanced((*remaining, *map(self._do, reversed(bodies))))
             case act.Attempt(visit):
-                return self._advanced((*remaining, ("attempt", at, 0), self._do(visit)))
+                return self._advanced((*remaining, ("attempt", number, 0), self._do(visit)))
             case act.Repeat(spread=act.GEOMETRIC):
-                return self._perhaps(at, remaining)
+                return self._perhaps(number, remaining)
             case act.Repeat(count, body):
                 return self._repeated(count, remaining, self._do(body)[1])
             case act.Choice(options):
@@ -998,34 +1092,34 @@ class _States:
                 ]
                 return [(p * q, outcome) for p, onward in odds if p.any() for q, outcome in onward]
             case node if type(node) in _WAITING:
-                return [(1.0, ((_WAITING[type(node)], at), remaining))]
+                return [(1.0, ((_WAITING[type(node)], number), remaining))]
             case node:
                 raise no_rule("the Markov chain", node)
 
     def _do(self, activity: Activity) -> tuple[str, int, int]:
         return "do", self._number[id(activity)], 0
 
-    def _timed(self, word: str, at: int, remaining: Position) -> Outcomes:
+    def _timed(self, word: str, number: int, remaining: Position) -> Outcomes:
         """Begin a step in each phase that may be the first; a step without time ends at this
         instant.
         """
-        if not self._numbers[self._nodes[at].time].any():
-            return [(1.0, (("later", at, "leave" if word == "serve" else "go"), remaining))]
+        if not self._numbers[self._nodes[number].time].any():
+            return [(1.0, (("later", number, "leave" if word == "serve" else "go"), remaining))]
         return [
-            (p, ((word, at, phase), remaining))
-            for phase, p in enumerate(self._times[at].start)
+            (p, ((word, number, phase), remaining))
+            for phase, p in enumerate(self._times[number].start)
             if p
         ]
 
     def counted_at(self, position: Position) -> Iterator[tuple[str, str, tuple[str, bool] | None]]:
-        """Yield what counts at a position: the label of its time, where the processor is present,
-        and where it is in service.
+        """Yield what the account counts at a position: the label of its time, where the processor
+        is present, and where it is in service.
 
         Each comes with None, or with a shared station and whether it counts in proportion to the
         speed of a service there (True) or to the rest of 1 (False).
         """
-        (word, at, *_), remaining = position
-        node, labels = self._nodes[at], list[tuple[str, tuple[str, bool] | None]]()
+        (word, number, *_), remaining = position
+        node, labels = self._nodes[number], list[tuple[str, tuple[str, bool] | None]]()
         if word == "away":
             return
         if word == "pause":
@@ -1057,11 +1151,17 @@ class _States:
         )
 
 
-def _moved(every: Sequence[Position], at: int, options: Outcomes) -> Outcomes:
-    """Move one processor to another position, where it is the last to arrive."""
-    return [(p, [*every[:at], *every[at + 1 :], after]) for p, after in options]
+def _moved(positions: Sequence[Position], processor: int, options: Outcomes) -> Outcomes:
+    """Move one processor to another position and to the end of the list, as the last to arrive."""
+    return [
+        (p, [*positions[:processor], *positions[processor + 1 :], new_position])
+        for p, new_position in options
+    ]
 
 
-def _in_place(every: Sequence[Position], at: int, options: Outcomes) -> Outcomes:
-    """Move one processor to another position, where the order of the others stays."""
-    return [(p, [*every[:at], after, *every[at + 1 :]]) for p, after in options]
+def _in_place(positions: Sequence[Position], processor: int, options: Outcomes) -> Outcomes:
+    """Move one processor to another position, and keep the order of the list."""
+    return [
+        (p, [*positions[:processor], new_position, *positions[processor + 1 :]])
+        for p, new_position in options
+    ]

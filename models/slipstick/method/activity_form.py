@@ -82,7 +82,7 @@ class ActivityForm(CompiledModel):
 
     @abstractmethod
     def solved(self, numbers: Numbers, account: bool) -> ActivityTable:
-        """Solve for numbers that may be complex.
+        """Compute the times at all points; the numbers may be complex.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class ActivityForm(CompiledModel):
     @property
     @abstractmethod
     def approximate(self) -> Remarks:
-        """What is said of an approximate answer."""
+        """Notes on an answer that is approximate."""
 
     def brief(self, values: Values) -> Solution:
         """Evaluate the time alone [s, points]."""
@@ -122,8 +122,8 @@ class ActivityForm(CompiledModel):
         )
 
     def table(self, numbers: Numbers, account: bool) -> ActivityTable:
-        """Solve for numbers that may be complex; an error of the whole model becomes the reason
-        at each point.
+        """Compute the times at all points, as `solved` does; an error of the whole model becomes
+        the reason at each point.
         """
         points = len(next(iter(numbers.values())))
         sizes_there = [numbers[size] for size in self.model.population.counts]
@@ -134,21 +134,21 @@ class ActivityForm(CompiledModel):
             return ActivityTable(np.ones(points), deadlocks)
         try:
             with np.errstate(all="ignore"):
-                found = self.solved(numbers, account)
+                table = self.solved(numbers, account)
         except NoAnswerError as error:
             return ActivityTable(np.ones(points), dict.fromkeys(range(points), str(error)))
-        found.refuse(deadlocks)
-        return found
+        table.refuse(deadlocks)
+        return table
 
     @property
     def block(self) -> int:
-        """How many points it is to be given at a time: each takes 10 KB and more while it is
+        """The number of points that are solved together: each takes 10 KB and more while it is
         solved.
         """
         return 2048
 
     def solution(self, values: Values) -> Solution:
-        """Evaluate everything at aligned points."""
+        """Compute all values at aligned points."""
         numbers = self.numbers(values)
         table = self.table(numbers, account=True)
         exact = self.exact(values, table)
@@ -221,7 +221,8 @@ class ActivityForm(CompiledModel):
         return Gradient(slopes, own_values, parameters)
 
     def _slopes(self, own_values: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        """Differentiate the time in one recursion.
+        """Return the derivatives of the time by each smooth parameter, from one solution of all
+        moved points.
 
         Each parameter is a point of its own, at which it is moved by a small imaginary step:
         relative to its value, or in base units where that is 0.

@@ -130,8 +130,8 @@ def _ranges(model: Model, method: str) -> Iterator[NumberRange]:
 
 
 def _rounds_with_barriers(node: Activity) -> Iterator[Expr]:
-    """Yield how often a node executes each child that has a barrier inside, where that is a number
-    of rounds.
+    """Yield the number of executions of each child that has a barrier inside, for nodes whose
+    children are executed in turn.
     """
     if not node.odds and node.combination is Combination.IN_TURN:
         for number, child in zip(node.executions, node.children, strict=True):
@@ -176,7 +176,7 @@ class ActivityTable:
 
     @property
     def answerable(self) -> Array:
-        """Number the points at which nothing is wrong."""
+        """The numbers of the points at which nothing is wrong."""
         return np.array(
             [index for index in range(len(self.size)) if index not in self.wrong], dtype=int
         )

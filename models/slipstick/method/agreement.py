@@ -100,16 +100,16 @@ def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
     )
 
 
-def _contradictions(first: Answer, second: Answer) -> Iterator[str]:
-    """Yield where two exact answers differ by more than rounding, in words."""
-    for name in _values_compared(first, second):
-        values = first.values[name], second.values[name]
+def _contradictions(first_answer: Answer, second_answer: Answer) -> Iterator[str]:
+    """Yield, in words, each value of two exact answers that differs by more than rounding."""
+    for name in _values_compared(first_answer, second_answer):
+        values = first_answer.values[name], second_answer.values[name]
         if values[0].value is None or values[1].value is None:
             continue
         if not math.isclose(values[0].value, values[1].value, rel_tol=OF_EXACT, abs_tol=1e-300):
             sides = [
                 f"{value.value:.9g} {value.unit} by {answer.method}"
-                for value, answer in zip(values, (first, second), strict=True)
+                for value, answer in zip(values, (first_answer, second_answer), strict=True)
             ]
             yield (
                 f"two answers are called exact and differ: {name} is {sides[0]} and {sides[1]};"
@@ -118,7 +118,9 @@ def _contradictions(first: Answer, second: Answer) -> Iterator[str]:
 
 
 def _bounds_as_one(answers: Sequence[Answer]) -> list[Answer]:
-    """Put bounds of several kinds together, in the place of the first: the tightest ends hold."""
+    """Join bounds of several kinds into one answer at the place of the first: the tightest ends
+    hold.
+    """
     kinds = [answer for answer in answers if answer.method.startswith(f"{BOUNDS}/")]
     if not kinds:
         return list(answers)
@@ -149,7 +151,7 @@ def _shared(answers: Sequence[Answer]) -> list[str]:
     shared = [
         name for name, count in counts.items() if count > 1 and not name.startswith("probability[")
     ]
-    rank = {kind: at for at, kind in enumerate(_FIRST)}
+    rank = {kind: position for position, kind in enumerate(_FIRST)}
     return sorted(shared, key=lambda name: rank.get(name.partition("[")[0], len(_FIRST)))
 
 
@@ -203,8 +205,8 @@ def _comparison(answer: Answer, reference: Answer) -> tuple[str, bool]:
 def _compared(
     answer: Answer, reference: Answer, value: Value, truth: Value
 ) -> tuple[str, bool, float]:
-    """Compare a value with the reference: words, whether it keeps its promise, and the relative
-    difference.
+    """Compare a value with the reference: return a sentence, whether the value keeps its promise,
+    and the relative difference.
     """
     assert truth.value is not None
     if value.value is None:

@@ -20,7 +20,7 @@ from slipstick.model.system import Model
 
 
 def amounts_and_half_widths(
-    tape: Tape, given: Values, means: Columns, half_widths: Columns
+    tape: Tape, fixed_values: Values, means: Columns, half_widths: Columns
 ) -> tuple[list[Array], list[Array]]:
     """Return amounts, and half the widths of their intervals [points].
 
@@ -30,23 +30,23 @@ def amounts_and_half_widths(
     Parameters
     ----------
     tape : of the amounts
-    given : parameters that differ from the model's own
+    fixed_values : parameters that differ from the model's own
     means : by the parameter that stands for each
     half_widths : of some of them; others are known without an error
     """
 
     def run(columns: Mapping[str, Array]) -> list[Array]:
-        return tape.run(only({**given, **columns}, tape.parameters))
+        return tape.run(only({**fixed_values, **columns}, tape.parameters))
 
-    middle = run(means)
-    squares = [np.zeros(1) for _ in middle]
-    for name, half in half_widths.items():
-        moved = run({**means, name: means[name] + half})
+    amounts_at_means = run(means)
+    squares = [np.zeros(1) for _ in amounts_at_means]
+    for name, half_width in half_widths.items():
+        moved = run({**means, name: means[name] + half_width})
         squares = [
-            square + (there - here) ** 2
-            for square, there, here in zip(squares, moved, middle, strict=True)
+            square + (at_end - at_mean) ** 2
+            for square, at_end, at_mean in zip(squares, moved, amounts_at_means, strict=True)
         ]
-    return middle, [np.sqrt(square) for square in squares]
+    return amounts_at_means, [np.sqrt(square) for square in squares]
 
 
 Slopes = Callable[[Values, Sequence[str], Sequence[str]], Mapping[str, tuple[Array, Columns]]]
@@ -91,7 +91,7 @@ class Amounts:
         """
         solution = _repeated(solution, count_of(values))
         names = {answer_value(name).name: name for name in solution.values}
-        known = {
+        computable = {
             name: amount
             for name, amount in self.model.amounts.items()
             if values_needed(amount) <= names.keys()
@@ -100,52 +100,59 @@ class Amounts:
 
         def detail(index: int) -> tuple[Solution, int]:
             assert inner is not None
-            found, place = inner(index)
+            solution_of_point, place = inner(index)
             at_point = {
                 name: np.atleast_1d(value)[index if np.size(value) > 1 else 0]
                 for name, value in values.items()
             }
-            return self.added(found, at_point), place
+            return self.added(solution_of_point, at_point), place
 
         solution = solution if inner is None else replace(solution, detail=detail)
-        return self._with_values(solution, values, names, known) if known else solution
+        return self._with_values(solution, values, names, computable) if computable else solution
 
     def _with_values(
         self,
         solution: Solution,
         values: Values,
         names: Mapping[str, str],
-        known: Mapping[str, Expr],
+        computable: Mapping[str, Expr],
     ) -> Solution:
-        used = frozenset[str]().union(*map(values_needed, known.values()))
-        means = {name: solution.values[names[name]] for name in used}
+        used_names = frozenset[str]().union(*map(values_needed, computable.values()))
+        means_of_values = {name: solution.values[names[name]] for name in used_names}
         half_widths = {
             name: (solution.high[names[name]] - solution.low[names[name]]) / 2
-            for name in used
+            for name in used_names
             if names[name] in solution.low and names[name] in solution.high
         }
-        middle, half = amounts_and_half_widths(
-            Tape(list(known.values())), values, means, half_widths
+        amounts_at_means, half_widths_of_amounts = amounts_and_half_widths(
+            Tape(list(computable.values())), values, means_of_values, half_widths
         )
         answered = np.where(np.isnan(solution.values.get(self.quantity, np.zeros(1))), np.nan, 0.0)
-        found = {
-            f"amount[{name}]": column + answered for name, column in zip(known, middle, strict=True)
+        columns_of_amounts = {
+            f"amount[{name}]": column + answered
+            for name, column in zip(computable, amounts_at_means, strict=True)
         }
-        solution = replace(solution, values={**solution.values, **found})
+        solution = replace(solution, values={**solution.values, **columns_of_amounts})
         if not solution.low:
-            return self._differentiated(solution, values, tuple(found))
-        widths = dict(zip(found, half, strict=True))
+            return self._differentiated(solution, values, tuple(columns_of_amounts))
+        widths = dict(zip(columns_of_amounts, half_widths_of_amounts, strict=True))
         return replace(
             solution,
-            low={**solution.low, **{name: found[name] - widths[name] for name in found}},
-            high={**solution.high, **{name: found[name] + widths[name] for name in found}},
+            low={
+                **solution.low,
+                **{name: columns_of_amounts[name] - widths[name] for name in columns_of_amounts},
+            },
+            high={
+                **solution.high,
+                **{name: columns_of_amounts[name] + widths[name] for name in columns_of_amounts},
+            },
         )
 
     def _differentiated(
         self, solution: Solution, values: Values, columns: Sequence[str]
     ) -> Solution:
-        """Add the derivatives of amounts, by differences, to those that a solution computes when
-        they are read; those of estimates would be noise.
+        """Add the derivatives of amounts, by differences, to the derivatives that a solution
+        computes when they are read; estimates get none, because differences of estimates are noise.
         """
         inner = solution.gradient
         if inner is None:
@@ -157,14 +164,14 @@ class Amounts:
         }
 
         def gradient(index: int) -> Gradient:
-            found = inner(index)
+            inner_gradient = inner(index)
             at_point = {
                 name: value_at(values, name, index, own)
-                for name, own in {**alone, **found.at}.items()
+                for name, own in {**alone, **inner_gradient.at}.items()
             }
 
             def slopes() -> dict[str, Mapping[str, float]]:
-                by_value = {**found.slopes}
+                by_value = {**inner_gradient.slopes}
                 names = {name for by_name in by_value.values() for name in by_name} | alone.keys()
                 moved = [name for name in at_point if name in names and at_point[name] > 0]
                 point = {name: np.atleast_1d(number) for name, number in at_point.items()}
@@ -175,10 +182,10 @@ class Amounts:
                 }
                 return {**by_value, **amounts}
 
-            seconds = getattr(found.slopes, "seconds", 0.0)
-            parameters = {**self.model.parameters, **found.parameters}
+            seconds = getattr(inner_gradient.slopes, "seconds", 0.0)
+            parameters = {**self.model.parameters, **inner_gradient.parameters}
             return replace(
-                found,
+                inner_gradient,
                 slopes=DeferredShares(slopes, 2 * seconds),
                 at=at_point,
                 parameters=parameters,
@@ -189,7 +196,7 @@ class Amounts:
 
 
 def _repeated(solution: Solution, count: int) -> Solution:
-    """Repeat the solution of one point for several, whose amounts alone differ."""
+    """Repeat the solution of one point for several points that differ only in their amounts."""
     if solution.count >= count:
         return solution
     points = range(count)

@@ -66,7 +66,7 @@ AGAINST_ONE = (
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """Notes on one point, its seed and other parts of its answer beside the numbers; see
+    """Notes on one point, its seed, and the other parts of an answer that are no numbers; see
     `slipstick.answer.Answer`.
 
     Parameters
@@ -135,7 +135,8 @@ class Gradient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
-    """What a method finds at aligned points. An array of length 1 holds for all points.
+    """The values that a method computes at aligned points. An array of length 1 holds for all
+    points.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ class Solution:
     checks: Mapping[int, Verdict] = field(default_factory=dict)
 
     def remarks_at(self, index: int) -> Remarks:
-        """Return what is said of a point in its whole answer."""
+        """Return the remarks on a point that belong to its whole answer."""
         solution, place = self, index
         while solution.detail is not None:
             solution, place = solution.detail(place)
@@ -229,7 +230,7 @@ class CompiledModel:
 
     @property
     def block(self) -> int:
-        """How many points it is to be given at a time."""
+        """The number of points that are solved together."""
         return BLOCK
 
     @property
@@ -238,17 +239,17 @@ class CompiledModel:
         return False
 
     def takes(self, values: Values) -> Flags:
-        """Return at which aligned points it answers where no method is named; one flag where it is
+        """Return at which aligned points the method answers where none is named; one flag if it is
         the same at all of them.
         """
         return np.ones(1, dtype=bool)
 
     @abstractmethod
     def solution(self, values: Values) -> Solution:
-        """Solve at aligned points."""
+        """Compute the values at aligned points."""
 
     def points(self, values: Values) -> Answers:
-        """Solve at aligned points, to be read as columns or as answers."""
+        """Compute the answers at aligned points, to be read as columns or one by one."""
         return self._held(self.solution(self.solvable(values)), values)
 
     def solvable(self, values: Values) -> Values:
@@ -256,11 +257,13 @@ class CompiledModel:
         return values if self.amounts is None else self.amounts.solvable(values)
 
     def brief_points(self, values: Values) -> Answers:
-        """Solve for the first quantity alone."""
+        """Compute the first quantity alone, at aligned points."""
         return self._held(self.brief(self.solvable(values)), values)
 
     def _held(self, solution: Solution, values: Values) -> Answers:
-        """Compare a solution with the bounds, when its position to them is first read."""
+        """Add identities, requirements and amounts to a solution; compare it with the bounds when
+        its position to them is first read.
+        """
         compiled = self.bounds
         if self.identities is not None:
             solution = self.identities(solution, self.solvable(values))
@@ -301,7 +304,7 @@ class CompiledModel:
             yield np.arange(start, min(start + self.block, count))
 
     def brief(self, values: Values) -> Solution:
-        """Solve for the first quantity alone, where that is faster than for all of them."""
+        """Compute the first quantity alone, where that is faster than all values."""
         return self.solution(values)
 
     def times(self, values: Values) -> Array:
@@ -329,25 +332,28 @@ class CompiledModel:
         count = max((np.size(value) for value in values.values()), default=1)
         base = {name: np.broadcast_to(value, (count,)) for name, value in values.items()}
         step = SIMULATED_STEP if self.estimated else SMOOTH_STEP
-        sides = [(name, side * step) for name in names for side in (1, -1)]
+        moves = [(name, sign * step) for name in names for sign in (1, -1)]
         moved = {
             name: np.concatenate(
                 [
                     base_column,
-                    *(base_column * (1 + by if name == mover else 1) for mover, by in sides),
+                    *(
+                        base_column * (1 + relative_step if name == mover else 1)
+                        for mover, relative_step in moves
+                    ),
                 ]
             )
             for name, base_column in base.items()
         }
-        brief = list(wanted) == [self.quantity]
-        columns = {self.quantity: self.times(moved)} if brief else self.points(moved).columns()
+        time_alone = list(wanted) == [self.quantity]
+        columns = {self.quantity: self.times(moved)} if time_alone else self.points(moved).columns()
         slopes_by_column = {}
         for column in wanted:
-            table = np.broadcast_to(columns[column], (count * (1 + len(sides)),))
-            table = table.reshape(1 + len(sides), count)
+            table = np.broadcast_to(columns[column], (count * (1 + len(moves)),))
+            table = table.reshape(1 + len(moves), count)
             by_name = {
-                name: (table[2 * at + 1] - table[2 * at + 2]) / (2 * step * base[name])
-                for at, name in enumerate(names)
+                name: (table[2 * index + 1] - table[2 * index + 2]) / (2 * step * base[name])
+                for index, name in enumerate(names)
             }
             slopes_by_column[column] = table[0], by_name
         return slopes_by_column
@@ -358,7 +364,7 @@ class CompiledModel:
 
 
 def _allowed(solution: Solution, requires: Iterable[Requirement], values: Values) -> Solution:
-    """Leave the points without an answer at which a requirement of the model does not hold."""
+    """Remove the answers of the points at which a requirement of the model does not hold."""
     for require in requires:
         for sides, broken in require.broken(values):
             if np.any(broken):
@@ -368,7 +374,7 @@ def _allowed(solution: Solution, requires: Iterable[Requirement], values: Values
 
 
 def _refused(solution: Solution, words: str, broken: Flags) -> Solution:
-    """Leave points without an answer, for one reason."""
+    """Remove the answers of some points, all for one reason."""
     remarks, detail = solution.remarks, solution.detail
 
     def told(index: int) -> Remarks:
@@ -463,10 +469,10 @@ class Answers:
         few = solution.count <= FEW_POINTS
         if self._bounds is None or (solution.exact.all() and not few) or not solution.values:
             return {}
-        first = np.broadcast_to(next(iter(solution.values.values())), (solution.count,))
+        first_column = np.broadcast_to(next(iter(solution.values.values())), (solution.count,))
         compared = few | ~np.broadcast_to(solution.exact, (solution.count,))
         # What has no answer may have no bounds either.
-        rows = np.flatnonzero(np.isfinite(first) & compared)
+        rows = np.flatnonzero(np.isfinite(first_column) & compared)
         return self._outside_among(rows) if len(rows) else {}
 
     def _outside_among(self, rows: NDArray[np.intp]) -> dict[int, str]:
@@ -498,8 +504,8 @@ class Answers:
             names, solved = list(stages), np.isfinite(table.sum(axis=0))
             largest = np.argmax(table, axis=0)
             stages_by_pipeline[pipeline] = [
-                names[at] if is_solved else ""
-                for at, is_solved in zip(largest, solved, strict=True)
+                names[stage_number] if is_solved else ""
+                for stage_number, is_solved in zip(largest, solved, strict=True)
             ]
         return stages_by_pipeline
 
@@ -601,16 +607,17 @@ _TABLES = ("values", "low", "high", "account", "technology", "steps", "once")
 
 
 def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) -> Solution:
-    """Join solutions of some points each; NaN where one does not have a number.
+    """Join solutions of different points into one; a column is NaN at a point whose solution lacks
+    it.
 
     Parameters
     ----------
     pieces : the places of the points, and their solution; together all places from 0 on. A later
         piece replaces what an earlier one says of the same place
     """
-    count, first = 1 + max(int(np.max(rows)) for rows, _ in pieces), pieces[0][1]
+    count, first_solution = 1 + max(int(np.max(rows)) for rows, _ in pieces), pieces[0][1]
     # A solution of one point may hold for several.
-    owner = {
+    solution_by_row = {
         int(row): (solution, min(index, solution.count - 1))
         for rows, solution in pieces
         for index, row in enumerate(rows)
@@ -627,7 +634,7 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
     }
     pipelines = dict.fromkeys(name for _, solution in pieces for name in solution.stages)
     return replace(
-        first,
+        first_solution,
         count=count,
         methods=methods.tolist(),
         exact=exact,
@@ -640,15 +647,15 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         },
         checks={
             row: solution.checks[index]
-            for row, (solution, index) in owner.items()
+            for row, (solution, index) in solution_by_row.items()
             if index in solution.checks
         },
         errors={
             row: solution.errors[index]
-            for row, (solution, index) in owner.items()
+            for row, (solution, index) in solution_by_row.items()
             if index in solution.errors
         },
-        detail=owner.__getitem__,
+        detail=solution_by_row.__getitem__,
         interrupted=any(solution.interrupted for _, solution in pieces),
     )
 
@@ -698,12 +705,14 @@ BY_CHANCE = 0.02
 
 
 def _by_chance(solution: Solution, name: str, index: int, value: float, limit: float) -> bool:
-    """Return whether a simulated value that has no interval is so close to a bound that its run
-    does not tell it from that.
+    """Return whether a simulated value without an interval is so close to a bound that its run
+    cannot tell the two apart.
     """
     method = solution.methods[index] if solution.methods else solution.method
-    known = name in solution.low and not math.isnan(float(at(solution.low[name], index)))
-    return method == SIMULATION and not known and abs(value - limit) <= BY_CHANCE * abs(limit)
+    has_interval = name in solution.low and not math.isnan(float(at(solution.low[name], index)))
+    return (
+        method == SIMULATION and not has_interval and abs(value - limit) <= BY_CHANCE * abs(limit)
+    )
 
 
 _PREFIXES = ("s", "ms", "us", "ns")
@@ -722,7 +731,7 @@ def _in_words(value: float, unit: str) -> str:
 def _columns_of(
     pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Columns]], count: int
 ) -> dict[str, Array]:
-    """Spread columns over the places of their points."""
+    """Put columns of several sets of points together, each value at the place of its point."""
     table: dict[str, Array] = {}
     for rows, columns in pieces:
         for name, column in columns.items():
@@ -732,8 +741,8 @@ def _columns_of(
 
 def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:
     """Note what speed-up and efficiency are relative to, and what overlaps the processors lost."""
-    known = {"speedup", "throughput", "time"} <= values.keys()  # none beyond all numbers
-    if known and values.get("efficiency"):
+    has_speedup = {"speedup", "throughput", "time"} <= values.keys()  # none beyond all numbers
+    if has_speedup and values.get("efficiency"):
         processors, workers = (
             values["throughput"] * values["time"],
             values["speedup"] / values["efficiency"],
@@ -752,7 +761,7 @@ def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[
 
 
 def _at(columns: Columns, index: int) -> dict[str, float]:
-    """Read columns at one point, without those that are NaN."""
+    """Return the values of columns at one point, without those that are NaN."""
     numbers = {name: at(column, index) for name, column in columns.items()}
     return {name: number for name, number in numbers.items() if math.isfinite(number)}
 
@@ -782,7 +791,7 @@ def activity_solution(
     other_labels: str = "wait",
     **further_columns: Any,
 ) -> Solution:
-    """Make a solution of the mean times of an activity.
+    """Build the solution of an activity from its mean times.
 
     Parameters
     ----------
@@ -916,7 +925,7 @@ def perturbed(
     -------
     each expression at the point, and with each of the parameters moved [1 + names]
     """
-    place, matrix = {name: at for at, name in enumerate(names, 1)}, {}
+    place, matrix = {name: row for row, name in enumerate(names, 1)}, {}
     for key, expr in exprs.items():
         if isinstance(expr, Parameter):
             value, slopes = values_here[expr.name], {expr.name: 1.0}
@@ -926,7 +935,7 @@ def perturbed(
             derivative = tape.differentiate({name: values_here[name] for name in tape.parameters})
             value, slopes = (
                 float(derivative.value[0]),
-                {name: float(by[0]) for name, by in derivative.by_parameter.items()},
+                {name: float(slope[0]) for name, slope in derivative.by_parameter.items()},
             )
         matrix[key] = np.full(1 + len(names), value, dtype=complex)
         for name in slopes.keys() & place.keys():

@@ -50,7 +50,8 @@ _STUDIES = {
 def states(
     model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, names: Iterable[str]
 ) -> dict[str, AskedValue]:
-    """Return what became of each value that was asked for.
+    """Return, for each value that was asked for, whether the answer has it, and if not, why and
+    which method has it.
 
     Parameters
     ----------
@@ -80,19 +81,21 @@ def _state(
     if isinstance(model, Model):
         return _of_activity(model, answer, name)
     if isinstance(model, AddedModel):
-        known = answer.method == SIMULATION
+        is_simulated = answer.method == SIMULATION
         why = f"{answer.method} has no {name.partition('[')[0]}"
-        return AskedValue(NOT_DEFINED) if known else AskedValue(OTHER_METHOD, SIMULATION, why)
+        return (
+            AskedValue(NOT_DEFINED) if is_simulated else AskedValue(OTHER_METHOD, SIMULATION, why)
+        )
     return AskedValue(NOT_DEFINED, why="the law has no value here")
 
 
 def _has(answer: Answer, name: str) -> bool:
-    kind, _, inside = name.partition("[")
+    kind, _, arguments = name.partition("[")
     if kind == "share":
-        of, _, path = inside.removesuffix("]").partition(",")
-        return path in answer.share.get(of, {})
+        value_name, _, path = arguments.removesuffix("]").partition(",")
+        return path in answer.share.get(value_name, {})
     if kind == "limit":
-        return any(limit.pipeline == inside.removesuffix("]") for limit in answer.limits)
+        return any(limit.pipeline == arguments.removesuffix("]") for limit in answer.limits)
     value = answer.values.get(name)
     bounded = value is not None and value.ends != (None, None)
     return bounded or answer.find(name) is not None
@@ -133,15 +136,17 @@ def _of_activity(model: Model, answer: Answer, name: str) -> AskedValue:
 
 
 def _locks(model: Model, name: str) -> bool:
-    """Return whether a fairness is that of a lock, or of all where there is one."""
-    inside = name.partition("[")[2].removesuffix("]")
-    resource_names = [inside] if inside else list(model.resources)
+    """Return whether a fairness is that of a lock; without a resource in its name, whether the
+    model has a lock.
+    """
+    resource_name = name.partition("[")[2].removesuffix("]")
+    resource_names = [resource_name] if resource_name else list(model.resources)
     return any(isinstance(model.resources.get(name), Lock) for name in resource_names)
 
 
 def _of_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue:
-    kind, _, inside = name.partition("[")
-    label, _, place = inside.removesuffix("]").partition(",")
+    kind, _, arguments = name.partition("[")
+    label, _, place = arguments.removesuffix("]").partition(",")
     station = model.stations.get(place) or model.stations.get(label)
     bounds = answer.method.startswith(BOUNDS)
     if kind == RESPONSE_QUANTILE:
@@ -186,8 +191,8 @@ def method_needed(
     asked_values: Mapping[str, AskedValue],
     answer: Answer,
 ) -> str:
-    """Name the method that has all that was asked for and is missing; empty if none is needed, or
-    none has it all.
+    """Name a method that has all values that were asked for and are missing; empty if none is
+    missing, or no method has all of them.
     """
     needed = {value.method for value in asked_values.values() if value.state == OTHER_METHOD}
     return needed.pop() if len(needed) == 1 and not isinstance(model, Law) else ""
@@ -208,10 +213,10 @@ def needs_simulation(
         return False
     if isinstance(model, AddedModel):
         return model.needs_simulation(name, method)
-    kind, _, inside = name.partition("[")
+    kind, _, arguments = name.partition("[")
     if isinstance(model, Model):
         return kind in _ESTIMATED
-    label = inside.removesuffix("]").partition(",")[0]
+    label = arguments.removesuffix("]").partition(",")[0]
     if kind not in (RESPONSE_QUANTILE, WITHIN_TARGET) or label not in {
         *model.classes,
         *model.chains,

@@ -160,8 +160,8 @@ def _lows(model: Model) -> dict[str, Expr]:
     """Return the lower bounds on the time, by cause."""
     population = model.population
     if population.groups:
-        first = population.groups[0]
-        bounds = _lows_of(model, first.cycle, first.processors)
+        first_group = population.groups[0]
+        bounds = _lows_of(model, first_group.cycle, first_group.processors)
         # The cycle of one group does not say what the others ask of its processors.
         return {
             name: bound

@@ -195,7 +195,9 @@ class ClosedForm(CompiledModel):
         return self.exact(values)
 
     def exact(self, values: Values) -> Flags:
-        """Return at which points nothing is left out; one flag if it is the same at all."""
+        """Return at which points the closed form leaves nothing out; one flag if it is the same at
+        all.
+        """
         return self._contention.nothing(values)
 
     def solution(self, values: Values) -> Solution:
@@ -304,22 +306,22 @@ def _asked_by_others(
 
 
 def _use(busy: Array, servers: int, nothing: Flags) -> tuple[Array, Array, Array]:
-    """Return the use of a station that never makes anyone wait: its busy servers are all requests
-    present.
+    """Return utilization, number present and wait of a station at which nobody ever waits: all
+    requests present are in service.
     """
     none = np.where(nothing, np.zeros(len(busy)), np.nan)
     return busy / servers + none, busy + none, none
 
 
 def whole_time(model: Model) -> Expr:
-    """Add up a cycle, or all phases or supersteps."""
+    """Return the time of a cycle, or of all phases or supersteps together [s]."""
     times_by_node: dict[int, Expr] = {}
     return model.population.time(lambda body: time(body, model, known=times_by_node))
 
 
 def _account_time(model: Model) -> Expr:
-    """Return the same time, its parts weighed by the share of processors that do them; the rest
-    are idle.
+    """Return the time of a cycle or program, booked by label as the mean over all processors; those
+    that take no part in a phase are idle [s].
     """
     if isinstance(model.population, SuperstepPopulation):
         return _superstep_account(model.population, model)
@@ -342,8 +344,8 @@ def _account_time(model: Model) -> Expr:
 
 
 def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
-    """Return the same time as the mean of the processors' own lines, each idle until the slowest
-    has come [s].
+    """Return the time of supersteps, booked by label as the mean over the processors' lines; a line
+    is idle until the slowest has ended [s].
     """
     booked: dict[int, Expr] = {}
     plain: dict[int, Expr] = {}
@@ -380,8 +382,8 @@ def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
 
 
 def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
-    """Return the serial stages of each pipeline; of supersteps none, where a pipeline is one of
-    many operations.
+    """Return the times of one item at the serial stages of each pipeline [s]; none of supersteps,
+    where a pipeline is one of many operations.
     """
     if isinstance(model.population, SuperstepPopulation):
         return {}
@@ -405,8 +407,8 @@ ROUNDS = 7
 def with_takeovers(
     form: ClosedForm, limits: tuple[Limit, ...], values: Mapping[str, float]
 ) -> tuple[Limit, ...]:
-    """Add to each limit the nearest value of each parameter, below and above, at which another
-    stage binds.
+    """Add to each limit the nearest values of each parameter, below and above its own, at which
+    another stage becomes the slowest.
 
     The stages are evaluated on a geometric grid from each parameter's value on, and the step on
     which the binding stage first changes is divided again and again. A parameter of value 0 has no
@@ -431,7 +433,11 @@ def _takeovers(form: ClosedForm, limit: Limit, values: Mapping[str, float]) -> t
         if value:
             takeovers += _along(tape, list(stages), parameter, float(value), own_values)
     # Equal changes stay in the order of the formula; they differ in the last digits only.
-    return tuple(sorted(takeovers, key=lambda each: round(abs(math.log(each.value / each.now)), 6)))
+    return tuple(
+        sorted(
+            takeovers, key=lambda takeover: round(abs(math.log(takeover.value / takeover.now)), 6)
+        )
+    )
 
 
 def _along(
@@ -441,26 +447,28 @@ def _along(
     value: float,
     own_values: Mapping[str, float],
 ) -> list[Takeover]:
-    """Look up and down from a parameter's value."""
+    """Return the takeovers nearest to a parameter's value, below and above it."""
 
-    def at(points: Array) -> Array:
+    def times_at(points: Array) -> Array:
         columns = tape.run({**own_values, parameter.name: points})
         return np.stack([np.broadcast_to(column, points.shape) for column in columns])
 
     takeovers = []
     for ratio in (1 / SPAN, SPAN):
-        change = _change(at, value, value * ratio) if 0 < value * ratio < np.inf else None
+        change = _change(times_at, value, value * ratio) if 0 < value * ratio < np.inf else None
         if change is not None:
-            where, stage = change
+            changes_at, stage = change
             takeovers.append(
-                Takeover(parameter.name, value, where, str(parameter.dimension), names[stage])
+                Takeover(parameter.name, value, changes_at, str(parameter.dimension), names[stage])
             )
     return takeovers
 
 
-def _change(at: Callable[[Array], Array], near: float, far: float) -> tuple[float, int] | None:
-    """Narrow down where the binding stage first changes on the way, and which one binds then; None
-    if never.
+def _change(
+    times_at: Callable[[Array], Array], near: float, far: float
+) -> tuple[float, int] | None:
+    """Find the nearest value, between two, at which the binding stage first changes; return it with
+    the number of the stage that binds then, or None if the stage never changes.
 
     Each round divides the step on which it changes into as many steps again, so a third stage that
     binds in between is found as well.
@@ -468,7 +476,7 @@ def _change(at: Callable[[Array], Array], near: float, far: float) -> tuple[floa
     binds = 0
     for _ in range(ROUNDS):
         grid = np.geomspace(near, far, STEPS)
-        times = at(grid)
+        times = times_at(grid)
         binding = np.argmax(times, axis=0)
         changed = np.flatnonzero(binding != binding[0])
         if not changed.size or not np.isfinite(times).all():
@@ -477,10 +485,10 @@ def _change(at: Callable[[Array], Array], near: float, far: float) -> tuple[floa
         near, far, binds = float(grid[index - 1]), float(grid[index]), int(binding[index])
         if np.nextafter(near, far) == far:
             break
-    before, after = at(np.array([near, far])).T
+    times_before, times_after = times_at(np.array([near, far])).T
     # At a tie the other stage binds as soon as the value moves.
-    tied = before[int(np.argmax(before))] == before[binds]
-    return (near if tied else far), int(np.argmax(after))
+    is_tie = times_before[int(np.argmax(times_before))] == times_before[binds]
+    return (near if is_tie else far), int(np.argmax(times_after))
 
 
 class CompiledLaw(CompiledModel):
@@ -531,7 +539,7 @@ class CompiledLaw(CompiledModel):
         )
 
     def _solved(self, derivatives: Array, holds: Flags) -> Solution:
-        """Make a solution of values, NaN where the law does not hold."""
+        """Build the solution from values; NaN where the law does not hold."""
         return Solution(
             model=f"law/{self.law.name}",
             method=CLOSED_FORM,

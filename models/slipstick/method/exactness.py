@@ -19,7 +19,7 @@ from slipstick.structure.contention import variation
 
 
 class Variation:
-    """Where something in a model is random, compiled for many points.
+    """The places of a model where a time or a count is random, compiled for many points.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Variation:
         self._tape = Tape([*varied, *(group.processors for group in groups if several)])
 
     def there(self, values: Values) -> Flags:
-        """Return at which points something is random."""
+        """Return at which points a time or a count is random in every group."""
         columns = np.broadcast_arrays(*self._tape.run(only(values, self._tape.parameters)))
         varied, sizes = np.stack(columns[: self._count]), columns[self._count :]
         empty = np.stack(sizes) == 0 if sizes else False

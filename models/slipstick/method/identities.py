@@ -43,7 +43,7 @@ REPORT = "this is a defect of slipstick; please report it with the model"
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product of a rate and times that is a known number, or another value.
+    """A product of a rate and a time that equals a known number, or another value of the answer.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Identities:
             self._products, self._members = list(_of_activity(model)), "processors"
 
     def held(self, solution: Solution, values: Values) -> Solution:
-        """Leave without an answer the points at which a solution breaks an identity.
+        """Remove the answers of the points at which a solution breaks an identity.
 
         Parameters
         ----------
@@ -158,9 +158,9 @@ class Identities:
             rate, time = columns[product.rate], columns[product.time] + think_time
             half_width = half_width + rate * _half_width(solution, product.time)
             half_width = half_width + time * _half_width(solution, product.rate)
-            left = rate * time
-            allowed = HALF_WIDTHS * half_width + _slack(solution) * np.maximum(left, total)
-            yield np.abs(left - total) > allowed, text, left, total
+            product_value = rate * time
+            allowed = HALF_WIDTHS * half_width + _slack(solution) * np.maximum(product_value, total)
+            yield np.abs(product_value - total) > allowed, text, product_value, total
 
     def _of_stations(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
         """Check the utilization law and Little's law at the stations of an activity.
@@ -190,9 +190,9 @@ class Identities:
                     present - busy,
                 ),
             )
-            for text, left, right in pairs:
-                apart = np.abs(left - right) > ROUNDING * np.maximum(present, busy) + 1e-12
-                yield apart & answered, text, left, right
+            for text, expected, reported in pairs:
+                differs = np.abs(expected - reported) > ROUNDING * np.maximum(present, busy) + 1e-12
+                yield differs & answered, text, expected, reported
 
 
 IdentityCheck = tuple[Flags, str, Array, Array]
@@ -200,7 +200,9 @@ IdentityCheck = tuple[Flags, str, Array, Array]
 
 
 def _without(solution: Solution, broken: Mapping[int, str]) -> Solution:
-    """Leave some points without an answer, and refused, so that another method is asked."""
+    """Remove the answers of some points, and mark the points as refused, so that another method is
+    asked.
+    """
     methods = solution.methods or [solution.method] * solution.count
     failures = {
         index: Remarks(failed=f"{methods[index]} contradicts itself: {words}; {REPORT}")
@@ -260,16 +262,21 @@ def _station_loads(model: Model) -> list[StationLoad]:
     if any(isinstance(node, Attempt) for node in each_once(model.bodies)):
         return []  # how often it is tried depends on the state
     try:
-        asked = demands(model.bodies[0], model)
+        demands_by_station = demands(model.bodies[0], model)
         visits = total_work(model.bodies[0], _visited)
     except NoAnswerError:  # what is asked depends on the state
         return []
     # Who waits for a lock may access its word again and again, as often as the state says.
-    words = {each.word for each in model.resources.values() if isinstance(each, HeldResource)}
+    words = {
+        resource.word for resource in model.resources.values() if isinstance(resource, HeldResource)
+    }
     return [
-        StationLoad(name, resource.servers, asked[name], visits[name])
+        StationLoad(name, resource.servers, demands_by_station[name], visits[name])
         for name, resource in model.resources.items()
-        if isinstance(resource, Station) and name in asked and name in visits and name not in words
+        if isinstance(resource, Station)
+        and name in demands_by_station
+        and name in visits
+        and name not in words
     ]
 
 
@@ -314,7 +321,9 @@ the value or an end to what is possible (no competitor makes a processor faster)
 
 
 def _ends(solution: Solution) -> Iterator[IdentityCheck]:
-    """Check that lower ends are below upper ends, and values between them."""
+    """Check that each lower end is at most the upper end and the value, and each value at most the
+    upper end.
+    """
     for name, low in solution.low.items():
         if name.partition("[")[0] in _ENDS_APART:
             continue
@@ -328,7 +337,7 @@ def _ends(solution: Solution) -> Iterator[IdentityCheck]:
 
 
 def _ordered(smaller: str, low: Array, larger: str, high: Array | None) -> Iterator[IdentityCheck]:
-    """Check that one value is at most another."""
+    """Check that one value is at most another one."""
     if high is not None:
         beyond = ROUNDING * np.maximum(np.abs(low), np.abs(high)) + 1e-12
         yield low - high > beyond, f"{smaller} is {{:.6g}}, but {larger} {{:.6g}}", low, high
@@ -340,10 +349,10 @@ _NOT_NEGATIVE = ("time", "throughput", "response_time", "residence_time", "queue
 def _loads(solution: Solution) -> Iterator[IdentityCheck]:
     """Check that servers are busy for at most all the time, and that amounts are not negative."""
     for name, column in solution.values.items():
-        kind, inside = name.partition("[")[::2]
+        kind, place = name.partition("[")[::2]
         if kind == "utilization":
             text = (
-                f"throughput x demand over servers of {inside[:-1]} is {{:.6g}}, but at most {{:g}}"
+                f"throughput x demand over servers of {place[:-1]} is {{:.6g}}, but at most {{:g}}"
             )
             over = (column > 1 + _slack(solution)) & _computes_waiting(solution)
             yield over, text, column, np.ones(1)

@@ -42,7 +42,7 @@ approximation with a promised error, and of simulation, which is the last."""
 
 
 class Acceptance(NamedTuple):
-    """Whether a method answers for a model where none is named, and if not, why."""
+    """Whether a method answers for a model when no method is named, and the reason if it does not."""
 
     yes: bool
     why_not: str = ""
@@ -134,12 +134,12 @@ class LadderForm(CompiledModel):
         self.refusals: dict[str, str] = {}
         forms = [form for form in map(self.form, self._methods[:1]) if form is not None]
         used = list(model.parameters) if isinstance(model, Model) else []
-        first = forms or [self._fallback[1]]
-        self.quantity = first[0].quantity
-        self.parameters = tuple(dict.fromkeys([*first[0].parameters, *used]))
+        first_forms = forms or [self._fallback[1]]
+        self.quantity = first_forms[0].quantity
+        self.parameters = tuple(dict.fromkeys([*first_forms[0].parameters, *used]))
 
     def form(self, method: Method) -> CompiledModel | None:
-        """Return the model compiled for a method; None if that does not answer for it."""
+        """Return the model compiled for a method; None if the method does not answer for the model."""
         if method.name not in self._forms:
             self._forms[method.name] = self._compiled(method)
         return self._forms[method.name]
@@ -162,7 +162,9 @@ class LadderForm(CompiledModel):
 
     @cached_property
     def _fallback(self) -> tuple[Method, CompiledModel]:
-        """The method that answers where those that take some points only do not."""
+        """The first method that takes every point, compiled; it answers where the methods that take
+        only some points do not.
+        """
         for method in self._methods:
             if not method.partial and (form := self.form(method)) is not None:
                 return method, form
@@ -171,17 +173,17 @@ class LadderForm(CompiledModel):
 
     @property
     def method(self) -> str:
-        """Name of the method that answers where those that take some points only do not."""
+        """Name of the method that answers where methods that take only some points do not."""
         return self._fallback[0].name
 
     @property
     def block(self) -> int:
-        """How many points of that method are to be given at a time."""
+        """The number of points that this method solves together."""
         return 1 if self.estimated else BLOCK
 
     @property
     def estimated(self) -> bool:
-        """Whether that method gives estimates; exact values then have intervals of width 0."""
+        """Whether this method gives estimates; exact values then have intervals of width 0."""
         return self._fallback[0].estimates
 
     def blocks(self, values: Values, count: int) -> Iterator[Rows]:
@@ -190,7 +192,7 @@ class LadderForm(CompiledModel):
             yield from (rows[cut] for cut in form.blocks({}, len(rows)))
 
     def simulated(self, values: Values, count: int) -> int:
-        """Count the points that are simulated."""
+        """Return the number of points that are simulated."""
         solved_parts = self._parts(values, count)
         return sum(len(rows) for rows, method, _ in solved_parts if method.estimates)
 
@@ -218,8 +220,8 @@ class LadderForm(CompiledModel):
     def slopes(
         self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
-        """Return values with derivatives: of the method that answers, where it is one for all and no
-        value is computed after it.
+        """Return values with their derivatives: by the method that answers for all points, if it is
+        one and no value is an amount; else by differences.
         """
         solved_parts = self._parts(values, count_of(values))
         amounts = self.amounts is not None and any(name.startswith("amount[") for name in columns)
@@ -250,7 +252,9 @@ class LadderForm(CompiledModel):
     def _solved(
         self, values: Values, solve: Callable[[CompiledModel, Values], Solution]
     ) -> Solution:
-        """Solve each point by the first method that takes it, and go on where that refuses it."""
+        """Solve each point by the first method that takes it, and by the next where that method
+        refuses it.
+        """
         if isinstance(self.model, Model) and not values.keys() <= set(self.parameters):
             from slipstick.expression.tape import Tape
 
@@ -270,29 +274,46 @@ class LadderForm(CompiledModel):
         form: CompiledModel,
         solve: Callable[[CompiledModel, Values], Solution],
     ) -> list[tuple[Rows, Solution]]:
-        """Solve some points by a method, and those that it refuses by the next that accepts."""
+        """Solve some points by a method; solve the points that it refuses by the next method that
+        accepts them.
+        """
         all_rows = len(rows) == count
-        cut = {
+        values_of_rows = {
             name: value if all_rows or np.size(value) == 1 else np.asarray(value)[rows]
             for name, value in values.items()
         }
-        known_values = only(cut, form.parameters) if isinstance(self.model, Model) else cut
+        known_values = (
+            only(values_of_rows, form.parameters)
+            if isinstance(self.model, Model)
+            else values_of_rows
+        )
         solution = self._alike(solve(form, known_values))
         if self.identities is not None:
-            solution = self.identities(solution, cut)
+            solution = self.identities(solution, values_of_rows)
         refused = sorted(solution.refused)
-        after = self._methods[self._methods.index(method) + 1 :] if refused else ()
-        for higher in after:
+        later_methods = self._methods[self._methods.index(method) + 1 :] if refused else ()
+        for higher in later_methods:
             if (higher_form := self.form(higher)) is not None:
-                beyond = rows[refused]
+                refused_rows = rows[refused]
                 reasons = [solution.remarks_at(index).failed for index in refused]
-                higher_parts = self._climbed(values, count, beyond, higher, higher_form, solve)
-                noted = [(beyond, _noted(higher_parts[0][1], reasons)), *higher_parts[1:]]
-                return [(rows, solution), *noted] if len(refused) < len(rows) else noted
+                higher_parts = self._climbed(
+                    values, count, refused_rows, higher, higher_form, solve
+                )
+                later_solutions = [
+                    (refused_rows, _noted(higher_parts[0][1], reasons)),
+                    *higher_parts[1:],
+                ]
+                return (
+                    [(rows, solution), *later_solutions]
+                    if len(refused) < len(rows)
+                    else later_solutions
+                )
         return [(rows, solution)]
 
     def _alike(self, solution: Solution) -> Solution:
-        """Return exact values with intervals of width 0 where other points are estimates."""
+        """Return a solution whose exact values have intervals of width 0, where other points are
+        estimates.
+        """
         if not self.estimated or solution.low:
             return solution
         books = {
@@ -305,13 +326,13 @@ class LadderForm(CompiledModel):
             for book, columns in books.items()
             for name, column in columns.items()
         }
-        every = {**solution.values, **booked}
-        return replace(solution, low=every, high=every)
+        exact_values = {**solution.values, **booked}
+        return replace(solution, low=exact_values, high=exact_values)
 
 
 def _noted(solution: Solution, reasons: Sequence[str | None]) -> Solution:
-    """Note at each point why another method was asked before; where this one has no answer
-    either, that reason stands.
+    """Note at each point why the method before did not answer; where this method has no answer
+    either, the earlier reason stands.
     """
 
     def detail(index: int) -> tuple[Solution, int]:

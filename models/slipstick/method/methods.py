@@ -368,15 +368,17 @@ def answered(
     from slipstick.method.asked import method_needed, states
 
     answers = _with_transient(answers, model, parameters, values)
-    first = answers[0]
-    if method is None and not first.failed and not smooth:
-        needed = method_needed(model, states(model, first, values), first)
-        by_needed = _steady(model, parameters, needed, simulation, smooth) if needed else ()
-        if by_needed and not by_needed[0].failed:
-            missing = [name for name, state in states(model, first, values).items() if state.way]
+    first_answer = answers[0]
+    if method is None and not first_answer.failed and not smooth:
+        needed = method_needed(model, states(model, first_answer, values), first_answer)
+        needed_answers = _steady(model, parameters, needed, simulation, smooth) if needed else ()
+        if needed_answers and not needed_answers[0].failed:
+            missing = [
+                name for name, state in states(model, first_answer, values).items() if state.way
+            ]
             group_note = f"by {needed}, because {', '.join(missing)} was asked for"
             answers = tuple(
-                replace(answer, notes=(group_note, *answer.notes)) for answer in by_needed
+                replace(answer, notes=(group_note, *answer.notes)) for answer in needed_answers
             )
             answers = _with_transient(answers, model, parameters, values)
     return tuple(

@@ -121,14 +121,14 @@ class AnswerNames(Mapping[str, str]):
         )
 
     def __getitem__(self, name: str) -> str:
-        kind, _, inside = name.partition("[")
+        kind, _, name_in_brackets = name.partition("[")
         if self._intervals and kind in (LOW, HIGH):
-            return self._single(inside.removesuffix("]"))
+            return self._single(name_in_brackets.removesuffix("]"))
         return self._single(name)
 
     def _single(self, name: str) -> str:
-        if self._counted and (at := moment(name)):
-            return self._single(at[0])
+        if self._counted and (steady_and_time := moment(name)):
+            return self._single(steady_and_time[0])
         match = _PROBABILITY.fullmatch(name) or _UNTIL.fullmatch(name)
         return unit_of(name) if match and match["station"] in self._counted else self._units[name]
 
@@ -227,8 +227,10 @@ def first_quantity(
         return f"time[{groups[0]}]" if len(groups) > 1 else "time"
     if isinstance(model, AddedModel):
         return next(iter(model.answer_names()))
-    first = next(iter((*model.classes, *model.chains)))
-    return f"{LOW}[throughput[{first}]]" if method == BOUNDS else f"response_time[{first}]"
+    first_class = next(iter((*model.classes, *model.chains)))
+    return (
+        f"{LOW}[throughput[{first_class}]]" if method == BOUNDS else f"response_time[{first_class}]"
+    )
 
 
 def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:

@@ -45,18 +45,18 @@ class Change:
     part: float | None = None
 
 
-def margin(comparison: Comparison, left: Array, right: Array) -> Array:
+def margin(comparison: Comparison, left_side: Array, right_side: Array) -> Array:
     """Return the margin of a condition, above 0 where it holds: the difference of its sides
     relative to their size [1].
 
     Parameters
     ----------
     comparison : by <, <=, > or >=
-    left, right : values of its sides, in base units
+    left_side, right_side : values of its sides, in base units
     """
-    size = np.abs(left) + np.abs(right)
+    size = np.abs(left_side) + np.abs(right_side)
     with np.errstate(all="ignore"):
-        difference = np.where(size == 0, 0.0, (left - right) / size)
+        difference = np.where(size == 0, 0.0, (left_side - right_side) / size)
     return np.asarray(-difference if comparison.relation.startswith("<") else difference)
 
 
@@ -169,19 +169,19 @@ def _estimated_change(
 ) -> Change:
     """Locate a change between two decided places."""
     middle, low, high = margins[:, near : far + 1] if starts else -margins[:, near : far + 1]
-    first, last = (high, low) if starts else (low, high)
+    first_curve, last_curve = (high, low) if starts else (low, high)
     # The curve that comes to 0 first does so for the first time, the others for the last time.
-    before = [
+    below_zero = [
         np.flatnonzero(np.append(True, is_below))
-        for is_below in (middle[1:-1] < 0, last[1:-1] <= 0)
+        for is_below in (middle[1:-1] < 0, last_curve[1:-1] <= 0)
     ]
-    cells = (int(np.argmax(first[1:] >= 0)), *(int(end[-1]) for end in before))
+    cells = (int(np.argmax(first_curve[1:] >= 0)), *(int(end[-1]) for end in below_zero))
     if single:
         low_place, value, high_place = (float(places[near + cell + 1]) for cell in cells)
         return Change(value, float(places[near + cells[1]]), starts, low=low_place, high=high_place)
     low_place, value, high_place = (
         float(np.interp(0.0, margin_row[cell : cell + 2], places[near + cell : near + cell + 2]))
-        for cell, margin_row in zip(cells, (first, middle, last), strict=True)
+        for cell, margin_row in zip(cells, (first_curve, middle, last_curve), strict=True)
     )
     return Change(value, None, starts, low=min(low_place, value), high=max(high_place, value))
 

@@ -52,20 +52,20 @@ class NetworkPoints:
     patience: Mapping[str, Any] = field(default_factory=dict)
 
     def entries(self) -> Array:
-        """Return how often a customer of an open chain comes to be of each class, by arriving or by
-        a change of class [points, classes].
+        """Return how often a customer of an open chain becomes a member of each class, by its
+        arrival or by a change of class [points, classes].
         """
-        found = np.zeros(self.visits.shape[:2], dtype=self.visits.dtype)
+        entries = np.zeros(self.visits.shape[:2], dtype=self.visits.dtype)
         for label, _ in self.references:
-            found[:, label] += 1
+            entries[:, label] += 1
         if self.routes is None:
-            return found
-        ways = zip(self.routes.source, self.routes.target, strict=True)
-        for way, ((before, station), (after, _)) in enumerate(ways):
-            if after not in (OUTSIDE, before):
-                passing = self.visits[:, before, station] * self.routes.probability[:, way]
-                found[:, after] += passing
-        return found
+            return entries
+        pairs = zip(self.routes.source, self.routes.target, strict=True)
+        for route, ((class_before, station), (class_after, _)) in enumerate(pairs):
+            if class_after not in (OUTSIDE, class_before):
+                passing = self.visits[:, class_before, station] * self.routes.probability[:, route]
+                entries[:, class_after] += passing
+        return entries
 
     def select(self, points: Any) -> NetworkPoints:
         """Take some of the points, by slice, mask or indices, without the reasons for points
@@ -137,7 +137,7 @@ class NetworkLayout:
         return dict(perturbed(self._exprs, values_of_names, names))
 
     def arrays(self, columns: Columns) -> NetworkPoints:
-        """Lay the numbers out for a solver.
+        """Build the arrays of a network at aligned points, as solvers take them.
 
         Parameters
         ----------
@@ -146,7 +146,9 @@ class NetworkLayout:
         points = max((len(column) for column in columns.values()), default=1)
         cubes = self._by_class(columns, points)
         number = {
-            label: at for at, chain in enumerate(self.chains.values()) for label in chain.classes
+            label: chain_number
+            for chain_number, chain in enumerate(self.chains.values())
+            for label in chain.classes
         }
         chain_of = np.array([number[label] for label in self.classes], dtype=np.intp)
         routes = self._routes(columns)
@@ -189,7 +191,7 @@ class NetworkLayout:
         return service, visits, scv
 
     def _routes(self, columns: Columns) -> Routes | None:
-        """Lay out where the classes of chains go."""
+        """Return the routes of the classes of chains at all points; None without routes."""
         if not self.model.routing:
             return None
         ends = [[route.source, route.target] for route in self.model.routing]
@@ -206,8 +208,8 @@ class NetworkLayout:
         return self.classes.index(place[0]), self.stations.index(place[1])
 
     def _route(self, routes: Routes, chain_of: NDArray[np.intp], visited: Array) -> dict[int, str]:
-        """Put the visits that follow from routing into `visited`; say at which points they do
-        not.
+        """Write the visits that follow from the routes into `visited`; return, by point, the
+        reasons why there are none.
         """
         wrong = self._sums(routes.probability.real)
         for c, (name, chain) in enumerate(self.chains.items()):
@@ -232,8 +234,8 @@ class NetworkLayout:
         return wrong
 
     def _unsound(self, columns: Columns) -> dict[int, str]:
-        """Name the first number of a point that is negative, not finite, or not whole where it
-        counts customers.
+        """Return, by point, the first number that is negative, not finite, out of range, or not
+        whole though it counts customers.
         """
         wrong: dict[int, str] = {}
         groups = {
@@ -242,8 +244,8 @@ class NetworkLayout:
         }
         lasting = {
             f"{group}.{name}.{key}"
-            for group, named in groups.items()
-            for name, class_member in named.items()
+            for group, members_by_name in groups.items()
+            for name, class_member in members_by_name.items()
             if isinstance(class_member, OpenClass) and class_member.bursty
             for key in ("burst_time", "quiet_time")
         } | {
@@ -262,28 +264,28 @@ class NetworkLayout:
                 wrong.setdefault(
                     int(point), f"{path} must be {kind} that is not negative, got {values[point]:g}"
                 )
-            counted = path.endswith(".population")
-            for point in np.flatnonzero(values > MOST_CUSTOMERS) if counted else ():
-                most = f"{path} must be at most {MOST_CUSTOMERS:.4g}, above which doubles are no counts"
-                wrong.setdefault(int(point), f"{most}, got {values[point]:g}")
+            is_count = path.endswith(".population")
+            for point in np.flatnonzero(values > MOST_CUSTOMERS) if is_count else ():
+                limit_text = f"{path} must be at most {MOST_CUSTOMERS:.4g}, above which doubles are no counts"
+                wrong.setdefault(int(point), f"{limit_text}, got {values[point]:g}")
             for point in np.flatnonzero(values == 0) if path in lasting else ():
-                without = (
+                remedy = (
                     "patience a capacity says which customers do not wait"
                     if "patience" in path or "timeout" in path
                     else ""
                 )
                 wrong.setdefault(
                     int(point),
-                    f"{path} must be above 0 s: without {without or 'bursts leave it out'}",
+                    f"{path} must be above 0 s: without {remedy or 'bursts leave it out'}",
                 )
             for point in np.flatnonzero((values != 0) & ((values < SMALLEST) | (values > LARGEST))):
-                span = (
+                range_text = (
                     f"{path} must be 0 or from {SMALLEST:g} to {LARGEST:g} in base units, got"
                     f" {values[point]:g}"
                 )
                 wrong.setdefault(
                     int(point),
-                    f"{span}; beyond that products of numbers leave the range of doubles",
+                    f"{range_text}; beyond that products of numbers leave the range of doubles",
                 )
         return wrong
 

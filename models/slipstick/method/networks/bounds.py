@@ -134,7 +134,7 @@ class CompiledNetworkBounds(CompiledModel):
         self.quantity = f"low[throughput[{next(iter(self.compiled.chains))}]]"
 
     def arrays(self, values: Values) -> NetworkPoints:
-        """Lay the network out at aligned points."""
+        """Build the arrays of the network at aligned points."""
         return self.compiled.arrays(self.compiled.columns(values))
 
     def solution(self, values: Values) -> Solution:

@@ -80,7 +80,8 @@ them would take a GB.
 def _account(
     compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]
 ) -> dict[str, float]:
-    """Follow one customer through a cycle: thinking, in service at each station, waiting for it.
+    """Return the time of one customer in a cycle: thinking, in service at each station, and waiting
+    for it [s].
 
     Only where all customers are of one chain; adds up to the cycle with its think time. A station
     whose speed depends on how many are there has no service apart from waiting.
@@ -279,7 +280,9 @@ def _loads(network: NetworkArrays) -> Array:
 
 
 def _product_form_visits(network: NetworkArrays, c: int) -> bool:
-    """Return whether errors of approximate quantiles were measured for networks of this kind."""
+    """Return whether a chain is of the kind of networks for which errors of approximate quantiles
+    were measured.
+    """
     visited, scv, visits = (
         network.demand[0, c].real > 0,
         network.scv[0, c].real,
@@ -369,8 +372,8 @@ def _alike(network: NetworkArrays) -> NDArray[np.bool_]:
 
 
 def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
-    """Write which variant solved, its stopping rule, its usual error, and what was assumed about
-    the network.
+    """Return notes on the variant that solved, its stopping rule, its usual error, and the
+    assumptions about the network.
     """
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     error = [f"usual error: {solution.usual_error}"] if solution.usual_error else []
@@ -380,7 +383,7 @@ def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, 
 
 
 def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
-    """Write what was assumed where a network leaves it open."""
+    """Return notes on the assumptions made where the description of a network is incomplete."""
     model = compiled.model
     places = {place for route in model.routing for place in (route.source, route.target)}
     in_chains = {label for chain in model.chains.values() for label in chain.classes}
@@ -410,9 +413,7 @@ def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
 
 
 def _shared(arrays: NetworkPoints, residence: Array) -> Array:
-    """Share the time of a chain at each station among its classes [s, points, classes,
-    stations].
-    """
+    """Divide the time of a chain at each station among its classes [s, points, classes, stations]."""
     network = arrays.network
     time = residence[:, arrays.chain_of]
     alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
@@ -498,8 +499,9 @@ class Measures:
         return columns
 
     def _passing(self, c: int, chain: Chain, r: int) -> Array:
-        """Return how often customers come to be of a class in a second; of a closed chain, the
-        visits of the class to the reference station: all classes together have one in a cycle.
+        """Return how many customers become members of a class in a second [1/s]; of a closed chain,
+        the visits of the class to the reference station, at which each cycle has one visit of any
+        class.
 
         Of customers that may be lost only those that arrive are known by this [1/s].
         """
@@ -591,20 +593,20 @@ class CompiledNetwork(CompiledModel):
 
     @property
     def block(self) -> int:
-        """How many points are solved together: fewer where each holds many numbers, see
-        `MOST_HELD`.
+        """The number of points that are solved together: fewer where each point holds many numbers,
+        see `MOST_HELD`.
         """
         classes, stations = len(self.compiled.chains), len(self.compiled.stations)
         return max(2, min(BLOCK, MOST_HELD // _numbers(classes, stations)))
 
     def brief(self, values: Values) -> Solution:
-        """Solve for times and rates alone."""
+        """Compute times and rates alone."""
         return self._solved(self.compiled.arrays(self.compiled.columns(values)), Measures.chains)[0]
 
     def solution(self, values: Values) -> Solution:
-        """Solve at aligned points."""
+        """Compute all values at aligned points."""
         arrays = self.compiled.arrays(self.compiled.columns(values))
-        found, pieces, wrong = self._solved(arrays, Measures.columns)
+        solution, pieces, wrong = self._solved(arrays, Measures.columns)
 
         def detail(index: int) -> tuple[Solution, int]:
             if index in wrong:
@@ -618,16 +620,16 @@ class CompiledNetwork(CompiledModel):
                     0,
                 )
             piece = next(piece for piece in pieces if index in piece.points)
-            columns = {name: float(value[index].real) for name, value in found.values.items()}
+            columns = {name: float(value[index].real) for name, value in solution.values.items()}
             return self._detail(values, arrays.select([index]), piece, columns, index), 0
 
-        return replace(found, detail=detail)
+        return replace(solution, detail=detail)
 
     def _solved(
         self, arrays: NetworkPoints, read: Callable[[Measures], Columns]
     ) -> tuple[Solution, list[SolvedTogether], dict[int, str]]:
-        """Make a solution of columns, with the solver of each point and whether it is exact;
-        also give its pieces.
+        """Build the solution from columns, with the solver of each point and whether it is exact;
+        also return the points solved together and the reasons of points without an answer.
         """
         columns, pieces, wrong = _measured(self.compiled, arrays, self.method, read)
         count = arrays.network.points
@@ -738,24 +740,24 @@ class CompiledNetwork(CompiledModel):
                 f"shares of {len(names):,} parameters: about {seconds:,.0f} s of processor time"
             )
         network = self.compiled.arrays(self.compiled.columns(own_values)).network
-        many = MOST_NUMBERS // _numbers_of_point(network) or 1
+        names_at_once = MOST_NUMBERS // _numbers_of_point(network) or 1
         slopes: dict[str, dict[str, float]] = {}
-        for first in range(0, len(names), many) or (0,):
-            some = names[first : first + many]
-            arrays = self.compiled.arrays(self.compiled.perturbed(own_values, some))
+        for start in range(0, len(names), names_at_once) or (0,):
+            moved_names = names[start : start + names_at_once]
+            arrays = self.compiled.arrays(self.compiled.perturbed(own_values, moved_names))
             moved, _, wrong = _measured(self.compiled, arrays, solver, Measures.chains, alike=True)
             if wrong:
                 return {}
             for key, column in moved.items():
                 derivatives = {
                     name: float(column[place].imag / complex_step(own_values[name]))
-                    for place, name in enumerate(some, 1)
+                    for place, name in enumerate(moved_names, 1)
                 }
                 slopes.setdefault(key, {}).update(derivatives)
         return slopes
 
     def _without_shares(self, network: NetworkArrays) -> tuple[str, ...]:
-        """Note that an answer has no shares because their derivatives are over the limit."""
+        """Return a note if an answer has no shares because their derivatives are over the limit."""
         numbers = self._derivative_numbers(network)
         if numbers <= limit("derivatives"):
             return ()
@@ -830,13 +832,11 @@ def _one_point(numbers: Mapping[str, float]) -> dict[str, Array]:
 
 
 def _too_many(name: str, network: NetworkArrays) -> bool:
-    """Return whether a probability is for more customers than there are; other points may have
-    more.
-    """
-    kind, _, inside = name.partition("[")
+    """Return whether a probability is that of more customers than the network has at this point."""
+    kind, _, arguments = name.partition("[")
     most = int(network.population.sum()) if network.closed.all() else None
     return (
         kind == "probability"
         and most is not None
-        and int(inside.rpartition(",")[2].rstrip("]")) > most
+        and int(arguments.rpartition(",")[2].rstrip("]")) > most
     )

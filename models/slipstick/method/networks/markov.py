@@ -87,7 +87,9 @@ def _alternatives(arrays: NetworkPoints) -> str:
 
 
 def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | None]:
-    """Return the network of classes, and where they go at each point if they change."""
+    """Return the network with a class for each class of its chains, and the routing at each point;
+    None instead of the routing if no class changes.
+    """
     network, chain_of, routes, references = (
         arrays.network,
         arrays.chain_of,
@@ -97,24 +99,24 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
     if routes is None:
         return network, None
     routed = _routed(arrays)
-    alone = ~np.isin(chain_of, list(routed))
+    keeps_class = ~np.isin(chain_of, list(routed))
     service, visits = (
-        np.where(alone[:, None], joined[:, chain_of], own)
+        np.where(keeps_class[:, None], joined[:, chain_of], own)
         for joined, own in ((network.service, arrays.service), (network.visits, arrays.visits))
     )
-    first = np.array([alone[r] or references[c][0] == r for r, c in enumerate(chain_of)])
-    flat = replace(
+    is_first = np.array([keeps_class[r] or references[c][0] == r for r, c in enumerate(chain_of)])
+    network_of_classes = replace(
         network,
         service=service,
         visits=visits,
         scv=arrays.scv,
         think=network.think[:, chain_of],
-        population=np.where(first, network.population[:, chain_of], 0),
-        arrivals=np.where(first, network.arrivals[:, chain_of], 0),
+        population=np.where(is_first, network.population[:, chain_of], 0),
+        arrivals=np.where(is_first, network.arrivals[:, chain_of], 0),
         bursts=(
             None
             if network.bursts is None
-            else np.where(first[:, None], network.bursts[:, chain_of], 0)
+            else np.where(is_first[:, None], network.bursts[:, chain_of], 0)
         ),
         batch=tuple(network.batch[c] for c in chain_of) if network.batch else (),
         traced=tuple(network.traced[c] for c in chain_of) if network.traced else (),
@@ -124,9 +126,9 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
         **arrays.patience,
     )
     ends = {members: references[c] for c, members in routed.items()}
-    points = [slice(at, at + 1) for at in range(network.points)]
-    return flat, [
-        routing_of_chains(flat.select(point_index), routes.select(point_index), ends)
+    points = [slice(point, point + 1) for point in range(network.points)]
+    return network_of_classes, [
+        routing_of_chains(network_of_classes.select(point_index), routes.select(point_index), ends)
         for point_index in points
     ]
 
@@ -141,7 +143,9 @@ def _routed(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
 
 
 def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
-    """Count throughput in cycles of the chain, which end at its reference station."""
+    """Replace the throughput of each chain by its cycles in a second; a cycle ends at the reference
+    station.
+    """
     flow, begun = solution.throughput.copy(), solution.begun.copy()
     network = arrays.network
     phases_known = known_phases(arrays.scv, network.phases, arrays.classes, network.stations)
@@ -163,18 +167,18 @@ def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolutio
 
 
 def _of_chains(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
-    """Add the classes of each chain up."""
-    first = [
+    """Add up the classes of each chain in a solution."""
+    first_classes = [
         int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))
     ]
-    member = (arrays.chain_of == np.arange(len(first))[:, None]).astype(float)
+    member = (arrays.chain_of == np.arange(len(first_classes))[:, None]).astype(float)
 
     def total(values: Array) -> Array:
         return np.asarray(np.einsum("cr,prk->pck", member, values))
 
     return replace(
         solution,
-        throughput=solution.throughput[:, first],
+        throughput=solution.throughput[:, first_classes],
         queue=total(solution.queue),
         residence=total(solution.residence),
         utilization=total(solution.utilization),

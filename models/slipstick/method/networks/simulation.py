@@ -58,7 +58,7 @@ and the stream of times after which they do.
 
 
 class FlatNetwork:
-    """A network at one point as a plan, with the meaning of its parts.
+    """A network at one point as a plan for the simulator, with the meaning of the plan's parts.
 
     A class that keeps its class goes to the stations in the order written: one of V <= 1 visits is
     passed by with probability 1 - V; one of V > 1 is visited again at once with probability 1 - 1/V
@@ -161,8 +161,8 @@ class FlatNetwork:
         return float(self.columns[path][0].real)
 
     def _work(self, c: int, name: str, chain: Chain) -> Iterator[tuple[Place, float, float, float]]:
-        """Yield every place of a chain that takes time, or that routing leads to, with visits,
-        stated visits and service.
+        """Yield every place of a chain that takes time, or that routing leads to: the place, the
+        visits in a cycle, the visits stated, and the mean service [1, 1, s].
         """
         network, routed = self.arrays.network, name in self.model.chains
         for label in chain.classes:
@@ -250,7 +250,9 @@ class FlatNetwork:
         return [place for place in self.visits if place[0] in chain.classes]
 
     def _count(self, c: int, name: str, chain: Chain) -> None:
-        """Note where passages are counted: with losses, not every cycle that begins is one."""
+        """Note where the cycles of a chain that may lose customers are counted: not every cycle
+        that begins is completed.
+        """
         places = self._places(chain)
         if name in self.model.chains:
             home = chain.reference[1]
@@ -272,8 +274,8 @@ class FlatNetwork:
             )
 
     def _may_be_full(self, station: str) -> bool:
-        """Return whether as many customers as a station has places for may ever be there or on
-        their way to it.
+        """Return whether the customers at a station, or on their way to it, may ever be as many as
+        its capacity.
         """
         most, network = self.model.stations[station].capacity, self.arrays.network
         comes = network.visits[0, :, self.compiled.stations.index(station)].real > 0
@@ -283,7 +285,9 @@ class FlatNetwork:
         )
 
     def _think(self, c: int, name: str) -> int:
-        """Begin a cycle: think, if they do, and count time from there on; give the place."""
+        """Write the beginning of a cycle: the thinking, if there is one, after which response time
+        counts; return the number of its first instruction.
+        """
         start, mean = self.builder.next_instruction, float(self.arrays.network.think[0, c].real)
         if mean > 0:
             self.builder.delay(ServiceTime("exponential", mean), _thinking(name))
@@ -308,9 +312,11 @@ class FlatNetwork:
         return start
 
     def _routed(self, c: int, name: str, chain: Chain) -> int:
-        """Write a block for each place, the reference first; give where a cycle begins."""
+        """Write a block of instructions for each place, the reference first; return the number of
+        the instruction at which a cycle begins.
+        """
         builder, start = self.builder, self.builder.next_instruction
-        for place in sorted(self._places(chain), key=lambda each: each != chain.reference):
+        for place in sorted(self._places(chain), key=lambda place: place != chain.reference):
             if self._ends_at(chain, place):
                 builder.mark(_end(place))
                 builder.finish(onward=True)
@@ -331,12 +337,12 @@ class FlatNetwork:
         )
 
     def _ways(self, name: str, chain: Chain, place: Place) -> Iterator[tuple[float, str]]:
-        for index, way in enumerate(self.model.routing):
+        for index, route in enumerate(self.model.routing):
             probability = self._number(f"routing.{index}.probability")
-            if way.source == place and probability > 0:
-                target = _out(name) if way.target is None else _served(way.target)
-                if way.target is not None and self._ends_at(chain, way.target):
-                    target = _end(way.target)
+            if route.source == place and probability > 0:
+                target = _out(name) if route.target is None else _served(route.target)
+                if route.target is not None and self._ends_at(chain, route.target):
+                    target = _end(route.target)
                 yield probability, target
 
     def _visit(self, chain: str, place: Place) -> None:
@@ -404,19 +410,24 @@ def _solution(
 ) -> Solution:
     flat = flat_network(compiled, values)
     result = simulate(flat.plan, simulation) if flat.groups else None
-    seen = _NetworkEstimates(compiled, flat, result)
-    values_seen, remarks = seen.values(), seen.remarks()
-    gradient, first = None, values_seen.get(f"response_time[{next(iter(compiled.chains))}]")
-    if result and simulation.shares and first:
-        gradient, shares, note = _shares(compiled, values, first.value or 0.0, result, simulation)
-        values_seen, remarks = (
-            {**values_seen, **shares},
+    estimates = _NetworkEstimates(compiled, flat, result)
+    estimated_values, remarks = estimates.values(), estimates.remarks()
+    gradient, first_time = (
+        None,
+        estimated_values.get(f"response_time[{next(iter(compiled.chains))}]"),
+    )
+    if result and simulation.shares and first_time:
+        gradient, shares, note = _shares(
+            compiled, values, first_time.value or 0.0, result, simulation
+        )
+        estimated_values, remarks = (
+            {**estimated_values, **shares},
             replace(remarks, notes=(*remarks.notes, note)),
         )
-    exact = seen.certain and not (result and result.plan.random)
-    account = {"account": seen.account()}
+    exact = estimates.certain and not (result and result.plan.random)
+    account = {"account": estimates.account()}
     return replace(
-        one_point(compiled.model.name, values_seen, remarks, gradient, account),
+        one_point(compiled.model.name, estimated_values, remarks, gradient, account),
         exact=np.array([exact]),
     )
 
@@ -581,11 +592,11 @@ class _NetworkEstimates:
         )
 
     def places(self, chain: str) -> list[Place]:
-        """List where a chain has service."""
+        """List the places at which a chain has service."""
         return [place for place in self.flat.visits if self.chain_of[place[0]] == chain]
 
     def sum(self, weights: Iterable[Array]) -> Array:
-        """Add weights of statistics up."""
+        """Return the sum of weights of columns."""
         total: Array = sum(weights, np.zeros(self.layout.width))
         return total
 
@@ -594,8 +605,8 @@ class _NetworkEstimates:
         return self._ratio(chain, self.sum(map(self.time, places)), self.cycles(chain))
 
     def cycles(self, chain: str) -> Array:
-        """Pick the cycles of a chain: where customers are lost, its passages at the first
-        station.
+        """Return weights of the columns that count the cycles of a chain; where customers are lost,
+        its passages at the first station.
         """
         if chain in self.flat.first:
             return self.sum(
@@ -608,17 +619,19 @@ class _NetworkEstimates:
         )
 
     def served(self, chain: str) -> Array:
-        """Pick the cycles of a chain that do not end in the queue of its first station."""
-        first = self.flat.first.get(chain, {})
+        """Return weights of the columns that count the cycles of a chain which do not end in the
+        queue of its first station.
+        """
+        first_places = self.flat.first.get(chain, {})
         departures = (
             self._at_tally(self.layout.tried, place, _abandoned) / visits
-            for place, visits in first.items()
+            for place, visits in first_places.items()
         )
         return self.cycles(chain) - self.sum(departures)
 
     def passages(self, place: Place) -> Array:
-        """Pick the visits of a class to a station: counted at a tally, or as many as there must
-        be.
+        """Return weights of the columns that count the visits of a class to a station: by a tally,
+        or in proportion to the cycles.
         """
         chain = self.chain_of[place[0]]
         if chain in self.flat.first:
@@ -628,23 +641,24 @@ class _NetworkEstimates:
         return self.cycles(chain) * self.flat.visits.get(place, 0.0)
 
     def time(self, place: Place) -> Array:
-        """Pick the time of a class at a station, waiting included."""
+        """Return weights of the columns for the time of a class at a station, waiting included."""
         return self._booked(_served(place)) + self.waited(place)
 
     def waited(self, place: Place) -> Array:
-        """Pick the waiting time of a class at a station, in cycles that have not ended as well."""
+        """Return weights of the columns for the waiting time of a class at a station, in cycles
+        that have not ended as well.
+        """
         booked = self._booked(_waited(place))
-        part = self._unbooked.get(place, 0.0)
-        if not part or self.result is None:
+        unbooked_part = self._unbooked.get(place, 0.0)
+        if not unbooked_part or self.result is None:
             return booked
         group = self.flat.groups[self.chain_of[place[0]]]
-        return booked + part * unbooked(self.flat.plan, group)
+        return booked + unbooked_part * unbooked(self.flat.plan, group)
 
     @cached_property
     def _unbooked(self) -> dict[Place, float]:
-        """Divide, of each chain whose customers starve, the time of the cycles that have not ended
-        among its places: by the time spent at each station beyond what is booked, and there by the
-        visits.
+        """Return, for chains whose customers starve, the part of the time of unended cycles at each
+        place: the time at a station beyond what is booked there, divided by the visits.
         """
         times: dict[Place, float] = {}
         result = self.result
@@ -671,7 +685,7 @@ class _NetworkEstimates:
     def _at_tally(
         self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served
     ) -> Array:
-        """Pick the counts at a tally of a place, if it has one."""
+        """Return weights of the columns of a tally, of zeros if the place has none."""
         tallies = self.flat.plan.tallies
         return self.sum(
             self.layout.column(columns[tallies.index(tally)])
@@ -680,8 +694,8 @@ class _NetworkEstimates:
         )
 
     def _busy(self, place: Place) -> Array:
-        """Pick the time that a class keeps servers busy; of a station of rates, its part by the
-        work done.
+        """Return weights of the columns for the time that a class keeps servers busy; at a station
+        of rates, its part by the work done.
         """
         name = place[1]
         if not self.stations[name].rates or self.result is None:
@@ -698,7 +712,7 @@ class _NetworkEstimates:
         )
 
     def _booked(self, label: str) -> Array:
-        """Pick the time booked to a label by all chains."""
+        """Return weights of the columns for the time booked to a label by all chains."""
         weights = np.zeros(self.layout.width)
         if label in self.flat.plan.labels:
             weights[np.array(self.layout.booked) + self.flat.plan.labels.index(label)] = 1.0
@@ -758,9 +772,9 @@ def _shares(
     def rerun(changed: Mapping[str, float], settings: Simulation) -> Array:
         flat = flat_network(compiled, {**values, **changed})
         run = simulate(flat.plan, settings)
-        seen = _NetworkEstimates(compiled, flat, run)
-        times = seen.sum(map(seen.time, seen.places(chain)))
-        means: Array = (run.batches @ times) / (run.batches @ seen.cycles(chain))
+        estimates = _NetworkEstimates(compiled, flat, run)
+        times = estimates.sum(map(estimates.time, estimates.places(chain)))
+        means: Array = (run.batches @ times) / (run.batches @ estimates.cycles(chain))
         return means
 
     own_values = {

@@ -61,7 +61,7 @@ def _solution_by(arrays: NetworkPoints, solver: str, limit: int | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class SolvedTogether:
-    """Points that one solver answered together."""
+    """A solution by one solver, with the numbers of the points that it is for."""
 
     points: NDArray[np.intp]
     solver: str
@@ -99,8 +99,8 @@ def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
 def _pieces(
     arrays: NetworkPoints, points: NDArray[np.intp], solver: str, wrong: dict[int, str], alike: bool
 ) -> Iterator[SolvedTogether]:
-    """Solve points together; where that fails, in halves, until it is known which of them fail
-    and why.
+    """Solve points together; where that fails, solve each half, until the points that fail are
+    single and their reasons are known.
     """
     chosen_arrays = arrays if len(points) == arrays.network.points else arrays.select(points)
     try:

@@ -101,16 +101,16 @@ def _plain(station: NetworkStation) -> bool:
 def _letters(
     model: QueueingNetwork, members: list[ClosedClass]
 ) -> tuple[list[list[Any]], list[Any], list[Any], dict[Any, str]]:
-    """Return by class the demands at queues, the time away from them, that at delays; and how
-    symbols are written.
+    """Return by class the demands at queues, the times away from queues, and the parts of these at
+    delays; also return how the symbols are written.
     """
     import sympy
 
     names: dict[Any, str] = {}
 
-    def letter(sign: str, inside: str) -> Any:
-        symbol = sympy.Symbol(f"{sign}[{inside}]", positive=True)
-        names[symbol] = rf"{sign}_{{\text{{{inside.replace('_', chr(92) + '_')}}}}}"
+    def letter(sign: str, index: str) -> Any:
+        symbol = sympy.Symbol(f"{sign}[{index}]", positive=True)
+        names[symbol] = rf"{sign}_{{\text{{{index.replace('_', chr(92) + '_')}}}}}"
         return symbol
 
     queues = [
@@ -120,18 +120,21 @@ def _letters(
     ]
     demands, thinks, delays = [], [], []
     for label, class_member in zip(model.classes, members, strict=True):
-        at = {name: label in station.visitors() for name, station in model.stations.items()}
+        is_visited = {name: label in station.visitors() for name, station in model.stations.items()}
         demands.append(
-            [letter("D", f"{label},{name}") if at[name] else sympy.Integer(0) for name in queues]
+            [
+                letter("D", f"{label},{name}") if is_visited[name] else sympy.Integer(0)
+                for name in queues
+            ]
         )
-        away = [
+        delay_symbols = [
             letter("D", f"{label},{name}")
             for name in model.stations
-            if at[name] and name not in queues
+            if is_visited[name] and name not in queues
         ]
-        think = [] if class_member.think_time == zero(TIME) else [letter("Z", label)]
-        delays.append(sum(away, sympy.Integer(0)))
-        thinks.append(sum(think, delays[-1]))
+        think_symbols = [] if class_member.think_time == zero(TIME) else [letter("Z", label)]
+        delays.append(sum(delay_symbols, sympy.Integer(0)))
+        thinks.append(sum(think_symbols, delays[-1]))
     return demands, thinks, delays, names
 
 

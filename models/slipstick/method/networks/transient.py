@@ -178,15 +178,17 @@ def transient_values(
         try:
             if crossing := until(name):
                 values_found[name] = time_until(model, *crossing, values)
-            elif at := moment(name):
-                steady, when = at
-                if when.startswith("parameters.") and when not in values_given:
-                    raise UnknownNameError("quantity", when, list(values_given))
+            elif name_and_time := moment(name):
+                steady_name, time_text = name_and_time
+                if time_text.startswith("parameters.") and time_text not in values_given:
+                    raise UnknownNameError("quantity", time_text, list(values_given))
                 columns = transient(
-                    model, [values_given[when] if when in values_given else float(when)], values
+                    model,
+                    [values_given[time_text] if time_text in values_given else float(time_text)],
+                    values,
                 )
                 # More customers than a station can have are there with probability 0.
-                values_found[name] = float(columns.get(steady, np.zeros(1))[0])
+                values_found[name] = float(columns.get(steady_name, np.zeros(1))[0])
         except NoAnswerError as error:
             values_found[name] = str(error)
     return values_found
