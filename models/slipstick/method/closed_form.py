@@ -306,7 +306,7 @@ def _asked_by_others(
 
 
 def _use(busy: Array, servers: int, nothing: Flags) -> tuple[Array, Array, Array]:
-    """Return utilization, number present and wait of a station at which nobody ever waits: all
+    """Return utilization, number present and wait of a station at which there is never a wait: all
     requests present are in service.
     """
     none = np.where(nothing, np.zeros(len(busy)), np.nan)
