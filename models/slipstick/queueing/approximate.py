@@ -73,7 +73,7 @@ may exceed 1.
 
 @dataclass(frozen=True, eq=False)
 class SeenOnArrival:
-    """Mean numbers that an arriving customer finds, without itself.
+    """Mean numbers of customers that an arriving customer finds, itself left out.
 
     Parameters
     ----------
@@ -91,18 +91,22 @@ class SeenOnArrival:
     busy_shift: Array | None = None
 
     def waiting(self, weight: Array, station: int, rank: Array | None = None) -> Array:
-        """Add up weight x queue of the classes j, as r meets them, (P, R); see `_seen`."""
+        """Return the sum over classes j of weight x queue, as a customer of class r finds them, (P,
+        R); see `_seen`.
+        """
         return self._seen(weight, self.queue, self.queue_shift, station, rank)
 
     def served(self, weight: Array, station: int, rank: Array | None = None) -> Array:
-        """Add up weight x busy servers of the classes j, as r meets them, (P, R); see `_seen`."""
+        """Return the sum over classes j of weight x busy servers, as a customer of class r finds
+        them, (P, R); see `_seen`.
+        """
         return self._seen(weight, self.busy, self.busy_shift, station, rank)
 
     def _seen(
         self, weight: Array, numbers: Array, shift: Array | None, station: int, rank: Array | None
     ) -> Array:
-        """Leave the arriving customer out; `rank` (R, R) says how much j counts for r, 1 for all
-        by default.
+        """Return the weighted sum of the numbers of all classes, the arriving customer left out,
+        (P, R); `rank` (R, R) says how much class j counts for class r, 1 for all by default.
         """
         weighted = weight * numbers[:, :, station]
         if rank is None:
@@ -149,8 +153,8 @@ def _product_form_residence(
         present_others = (
             clamped(present_others - busy) + all_busy_by_load(busy, servers, other_customers)
         ) / servers
-    shared: Array = network.service[:, :, station] * (1 + present_others)
-    return shared
+    residence: Array = network.service[:, :, station] * (1 + present_others)
+    return residence
 
 
 def _by_rates(network: NetworkArrays, seen: SeenOnArrival, station: int) -> Array:
@@ -163,45 +167,59 @@ def _by_rates(network: NetworkArrays, seen: SeenOnArrival, station: int) -> Arra
     # "speeds by the number present".
     low = np.clip(np.floor(present.real).astype(int) - 1, 0, max(0, last - 1))
     fraction = np.where(present.real - 1 >= last, last - low, present - 1 - low)
-    wide = np.broadcast_to(rates, (len(present), last + 1))
-    near, far = (np.take_along_axis(wide, np.minimum(low + step, last), axis=1) for step in (0, 1))
-    paced: Array = network.service[:, :, station] * present / (near + (far - near) * fraction)
-    return paced
+    rates_of_points = np.broadcast_to(rates, (len(present), last + 1))
+    speed_below, speed_above = (
+        np.take_along_axis(rates_of_points, np.minimum(low + step, last), axis=1) for step in (0, 1)
+    )
+    residence: Array = (
+        network.service[:, :, station]
+        * present
+        / (speed_below + (speed_above - speed_below) * fraction)
+    )
+    return residence
 
 
 def _waiting_in_line(
     network: NetworkArrays, seen: SeenOnArrival, other_customers: Array, station: int
 ) -> Array:
     service, servers = network.service[:, :, station], network.servers[station]
-    rank, ahead, kind = network.priority[:, station], None, DISCIPLINES[network.discipline[station]]
+    rank, not_behind, discipline = (
+        network.priority[:, station],
+        None,
+        DISCIPLINES[network.discipline[station]],
+    )
     # Measured (benchmarks/approximations.py): Linearizer's corrections improve queues in the order
     # of arrival, but neither the work in service nor anything with priorities.
     seen = replace(seen, busy_shift=None)
-    if kind.ranked:
+    if discipline.ranked:
         seen = replace(seen, queue_shift=None)
-        ahead = (rank[None, :] <= rank[:, None]).astype(float)
+        not_behind = (rank[None, :] <= rank[:, None]).astype(float)
     unit_weights = np.ones_like(service)
     residual = residual_time(service, network.scv[:, :, station])
-    waiting = clamped(seen.waiting(service, station, ahead) - seen.served(service, station, ahead))
-    residual_work = seen.served(residual, station, ahead if kind.preemptive else None)
+    waiting = clamped(
+        seen.waiting(service, station, not_behind) - seen.served(service, station, not_behind)
+    )
+    residual_work = seen.served(residual, station, not_behind if discipline.preemptive else None)
     if servers > 1:
         # At several servers the residual work delays only while all are busy, so it counts with
         # that probability, given how many are in service (Sakasegawa).
         all_served = seen.served(unit_weights, station)
-        some = np.where(all_served.real > 0, all_served, 1)
+        number_served = np.where(all_served.real > 0, all_served, 1)
         residual_work = residual_work * np.where(
-            all_served.real > 0, all_busy_by_load(all_served, servers, other_customers) / some, 0
+            all_served.real > 0,
+            all_busy_by_load(all_served, servers, other_customers) / number_served,
+            0,
         )
     wait = (waiting + residual_work) / servers
-    if not kind.ranked:
+    if not discipline.ranked:
         return np.asarray(service + wait)
     # Those of higher ranks who come during the wait go first: the wait, and with preemption the
     # service too, is as long as if the server had the rest of its capacity only.
-    before = (rank[None, :] < rank[:, None]).astype(float)
-    utilization_ahead = seen.served(unit_weights, station, before) / servers
-    free = 1 - clamped(utilization_ahead, high=MOST_BUSY)
-    first: Array = service / free if kind.preemptive else service
-    return np.asarray(first + wait / free)
+    higher_rank = (rank[None, :] < rank[:, None]).astype(float)
+    utilization_ahead = seen.served(unit_weights, station, higher_rank) / servers
+    free_share = 1 - clamped(utilization_ahead, high=MOST_BUSY)
+    service_alone: Array = service / free_share if discipline.preemptive else service
+    return np.asarray(service_alone + wait / free_share)
 
 
 def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
@@ -307,7 +325,9 @@ def _newton_steps(
 
 
 def _congestion(load: Array, change: Array | float) -> tuple[Array, Array]:
-    """Return 1 - a (P, 1, K) and 1 + L + C, (P, 1 or R, K)."""
+    """Return 1 - a, the idle part of each station, (P, 1, K), and 1 + L + C, what an arrival finds
+    there, (P, 1 or R, K).
+    """
     spare = 1 - np.add.reduce(load, axis=1, keepdims=True)
     if isinstance(change, float):
         return spare, 1 / spare
@@ -315,8 +335,8 @@ def _congestion(load: Array, change: Array | float) -> tuple[Array, Array]:
 
 
 def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
-    """Return throughputs as if all queues were alike, with no station loaded above N / (1 + N),
-    all classes: (P, R).
+    """Return throughputs as if all queues were alike, no station loaded above N / (1 + N) by all
+    classes together, (P, R) [1/s].
     """
     total = count.sum(axis=1, keepdims=True)
     alike = 1 + (total - 1) / max(1, demand.shape[2])
@@ -328,10 +348,11 @@ def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
 
 
 def _within(flow: Array, move: Array, utilization_share: Array, spare: Array) -> Array:
-    """Shorten a step that takes more than `MOST_AT_ONCE` of a throughput or of a station's idle
-    capacity: its part (P, 1).
+    """Return the part of a step, (P, 1), that takes at most `MOST_AT_ONCE` of a throughput and of a
+    station's idle capacity.
 
-    A load is concave over the throughput, so that it grows by no more than its slope `utilization_share` says.
+    A load is concave over the throughput, so that a step raises it by at most the step times the
+    slope, `utilization_share`.
     """
     # A step that used up the idle capacity would make `1 - a` negative, and the next step
     # senseless.
@@ -699,7 +720,9 @@ def _within_capacity(
 
 
 def _first_guess(network: NetworkArrays, count: Array, load: Array) -> Array:
-    """Spread closed customers by demand, and put open ones as if alone and shared."""
+    """Return queues to start at: closed customers in proportion to demand, open ones as if their
+    class shared the station alone, (P, R, K).
+    """
     demand = network.demand
     cycle = network.think + demand.sum(axis=2)
     share = demand / np.where(cycle == 0, 1, cycle)[:, :, None]
@@ -713,8 +736,8 @@ def _first_guess(network: NetworkArrays, count: Array, load: Array) -> Array:
 
 
 def _utilization(network: NetworkArrays, flow: Array, queue: Array) -> Array:
-    """Return busy servers / servers; with rates an estimate of P(not empty), the work over the
-    speed at the queue.
+    """Return the utilization of each class at each station, (P, R, K); where speeds depend on the
+    number present, an estimate: the work over the speed at the mean queue.
     """
     work = flow[:, :, None] * network.demand
     busy: Array = work / np.where(network.delays, 1, network.servers)
@@ -774,7 +797,9 @@ def _linearize(fixed_point: FixedPoint, count: Array, demand: Array) -> tuple[Ar
 
 
 def _change(share: Array, population_left: Array) -> Array:
-    """Return the change when one of r has left, for every variant: (B, R, R, K) by [r, j]."""
+    """Return by how much the numbers of class j change when a customer of class r has left, for
+    every variant, (B, R, R, K) by [r, j].
+    """
     change = share[:, None, 1:] - share[:, None, :1]
     points, variants = population_left.shape[:2]
     return np.asarray(

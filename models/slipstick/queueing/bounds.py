@@ -34,15 +34,15 @@ def asymptotic(network: NetworkArrays) -> Bounds:
     count, closed = network.population, network.closed
     shortest, longest, capacity = _cycles(network)
     with np.errstate(divide="ignore", invalid="ignore"):
-        alone, together = count / shortest, count / longest
-    nearest = _nearest(network, capacity)
-    high = np.where(alone.real <= nearest.real, alone, nearest)
+        alone, behind_all = count / shortest, count / longest
+    bottleneck_bound = _nearest(network, capacity)
+    high = np.where(alone.real <= bottleneck_bound.real, alone, bottleneck_bound)
     if network.all_closed and count.all():
-        return together, high
+        return behind_all, high
     unused = closed & (count == 0)
     low, high = (
         np.where(unused, 0.0, np.where(closed, bound, network.arrivals))
-        for bound in (together, high)
+        for bound in (behind_all, high)
     )
     return low, high
 
@@ -86,7 +86,8 @@ def saturation_population(network: NetworkArrays) -> Array:
 
 
 def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
-    """Return the two parts of the upper asymptotic bounds.
+    """Return the cycle without waiting and the demands at full speed, which give the two parts of
+    the upper asymptotic bounds.
 
     Returns
     -------
@@ -107,8 +108,8 @@ def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
 
 
 def _nearest(network: NetworkArrays, capacity: Array) -> Array:
-    """Return each class's flow that its slowest station can still serve beside the open classes,
-    (P, R) [1/s].
+    """Return the highest flow of each class that its slowest station can serve beside the open
+    classes, (P, R) [1/s].
 
     The least is that by real parts, so that its derivative is that of the bottleneck.
     """
@@ -125,7 +126,9 @@ def _nearest(network: NetworkArrays, capacity: Array) -> Array:
 
 
 def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
-    """Return least and most of n / s(n), and the highest speed, of each station, (P, K)."""
+    """Return, for each station and by the numbers n that may be present, the least and the greatest
+    n / s(n), s being the speed, and the highest speed, (P, K).
+    """
     total = network.population.sum(axis=1)[:, None]
     # Open customers are without number where they come.
     endless = np.asarray(
@@ -167,8 +170,8 @@ def _wait_limited(network: NetworkArrays) -> NDArray[np.bool_]:
 
 
 def _one_class(network: NetworkArrays, name: str) -> tuple[Array, Array, Array, Array]:
-    """Return N, Z, D of the stations and the largest of a network that the sharper bounds are for,
-    real (P,), (P, K).
+    """Return N (P,), Z (P,) [s], the demands D of the stations (P, K) [s] and the largest of them
+    (P,) of a network of one closed class, or raise; all are real.
     """
     if len(network.classes) != 1 or not network.closed.all():
         raise ModelError(f"{name} bounds are for one closed class; asymptotic bounds take any")

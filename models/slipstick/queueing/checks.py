@@ -14,7 +14,8 @@ EXACT = 1e-9
 def checked(
     network: NetworkArrays, solution: NetworkSolution, within: float = EXACT
 ) -> NetworkSolution:
-    """Hold a solution against the laws and give it back; the first that it breaks is an error.
+    """Check a solution against the laws of networks, and return it; the first law that it breaks is
+    raised as an error.
 
     - every number is finite and none is negative;
     - population: customers at the stations and away add up to those there are;
@@ -58,11 +59,11 @@ class _SolutionCheck:
         self.d, self.z, self.n = network.demand.real, network.think.real, network.population
 
     def numbers(self) -> None:
-        """Every number is finite and none is negative."""
-        together = np.concatenate(
+        """Check that every number is finite and none is negative."""
+        all_values = np.concatenate(
             [values.reshape(-1) for values in (self.x, self.r, self.q, self.u)]
         )
-        if np.isfinite(together.sum()) and together.min(initial=0.0) >= -self.within:
+        if np.isfinite(all_values.sum()) and all_values.min(initial=0.0) >= -self.within:
             return
         for name, values in (
             ("throughput", self.x),
@@ -77,27 +78,34 @@ class _SolutionCheck:
                 )
 
     def little(self) -> None:
-        """Q = X R at every station."""
+        """Check Q = X R at every station."""
         self._equal("Little's law at a station, Q = X R", self.q, self.x[:, :, None] * self.r)
 
     def population(self) -> None:
-        """Customers at the stations and away add up; a class without any is nowhere."""
+        """Check that customers at the stations and away add up to the population, and that a class
+        without customers is nowhere.
+        """
         away, closed, count = self.x * self.z, self.network.closed, self._closed(self.n)
-        inside, cycle = sum_over_stations(self.q) + away, away + self.x * sum_over_stations(self.r)
-        for law, each in (
-            ("population, sum of Q + X Z = N", inside),
-            ("Little's law in all, X (Z + R) = N", cycle),
+        customers, customers_by_cycles = (
+            sum_over_stations(self.q) + away,
+            away + self.x * sum_over_stations(self.r),
+        )
+        for law, sums in (
+            ("population, sum of Q + X Z = N", customers),
+            ("Little's law in all, X (Z + R) = N", customers_by_cycles),
         ):
-            self._equal(law, self._closed(each), count, closed)
+            self._equal(law, self._closed(sums), count, closed)
 
     def utilization(self) -> None:
-        """Busy servers do the work that the flow brings, and are not more than there are."""
+        """Check that busy servers do the work that the flow brings, and are not more than there
+        are.
+        """
         network = self.network
-        given, work = self.u, self.x[:, :, None] * self.d
+        busy_servers, work = self.u, self.x[:, :, None] * self.d
         if not network.plain:
             counted = network.without_rates & ~network.delays
-            given, work = given * counted, work / network.servers * counted
-        self._equal("flow balance, U c = X D", given, work)
+            busy_servers, work = busy_servers * counted, work / network.servers * counted
+        self._equal("flow balance, U c = X D", busy_servers, work)
         busy = self.u[:, 0] if self.u.shape[1] == 1 else np.einsum("prk->pk", self.u)
         busy = busy if network.plain else busy * ~network.delays
         if busy.max(initial=0.0) > 1 + self.within:
@@ -134,7 +142,7 @@ class _SolutionCheck:
                 )
 
     def bounds(self) -> None:
-        """Asymptotic bounds enclose the throughput."""
+        """Check that asymptotic bounds enclose the throughput."""
         closed = self.network.closed
         low, high = (self._closed(bound.real) for bound in asymptotic(self.network))
         flow = self._closed(self.x)
@@ -148,7 +156,7 @@ class _SolutionCheck:
             )
 
     def _closed(self, values: Array) -> Array:
-        """Pick the closed classes from (P, R)."""
+        """Return the columns of the closed classes of an array (P, R)."""
         return values if self.network.all_closed else values[:, self.network.closed]
 
     def _equal(
@@ -170,9 +178,10 @@ class _SolutionCheck:
             )
 
     def _names(self, chosen: Array | None) -> list[str]:
-        every = np.ones(len(self.network.classes), dtype=bool)
+        all_classes = np.ones(len(self.network.classes), dtype=bool)
         return [
-            self.network.classes[r] for r in np.flatnonzero(every if chosen is None else chosen)
+            self.network.classes[r]
+            for r in np.flatnonzero(all_classes if chosen is None else chosen)
         ]
 
     def _where(self, place: tuple[int, ...], chosen: Array | None = None) -> str:

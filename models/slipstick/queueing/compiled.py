@@ -107,7 +107,7 @@ def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
     G(N) (P,), and at N - e_r, G and all h (P, R, 1 + K)
     """
     points, classes, stations = pace.shape
-    total, before = np.zeros(points), np.zeros((points, classes, 1 + stations))
+    total, with_one_less = np.zeros(points), np.zeros((points, classes, 1 + stations))
     stride = np.ones(classes, np.int64)
     for r in range(classes - 2, 0, -1):
         stride[r] = stride[r + 1] * (counts[r + 1] + 1)
@@ -115,42 +115,42 @@ def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
     for r in range(1, classes):
         size *= counts[r] + 1
     for point in range(points):
-        plane, at = np.zeros((size, 2 * stations)), np.zeros(classes, np.int64)
-        for first in range(counts[0] + 1):
-            at[0] = first
-            if first == counts[0]:
-                before[point, 0] = plane[size - 1, stations - 1 :]
+        plane, numbers = np.zeros((size, 2 * stations)), np.zeros(classes, np.int64)
+        for number_of_first in range(counts[0] + 1):
+            numbers[0] = number_of_first
+            if number_of_first == counts[0]:
+                with_one_less[point, 0] = plane[size - 1, stations - 1 :]
             for place in range(size):
                 value = 1.0
                 for r in range(classes):
-                    value *= factor[point, r, at[r]]
+                    value *= factor[point, r, numbers[r]]
                 for column in range(2 * stations):
                     k = column % stations
                     term = pace[point, 0, k] * plane[place, column]
                     for r in range(1, classes):
-                        if at[r] > 0:
+                        if numbers[r] > 0:
                             term += pace[point, r, k] * plane[place - stride[r], column]
                     plane[place, column] = value + term
                     if column < stations:
                         value += term
                 r = classes - 1
-                while r > 0 and at[r] == counts[r]:
-                    at[r] = 0
+                while r > 0 and numbers[r] == counts[r]:
+                    numbers[r] = 0
                     r -= 1
                 if r > 0:
-                    at[r] += 1
+                    numbers[r] += 1
         for r in range(1, classes):
             if counts[r] > 0:
-                before[point, r] = plane[size - 1 - stride[r], stations - 1 :]
+                with_one_less[point, r] = plane[size - 1 - stride[r], stations - 1 :]
         total[point] = plane[size - 1, stations - 1]
-    return total, before
+    return total, with_one_less
 
 
 def newton_steps(
     demand: Array, delay: Array, count: Array, flow: Array, most: int, most_at_once: float
 ) -> int:
-    """Take the steps of Newton's method that `slipstick.queueing.approximate` says, without a
-    change, until every point settles.
+    """Run the Newton iteration of `slipstick.queueing.approximate`, step by step the same, until
+    every point settles.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ def _number_present(load: Array, servers: int) -> Array:
 
 
 def _mended(answer: ClosedSolution, closed: ClosedPart) -> ClosedSolution:
-    """Solve in logarithms the few points whose constants left the range of doubles."""
+    """Solve again, in logarithms, the few points whose constants left the range of doubles."""
     if answer.in_range.all():
         return answer
     throughput, queue, shown = (

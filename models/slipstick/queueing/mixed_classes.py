@@ -399,14 +399,16 @@ def _solve_closed(closed: ClosedPart, solve: Solver, populations_together: bool)
     if len(closed.population) == 1:
         return _solve_present(closed, solve)
     present = closed.population > 0
-    together = populations_together and (present.sum(axis=1) <= 1).all()
-    if present.all() and (together or (closed.population == closed.population[0]).all()):
+    as_one_population = populations_together and (present.sum(axis=1) <= 1).all()
+    if present.all() and (as_one_population or (closed.population == closed.population[0]).all()):
         return _solve_present(closed, solve)
     vectors, group = np.unique(
-        present if together else closed.population, axis=0, return_inverse=True
+        present if as_one_population else closed.population, axis=0, return_inverse=True
     )
     groups = [np.flatnonzero(group.reshape(-1) == vector) for vector in range(len(vectors))]
-    return solved_in_parts(closed, groups, lambda part: _solve_present(part, solve))
+    return solved_in_parts(
+        closed, groups, lambda part_of_points: _solve_present(part_of_points, solve)
+    )
 
 
 def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:

@@ -240,11 +240,11 @@ def known_phases(
     given : phases by class and station
     classes, stations : their names
     """
-    known: NDArray[np.bool_] = (scv == 1).all(axis=0)
+    phases_known: NDArray[np.bool_] = (scv == 1).all(axis=0)
     for label, station in given:
         if label in classes:
-            known[list(classes).index(label), list(stations).index(station)] = True
-    return known
+            phases_known[list(classes).index(label), list(stations).index(station)] = True
+    return phases_known
 
 
 Speeds = dict[int, Array]
@@ -282,22 +282,27 @@ class ClosedPart:
 
     def select(self, points: Any, classes: Any = slice(None)) -> ClosedPart:
         """Take some of the points and of the classes, by slice, mask or indices."""
-        cut = {
+        selected = {
             name: getattr(self, name)[points][:, classes]
             for name in ("demand", "delay", "population")
         }
-        few, empty = (
-            {k: _few(values, points) for k, values in of.items()}
-            for of in (self.several, self.empty)
+        several_selected, empty = (
+            {k: _few(values, points) for k, values in by_station.items()}
+            for by_station in (self.several, self.empty)
         )
         last = _few(self.last, points)
         return replace(
-            self, classes=self.classes[classes], **cut, last=last, several=few, empty=empty
+            self,
+            classes=self.classes[classes],
+            **selected,
+            last=last,
+            several=several_selected,
+            empty=empty,
         )
 
 
 def _few(values: Array, points: Any) -> Array:
-    """Take some of the points; one value holds for all."""
+    """Return the values at some of the points; an array of one value holds for all."""
     few: Array = values if len(values) == 1 else values[points]
     return few
 
@@ -338,26 +343,28 @@ def solved_in_parts(
             shown.append(None)
             continue
         # Where a part has fewer customers, more of them have no probability.
-        every = np.zeros(
+        column_of_all = np.zeros(
             (points, max(probability.shape[1] for probability in present)),
             dtype=np.result_type(*present),
         )
         for rows, chance in zip(row_sets, present, strict=True):
-            every[rows, : chance.shape[1]] = chance
-        shown.append(every)
+            column_of_all[rows, : chance.shape[1]] = chance
+        shown.append(column_of_all)
 
     def placed(name: str) -> Array:
         values = [getattr(solution, name) for solution in solutions]
-        every = np.zeros((points, *values[0].shape[1:]), dtype=np.result_type(*values))
+        column_of_all = np.zeros((points, *values[0].shape[1:]), dtype=np.result_type(*values))
         for rows, values_of_rows in zip(row_sets, values, strict=True):
-            every[rows] = values_of_rows
-        return every
+            column_of_all[rows] = values_of_rows
+        return column_of_all
 
     return ClosedSolution(placed("throughput"), placed("queue"), shown, placed("in_range"))
 
 
 def blocks(points: int, most: int) -> list[Array]:
-    """Number the points in blocks of at most a given size, at least one."""
+    """Return the numbers of the points, divided into blocks of at most a given size; at least one
+    block.
+    """
     return np.split(np.arange(points), range(max(1, most), points, max(1, most)))
 
 
@@ -566,7 +573,9 @@ def _spread(values: Array, shape: tuple[int, ...], name: str) -> Array:
     return full
 
 
-def _check(built: NetworkArrays, given: dict[str, Array], whole: dict[str, Array]) -> None:
+def _check(
+    built: NetworkArrays, given_numbers: dict[str, Array], whole_numbers: dict[str, Array]
+) -> None:
     """Refuse values that no network can have; the numbers are checked as `given`, before they
     are spread over all points.
     """
@@ -590,9 +599,9 @@ def _check(built: NetworkArrays, given: dict[str, Array], whole: dict[str, Array
             raise ModelError(f"{station}: capacity must be at least 1, got {most}")
         if rates is not None and not (np.isfinite(rates).all() and (rates.real > 0).all()):
             raise ModelError(f"{station}: rates must be finite and above 0")
-    for name, values in (given | whole).items():
-        if not _in_range(values, name in whole):
-            _refuse_number(built, name, values, name in whole)
+    for name, values in (given_numbers | whole_numbers).items():
+        if not _in_range(values, name in whole_numbers):
+            _refuse_number(built, name, values, name in whole_numbers)
     for station, number in zip(built.stations, built.servers.tolist(), strict=True):
         if number < 1:
             raise ModelError(f"{station}: servers is {number}; give 1 or more")

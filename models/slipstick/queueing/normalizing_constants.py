@@ -77,8 +77,8 @@ def solve_single_class(closed: ClosedPart, marginals: bool = False) -> ClosedSol
 
 
 def _distinct(closed: ClosedPart) -> tuple[Array, Array]:
-    """Find the points that differ in more than the population, and for each point which of these
-    it is.
+    """Return the points that differ in more than their population, and for each point the index of
+    the one that it equals.
     """
     points = np.arange(len(closed.demand))
     if len(points) == 1 or (closed.population == closed.population[0]).all():
@@ -127,8 +127,8 @@ def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
 
 
 def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
-    """Guess the throughput, so that scaled demands are about the load and the series neither grows
-    nor dies [1/s].
+    """Return a guess of the throughput, with which scaled demands are about the load and the series
+    neither grows nor dies [1/s].
 
     The upper balanced job bound, with a station of several speeds as one of its last speed and a
     delay.
@@ -143,7 +143,7 @@ def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array
 
 
 class _Series:
-    """The normalizing constants of a block of points, (P, N + 1), with loads and paces (K, P)."""
+    """The normalizing constants of a block of points, (P, N + 1), from loads and paces (K, P)."""
 
     def __init__(self, load: Array, pace: Array, several: Speeds, away: Array, length: int) -> None:
         self.load, self.pace, self.several, self.length = load, pace, several, length
@@ -206,8 +206,8 @@ class _Series:
             back[:, 0] = 0
             return polynomial(back, pace)
         stations, points = pace.shape[1], len(self.total)
-        every = pace.T.reshape(-1)
-        powers = every[:, None] * geometric(np.tile(self.total, (stations, 1)), every)
+        pace_of_rows = pace.T.reshape(-1)
+        powers = pace_of_rows[:, None] * geometric(np.tile(self.total, (stations, 1)), pace_of_rows)
         index = row * self.length + population - (population > 0)
         queue = powers.reshape(stations, points * self.length).take(index, axis=1)
         return np.asarray(queue * (population > 0)).T
@@ -244,7 +244,7 @@ def terms(load: Array, speed: Array, length: int) -> Array:
     return scaled
 
 
-def polynomial(coefficients: Array, at: Array) -> Array:
+def polynomial(coefficients: Array, x: Array) -> Array:
     """Return sum of c(n) x^n for n = 0..L-1, with c (P, L) and several x for each, (P, K).
 
     Two tables of about sqrt(L) powers instead of one of L.
@@ -254,11 +254,11 @@ def polynomial(coefficients: Array, at: Array) -> Array:
     high = -(-length // low)
     square = np.zeros((points, high * low), dtype=coefficients.dtype)
     square[:, :length] = coefficients
-    powers = np.ones((*at.shape, low + 1), dtype=coefficients.dtype)
+    powers = np.ones((*x.shape, low + 1), dtype=coefficients.dtype)
     # Two factors of each power, x^(low a) and x^b: sqrt(L) multiplications instead of L.
-    powers[..., 1:] = at[..., None]
+    powers[..., 1:] = x[..., None]
     np.multiply.accumulate(powers, axis=2, out=powers)
-    steps = np.ones((*at.shape, high), dtype=coefficients.dtype)
+    steps = np.ones((*x.shape, high), dtype=coefficients.dtype)
     steps[..., 1:] = powers[..., low:]
     np.multiply.accumulate(steps, axis=2, out=steps)
     inner = powers[..., :low] @ square.reshape(points, high, low).transpose(0, 2, 1)
@@ -279,9 +279,9 @@ def geometric(series: Array, *paces: Array) -> Array:
         run(series := series.copy(), np.array(paces))
         return series
     if length > SHORT_ROWS and (points < MANY_ROWS or length > 3 * SHORT_ROWS):
-        for first in range(0, len(paces), MOST_TOGETHER):
+        for start in range(0, len(paces), MOST_TOGETHER):
             series = _in_blocks(
-                series, np.stack(paces[first : first + MOST_TOGETHER], axis=1), kind
+                series, np.stack(paces[start : start + MOST_TOGETHER], axis=1), kind
             )
         return series.astype(kind, copy=False)
     terms: list[Any] = (
@@ -338,7 +338,7 @@ def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
 
 
 def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
-    """Add a station of several speeds to a product of others."""
+    """Return the product of the other stations' series with that of a station of several speeds."""
     length, last = series.shape[1], speed.shape[1] - 1
     own = terms(load, speed, length)
     head = min(last, length)
@@ -460,8 +460,8 @@ def _powers(away: Array, population: Array) -> Array:
 
 
 def _scales(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
-    """Guess the throughputs (P, R) [1/s]: each class behind its share of all others, no station
-    above its limit.
+    """Return a guess of the throughputs, (P, R) [1/s]: each class queues behind its share of all
+    others, and no station is above its limit.
     """
     away = delay + (demand - pace).sum(axis=2)
     present = 1 + (population.sum() - 1) / max(1, demand.shape[2])
@@ -472,7 +472,7 @@ def _scales(demand: Array, pace: Array, delay: Array, population: Array) -> Arra
 
 
 class _Grid:
-    """Planes of the lattice: how to shift them and where the answers stand."""
+    """The planes of the lattice of populations, plane s holding all populations of s customers."""
 
     def __init__(self, population: Array) -> None:
         self.population = [int(customers) for customers in population]
@@ -495,18 +495,18 @@ class _Grid:
         ]
 
     @staticmethod
-    def place(at: tuple[int, ...]) -> Any:
-        """Make the index of one place of a plane at all points."""
-        return (slice(None), *at)
+    def place(numbers: tuple[int, ...]) -> Any:
+        """Return the index of one place of a plane at all points."""
+        return (slice(None), *numbers)
 
     def ends(self, planes: Array) -> tuple[Array, Array]:
-        """Pick the values at N and at N - e_r from planes (P, S, n_2.., n_R, ...): (P, ...) and
+        """Return the values at N and at N - e_r from planes (P, S, n_2.., n_R, ...): (P, ...) and
         (P, R, ...).
         """
         return planes[:, -1][self.place(self.corner)], self.less(planes[:, -2])
 
     def less(self, plane: Array) -> Array:
-        """Pick the values at N - e_r from the last plane but one, (P, R, ...)."""
+        """Return the values at N - e_r from the last plane but one, (P, R, ...)."""
         return np.stack([plane[self.place(shift)] for shift in self.before], axis=1)
 
     def thinking(self, away: Array) -> Array:
@@ -526,13 +526,14 @@ class _Grid:
                 points, *(-1 if i == r else 1 for i in range(len(self.shape)))
             )
         customers_of_other_classes = sum(np.indices(self.shape)) if self.shape else np.zeros(())
-        first = (
+        number_of_first = (
             np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape))
             - customers_of_other_classes
         )
-        inside = (first >= 0) & (first <= self.population[0])
+        in_range = (number_of_first >= 0) & (number_of_first <= self.population[0])
         planes: Array = (
-            np.where(inside, own[0][:, np.clip(first, 0, self.population[0])], 0.0) * rest[:, None]
+            np.where(in_range, own[0][:, np.clip(number_of_first, 0, self.population[0])], 0.0)
+            * rest[:, None]
         )
         return planes
 
@@ -573,15 +574,15 @@ class _Grid:
                     plane[(all_points, *of, all_points)],
                 )
             )
-        thick = prod(self.shape[1:])
+        places_in_slice = prod(self.shape[1:])
         for s in range(self.planes):
             # Places in the first of the plane's axes that lead from the origin to the corner.
             low, high = max(0, s - self.planes + self.shape[0]), min(self.shape[0], s + 1)
-            for into, out_of in moves:
-                into[...] = out_of
+            for target, source in moves:
+                target[...] = source
             sources[..., columns] = start[:, s]
-            part = slice(low * thick, high * thick)
-            np.matmul(flat_sources[:, part], steps, out=flat[:, part])
+            places_of_plane = slice(low * places_in_slice, high * places_in_slice)
+            np.matmul(flat_sources[:, places_of_plane], steps, out=flat[:, places_of_plane])
             yield plane
 
     def repeated(self, planes: Array, pace: Array) -> Array:
@@ -609,14 +610,14 @@ def _singles_only(grid: _Grid, start: Array, pace: Array) -> tuple[Array, Array,
         return (*grid.ends(start), np.zeros_like(pace))
     # Beside each station's product with those before it, the whole product with that station once
     # more.
-    every = np.ones((stations, stations))
-    linked = np.block([[np.triu(every), every], [0 * every, np.eye(stations)]])
+    ones = np.ones((stations, stations))
+    linked = np.block([[np.triu(ones), ones], [0 * ones, np.eye(stations)]])
     planes = grid.sweep(start, _steps(np.tile(pace, 2), linked), 2 * stations)
     for _ in range(grid.planes - 2):
         next(planes)
-    before = grid.less(next(planes))
+    with_one_less = grid.less(next(planes))
     total = next(planes)[grid.place(grid.corner)][:, stations - 1]
-    return total, before[..., stations - 1], pace * before[..., stations:]
+    return total, with_one_less[..., stations - 1], pace * with_one_less[..., stations:]
 
 
 def _with_several(
@@ -669,7 +670,9 @@ def _extended(speed: Array, length: int) -> Array:
 
 
 def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -> Array:
-    """Add a station of several speeds: a short sum, and a geometric rest."""
+    """Return the product of the other stations' planes with those of a station of several speeds: a
+    short sum and a geometric rest.
+    """
     wide = (slice(None),) + (None,) * (planes.ndim - 1)
     last = speed.shape[1] - 1
     if not last:

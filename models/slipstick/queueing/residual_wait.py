@@ -99,18 +99,18 @@ def finite_source_residual(
     rates = np.arange(1, customers) / elsewhere[..., None]
     service: Array = np.zeros(1)
     transform: Array = np.zeros(1)
-    for part, mean, scv in services:
-        service = service + part * mean
-        transform = transform + np.asarray(part)[..., None] * _transform(mean, scv, rates)
+    for share, mean, scv in services:
+        service = service + share * mean
+        transform = transform + np.asarray(share)[..., None] * _transform(mean, scv, rates)
     # The transform of a long service underflows at high rates, and its logarithm is taken below.
     transform = np.where(transform.real > _LEAST_TRANSFORM, transform, _LEAST_TRANSFORM)
     # The products of b_n are sums of logarithms: their factors differ by hundreds of orders of
     # magnitude near saturation.
     steps = np.cumsum(np.log((1.0 - transform) / transform), axis=-1)
-    busy, before = (
+    busy, sum_of_fewer = (
         _binomial_sum(count, steps[..., :count]) for count in (customers - 1, customers - 2)
     )
-    cycle = (customers - 1) * service + elsewhere / (1.0 + before)
+    cycle = (customers - 1) * service + elsewhere / (1.0 + sum_of_fewer)
     residual: Array = (
         elsewhere + service - elsewhere * cycle * busy / ((customers - 1) * service * (1.0 + busy))
     )
@@ -131,8 +131,8 @@ def _transform(mean: Array, scv: Array, rates: Array) -> Array:
     # Towards an scv of 0 the transform of the gamma time is that of a constant, exp(-s S), without
     # a division by the scv.
     gamma = np.exp(-np.where(varied.real > _CONSTANT, np.log(1.0 + narrow * over) / narrow, over))
-    found: Array = np.where(varied.real >= 1, several, gamma)
-    return found
+    transform: Array = np.where(varied.real >= 1, several, gamma)
+    return transform
 
 
 _CONSTANT = 1e-6
@@ -250,8 +250,8 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     factor = np.clip(r * (customers - servers) / servers, 1e-300, 1 - 1e-9)
     free = servers - largest + _half_width(servers) - 72 / np.log(factor)
     half = min(int(np.minimum(_half_width(customers - largest), free).max()), customers // 2)
-    first = np.clip(np.floor(largest) - half, 0, customers - 2 * half)[..., None]
-    j = first + np.arange(2 * half + 1)
+    first_number = np.clip(np.floor(largest) - half, 0, customers - 2 * half)[..., None]
+    j = first_number + np.arange(2 * half + 1)
     steps = np.log(r)[..., None] + np.log(
         (customers - j[..., 1:] + 1) / np.minimum(j[..., 1:], servers)
     )
@@ -287,8 +287,8 @@ def finite_source_numbers(ratios: Array) -> Array:
 
 
 def finite_source_few(ratios: Array, customers: int) -> Array:
-    """Return the probabilities of 0, ..., c - 1 and of c or more present, where all from c on
-    depart as c do.
+    """Return the probabilities of 0, ..., c - 1 and of c or more present, where with more than c
+    present departures are as fast as with c.
 
     Parameters
     ----------
@@ -308,12 +308,12 @@ def finite_source_few(ratios: Array, customers: int) -> Array:
         # As for `finite_source_all_busy`; the terms between c and the first that is added up are
         # skipped by factorials.
         logs = np.cumsum(np.log(ratios) + np.log(customers - np.arange(servers)), axis=-1)
-        first = np.clip(np.floor(largest) - half, servers, customers - 2 * half)
+        first_number = np.clip(np.floor(largest) - half, servers, customers - 2 * half)
         skipped = math.lgamma(customers - servers + 1) - np.vectorize(math.lgamma)(
-            customers - first + 1
+            customers - first_number + 1
         )
-        steps = np.log(last) + np.log(customers - first - np.arange(2 * half))
-        begin = logs[..., -1:] + (first - servers) * np.log(last) + skipped
+        steps = np.log(last) + np.log(customers - first_number - np.arange(2 * half))
+        begin = logs[..., -1:] + (first_number - servers) * np.log(last) + skipped
         zero = np.zeros((*steps.shape[:-1], 1))
         logs = np.concatenate(
             [zero, logs[..., :-1], begin, begin + np.cumsum(steps, axis=-1)], axis=-1
@@ -345,8 +345,8 @@ def all_busy_by_load(busy: Array, servers: int, other_customers: Array) -> Array
     0.7237
     """
     load = busy / servers
-    inside = np.where(load.real <= 0, 0, np.where(load.real < 1, load, 1))
+    load_in_range = np.where(load.real <= 0, 0, np.where(load.real < 1, load, 1))
     chance: Array = np.where(
-        other_customers >= servers, inside ** (np.sqrt(2 * (servers + 1)) - 1), 0
+        other_customers >= servers, load_in_range ** (np.sqrt(2 * (servers + 1)) - 1), 0
     )
     return chance

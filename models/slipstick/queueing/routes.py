@@ -17,7 +17,7 @@ OUTSIDE = -1
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """Where customers go that may change their class.
+    """The routes of customers that may change their class.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def traffic_equations(
     points, size = len(of.probability), len(places)
     balance = np.zeros((points, size, size), dtype=of.probability.dtype)
     into, out_of = (np.searchsorted(places, cell[stays]) for cell in reversed(cells))
-    for way, i, j in zip(chosen[stays], into, out_of, strict=True):
-        balance[:, i, j] += of.probability[:, way]
+    for route, i, j in zip(chosen[stays], into, out_of, strict=True):
+        balance[:, i, j] += of.probability[:, route]
     balance = np.eye(size) - balance
     inflow = (places == start).astype(float)[:, None]
     if closed:
@@ -138,8 +138,8 @@ def joined_chains(
         total[:, c] = v.sum(axis=1)
         visit_share = quotient(v, total[:, c, None])
         mean[:, c] = (visit_share * s).sum(axis=1)
-        second = (visit_share * s**2 * (1 + scv_of_members)).sum(axis=1)
-        mixed = quotient(second, mean[:, c] ** 2, 2.0) - 1
+        second_moment = (visit_share * s**2 * (1 + scv_of_members)).sum(axis=1)
+        mixed = quotient(second_moment, mean[:, c] ** 2, 2.0) - 1
         alike = have_one_value(s, v.real != 0) & have_one_value(scv_of_members, v.real != 0)
         spread[:, c] = np.where(alike, scv_of_members.max(axis=1), mixed)
     return mean, total, spread

@@ -13,7 +13,7 @@ MOST_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One customer waits.
+    """A customer that waits, what it waits for, and who holds that.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Wait:
 
 
 def deadlock(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
-    """Word a deadlock.
+    """Describe a deadlock in words.
 
     >>> print(deadlock(Plan((), ()), 2.0, [Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]))
     deadlock at 2 s: processor 0 waits for lock a, held by processor 1; processor 1 waits for lock b, held by processor 0
@@ -52,7 +52,7 @@ def deadlock(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
 
 
 def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
-    """Find customers that wait for each other in a cycle, while others may go on.
+    """Find customers that wait for each other in a cycle, while other customers may go on.
 
     A customer is blocked if it waits for one resource, all of whose holders are blocked; the cycle
     is found by following the first holder of each.

@@ -39,7 +39,7 @@ def chunk(plan: Plan) -> int:
 
 
 class Layout:
-    """Columns of a row of cumulative statistics.
+    """The columns of a row of cumulative statistics.
 
     Attributes
     ----------
@@ -68,14 +68,16 @@ class Layout:
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 
     def _add(self, columns: int, count: int) -> list[list[int]]:
-        """Add a number of columns for each of several things, and give the numbers of each
-        column.
+        """Reserve columns for each of several groups or resources; return, for each kind of column,
+        the numbers of its columns.
         """
-        first, self.width = self.width, self.width + columns * count
-        return [list(range(first + column, self.width, columns)) for column in range(columns)]
+        first_column, self.width = self.width, self.width + columns * count
+        return [
+            list(range(first_column + column, self.width, columns)) for column in range(columns)
+        ]
 
     def column(self, index: int) -> Array:
-        """Return weights that pick one column."""
+        """Return weights that select one column."""
         return np.eye(1, self.width, index).ravel()
 
 
@@ -232,7 +234,7 @@ _MOST_BINS = 32_000
 
 
 class Quantiles:
-    """Values seen so far, in sections of equally many.
+    """Response times seen so far, counted in bins, in sections of equally many values.
 
     Parameters
     ----------
@@ -253,7 +255,7 @@ class Quantiles:
         self._part_size = 0
 
     def add(self, values: Array) -> None:
-        """Take in more values."""
+        """Add more values."""
         while len(values):
             room = self.section - self._part_size
             self._part.append(values[:room])
@@ -273,23 +275,24 @@ class Quantiles:
                     self.section *= 2
 
     def join(self, later: Quantiles, drop: int) -> None:
-        """Take in the values of another run, without about the first `drop`."""
+        """Add the values of another run, without about the first `drop` of them."""
         self._done += later._done[later._first(drop) :]
         self._part += later._part
         self._part_size += later._part_size
 
     def _first(self, drop: int) -> int:
-        """Return the first section behind a number of values."""
+        """Return the index of the first section behind a number of values."""
         return min(-(-drop // self.section), max(len(self._done) - 1, 0))
 
     def _sections(self, drop: int) -> list[tuple[NDArray[np.int64], Array]]:
-        """List the sections without the first `drop` values, the last one as far as it is full."""
-        part = [_histogram(np.concatenate(self._part))] if self._part_size else []
-        return [*self._done[self._first(drop) :], *part]
+        """List the sections without the first `drop` values; the last one may not be full."""
+        unfinished = [_histogram(np.concatenate(self._part))] if self._part_size else []
+        return [*self._done[self._first(drop) :], *unfinished]
 
     def share_within(self, time: float, drop: int = 0, level: float = 0.95) -> Estimate:
-        """Estimate the share of the values that are at most a time, without the first `drop`
-        values [1]; of those in the bin of the time itself half, unless their mean is at most it.
+        """Estimate the share of the values that are at most a time, without the first `drop` values
+        [1]. Half of the values in the bin of that time count, or all if their mean is at most the
+        time.
 
         >>> seen = Quantiles(section=2)
         >>> seen.add(np.array([1.0, 2.0, 3.0, 4.0]))
@@ -300,13 +303,13 @@ class Quantiles:
         if not sections:
             return Estimate(math.nan)
         counts, sums = _aligned(sections)
-        index, inside = _bin_of(np.array([time]))[0], counts.sum(axis=0)
-        if index >= len(inside):
+        index, counts_by_bin = _bin_of(np.array([time]))[0], counts.sum(axis=0)
+        if index >= len(counts_by_bin):
             return Estimate(1.0, 1.0, 1.0)
-        mean = sums[index] / inside[index] if inside[index] else time
-        part = 1.0 if mean <= time * (1 + 1e-12) else 0.5
-        within = counts[:, :index].sum(axis=1) + part * counts[:, index]
-        share, k = float(within.sum() / inside.sum()), len(sections) - bool(self._part_size)
+        mean = sums[index] / counts_by_bin[index] if counts_by_bin[index] else time
+        share_of_bin = 1.0 if mean <= time * (1 + 1e-12) else 0.5
+        within = counts[:, :index].sum(axis=1) + share_of_bin * counts[:, index]
+        share, k = float(within.sum() / counts_by_bin.sum()), len(sections) - bool(self._part_size)
         if k < 8:  # too few sections for the error of a share
             return Estimate(share)
         spread = float((within[:k] / counts[:k].sum(axis=1)).std(ddof=1))
@@ -357,11 +360,13 @@ def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
 def _aligned(
     sections: Sequence[tuple[NDArray[np.int64], Array]],
 ) -> tuple[NDArray[np.int64], Array]:
-    """Return the counts of several sections by bin, and the sums of all together."""
+    """Return the counts of several sections by bin [sections, bins], and the sums of the values of
+    all sections by bin [bins].
+    """
     width = max(len(counts) for counts, _ in sections)
     counts, sums = (
-        np.array([np.pad(section[of], (0, width - len(section[of]))) for section in sections])
-        for of in (0, 1)
+        np.array([np.pad(section[index], (0, width - len(section[index]))) for section in sections])
+        for index in (0, 1)
     )
     return counts, sums.sum(axis=0)
 
@@ -467,7 +472,7 @@ class Result(ReplicationResult):
         return unended(self.plan, self.batches, group)
 
     def counts_unended(self, group: int = 0) -> bool:
-        """Return whether the time of a closed group counts the cycles that have not ended."""
+        """Return whether the time of a closed group includes cycles that have not ended."""
         return bool(self.unended(group)) or hardly_ended(self.plan, self.batches, group)
 
     def with_convergence(self) -> Result:
@@ -551,7 +556,9 @@ def unbooked(plan: Plan, group: int) -> Array:
 
 
 def _thinks_outside(plan: Plan, sums: Array, group: int) -> bool:
-    """Return whether customers of a closed group have time in their cycles that is not counted."""
+    """Return whether a closed group spends time in its cycles that its response time does not
+    count.
+    """
     layout, total = Layout(plan), sums.sum(axis=0)
     booked = _booked(plan, group)
     outside = booked - layout.column(layout.cycle_time[group])
@@ -573,15 +580,18 @@ def unended(plan: Plan, sums: Array, group: int) -> float:
         return 0.0
     layout, total = Layout(plan), sums.sum(axis=0)
     customers, cycles = len(plan.groups[group].starts), float(total[layout.cycles[group]])
-    spent = customers * float(total[layout.time])
-    share = float(total @ unbooked(plan, group)) / spent if spent > 0 else 0.0
-    explained = ENDS * customers / cycles if cycles else 0.0
-    return share if share > max(0.01, explained) else 0.0
+    time_of_customers = customers * float(total[layout.time])
+    share = (
+        float(total @ unbooked(plan, group)) / time_of_customers if time_of_customers > 0 else 0.0
+    )
+    explained_by_ends = ENDS * customers / cycles if cycles else 0.0
+    return share if share > max(0.01, explained_by_ends) else 0.0
 
 
 def hardly_ended(plan: Plan, sums: Array, group: int) -> bool:
     """Return whether a closed group ended so few cycles that the ends of the run would explain all
-    of the time that is in others, though none of it is thinking: Little's law gives the mean time.
+    of the time in other cycles, though none of it is thinking; then Little's law gives the mean
+    time.
 
     Parameters
     ----------
@@ -599,8 +609,8 @@ def _booked(plan: Plan, group: int) -> Array:
     group.
     """
     layout, weights = Layout(plan), np.zeros(Layout(plan).width)
-    first = layout.booked[group]
-    weights[first : first + layout.labels] = 1.0
+    first_column = layout.booked[group]
+    weights[first_column : first_column + layout.labels] = 1.0
     return weights
 
 
@@ -623,7 +633,7 @@ of 512 rows.
 
 
 class AnyKernel(Protocol):
-    """The interface of both kernels; rows and response times are given once each."""
+    """The interface of both kernels; each row and each response time is returned once."""
 
     @property
     def now(self) -> float: ...
@@ -666,11 +676,11 @@ class Record:
 
     @property
     def pending(self) -> int:
-        """Rows that wait to be added."""
+        """The number of rows that wait to be added."""
         return len(self._waiting)
 
     def take(self, kernel: AnyKernel) -> None:
-        """Take the rows and response times that a kernel wrote."""
+        """Take over the rows and response times that a kernel wrote."""
         self._waiting = np.concatenate([self._waiting, kernel.take_rows()])
         self._times = [
             np.concatenate([times, kernel.take_responses(group)])
@@ -678,14 +688,14 @@ class Record:
         ]
 
     def add(self, rows: int, events: int) -> Array:
-        """Add a number of rows, if they exist, but none after the one with a number of events;
-        give the last.
+        """Add a number of rows, as far as they exist, but none after the first with at least
+        `events` events; return the last row added.
         """
         beyond = np.flatnonzero(self._waiting[:rows, self.layout.order] >= events)
         count = int(beyond[0]) + 1 if len(beyond) else min(rows, len(self._waiting))
         added, self._waiting = self._waiting[:count], self._waiting[count:]
-        first = (-self.seen - 1) % self._step
-        self._rows = np.concatenate([self._rows, added[first :: self._step]])
+        first_row = (-self.seen - 1) % self._step
+        self._rows = np.concatenate([self._rows, added[first_row :: self._step]])
         while len(self._rows) > MOST_ROWS:
             self._rows = self._rows[::2]
             self._step *= 2

@@ -43,7 +43,7 @@ _NAMED_BY = 3
 def kept_look(
     plan: Plan, expected: Mapping[int, Expected], events: int, parts: Mapping[str, float]
 ) -> Look:
-    """Return the look that an earlier process kept, or look and keep it.
+    """Return the look that an earlier process kept in the cache folder, or look now and keep it.
 
     Parameters
     ----------

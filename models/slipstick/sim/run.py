@@ -93,7 +93,7 @@ each takes 0.5 KB or more. A load of 1.02 of their resource leaves one of 50."""
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """One replication of a plan: a piece of a simulation that depends on no other.
+    """One replication of a plan, independent of all others.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Replication:
     number: int
 
     def run(self) -> ReplicationResult:
-        """Run it, in this process."""
+        """Run the replication in this process."""
         return _program(self) if self.plan.once else _steady(self)
 
 
@@ -153,17 +153,19 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
     return _with_kernel(
         plan,
         settings,
-        lambda plan, given: _estimated(plan, given, [_steady(Replication(plan, given, 0))]),
+        lambda plan, settings_of_run: _estimated(
+            plan, settings_of_run, [_steady(Replication(plan, settings_of_run, 0))]
+        ),
     )
 
 
 def _customers_of_bursts(plan: Plan) -> int:
-    """Count the customers of as many bursts as a run has at least: without them a run between two
-    bursts looks precise.
+    """Return the fewest customers of a run with bursts, those of a minimum number of bursts: a run
+    between two bursts would look precise.
     """
     draws = [plan.draws[group.arrivals].distribution for group in plan.groups if group.kind == OPEN]
     periods = [
-        each.customers_of_period for each in draws if isinstance(each, BurstyTimes | BatchTimes)
+        times.customers_of_period for times in draws if isinstance(times, BurstyTimes | BatchTimes)
     ]
     return min(math.ceil(BURSTS * max(periods, default=0.0)), _MOST_LEAST)
 
@@ -171,8 +173,8 @@ def _customers_of_bursts(plan: Plan) -> int:
 def _with_kernel(
     plan: Plan, settings: Simulation, run: Callable[[Plan, Simulation], Result]
 ) -> Result:
-    """Choose the kernel: both give the same events, so a run that turns out long is started
-    again, compiled.
+    """Run by a suitable kernel: both kernels simulate the same events, so a run that turns out long
+    is started again with the compiled one.
     """
     kernel = settings.kernel
     # A row of statistics waits for a cycle of every customer, so that a short run of many has none.
@@ -190,7 +192,8 @@ def _with_kernel(
 
 
 def _replicated(plan: Plan, settings: Simulation) -> Result:
-    """Run independent replications of equal length, and longer ones until the mean times are known.
+    """Run independent replications of equal length, then longer ones, until the mean times are
+    known.
 
     They begin anew, for a process keeps nothing of an earlier round: a length by the square of what
     is missing makes that seldom. Each has its own warm-up and its share of the budget of events.
@@ -224,7 +227,9 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
 
 
 def _steady(replication: Replication) -> ReplicationResult:
-    """Run a replication; estimate at growing distances, unless its number of cycles is given."""
+    """Run one replication; unless its number of cycles is given, estimate after growing numbers of
+    rows until the mean times are known.
+    """
     plan, settings = replication.plan, replication.settings
     record, layout = Record(plan), Layout(plan)
     kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
@@ -262,7 +267,7 @@ def _steady(replication: Replication) -> ReplicationResult:
 
 
 def _check_beside(kernel: AnyKernel) -> None:
-    """Raise an error where branches that are not waited for end more slowly than they begin."""
+    """Raise if branches that are not waited for end more slowly than they begin."""
     if kernel.beside > FEW_BESIDE + PART_BESIDE * kernel.sent:
         raise NoAnswerError(
             f"of {kernel.sent:,} branches that continued without their processors,"
@@ -288,7 +293,7 @@ def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulatio
 
 
 def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -> ReplicationResult:
-    """Drop the warm-up, and add the rest up to the number of batches of one replication."""
+    """Return the rows of a replication without its warm-up, added up to the number of batches."""
     layout = record.layout
     sums = record.sums()
     cycles = sums[:, layout.cycles].sum(axis=1)
@@ -324,13 +329,13 @@ decides how many of each group are served. Two groups at a station served last c
 
 def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResult]) -> Result:
     """Estimate the mean times from the batches of all replications."""
-    layout, first = Layout(plan), runs[0]
+    layout, first_run = Layout(plan), runs[0]
     stops = {run.stopped for run in runs}
-    stopped = next((why for why in ("interrupted", "events") if why in stops), first.stopped)
-    alone = len(runs) == 1
+    stopped = next((why for why in ("interrupted", "events") if why in stops), first_run.stopped)
+    is_single = len(runs) == 1
     result = Result(
-        batches=first.batches if alone else np.concatenate([run.batches for run in runs]),
-        quantiles=first.quantiles if alone else _pooled(plan, runs),
+        batches=first_run.batches if is_single else np.concatenate([run.batches for run in runs]),
+        quantiles=first_run.quantiles if is_single else _pooled(plan, runs),
         stopped=stopped,
         trusted=all(run.trusted for run in runs),
         dropped=sum(run.dropped for run in runs),
@@ -338,7 +343,7 @@ def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResul
         events=sum(run.events for run in runs),
         plan=plan,
         settings=settings,
-        pooled=not alone,
+        pooled=not is_single,
     )
     if not result.trusted:
         return result
@@ -356,14 +361,15 @@ def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResul
     starved = any(result.unended(group) > most_starved for group in groups)
     result = replace(
         result,
-        trusted=not starved and not any(correlated(each, negligible) for each in means),
+        trusted=not starved
+        and not any(correlated(means_of_group, negligible) for means_of_group in means),
     )
     precise = all(precise_enough(result.mean_time(group), settings.precision) for group in groups)
     return replace(result, converged=precise and result.trusted and stopped != "interrupted")
 
 
 def _pooled(plan: Plan, runs: Sequence[ReplicationResult]) -> tuple[Quantiles, ...]:
-    """Put the times of the cycles of several replications together, without their warm-ups."""
+    """Join the response times of several replications, without their warm-ups."""
     layout = Layout(plan)
     pooled_quantiles = tuple(Quantiles() for _ in plan.groups)
     for run in runs:
@@ -373,14 +379,14 @@ def _pooled(plan: Plan, runs: Sequence[ReplicationResult]) -> tuple[Quantiles, .
 
 
 def _programs(plan: Plan, settings: Simulation) -> Result:
-    """Run replications of a program; one if nothing in it is random."""
+    """Run replications of a program; a single one if nothing in it is random."""
     rows: list[Array] = []
-    seen = tuple(Quantiles(section=1) for _ in plan.groups)
+    times_of_groups = tuple(Quantiles(section=1) for _ in plan.groups)
     layout = Layout(plan)
     least = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.random else 1)
     look_at, events, stopped, pace = least, 0, "", WorkPace()
 
-    def ahead() -> Iterator[Replication]:
+    def next_replications() -> Iterator[Replication]:
         # One after the other each has what is left of the budget; side by side, what was left when
         # they began.
         for number in range(len(rows), look_at):
@@ -388,14 +394,14 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
 
     try:
         while not stopped:
-            for run in SPREAD.get()(ahead()):
+            for run in SPREAD.get()(next_replications()):
                 events += run.events
                 pace.check(max(events, 1), settings.events, _AT_MOST.format(settings.events))
                 if not len(run.batches) or events > settings.events:
                     stopped = "events"
                     break
                 rows.append(run.batches[-1])
-                for quantiles in seen:
+                for quantiles in times_of_groups:
                     quantiles.add(rows[-1][[layout.time]])
                 stopped = _program_stops(plan, settings, rows, events, look_at, least)
                 if stopped:
@@ -406,7 +412,7 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
     batches = np.array(rows) if rows else np.zeros((0, layout.width))
     trusted = len(rows) >= FEWEST_REPLICATIONS
     return Result(
-        batches, seen, stopped, trusted, 0, len(rows), events, plan, settings
+        batches, times_of_groups, stopped, trusted, 0, len(rows), events, plan, settings
     ).with_convergence()
 
 

@@ -77,7 +77,7 @@ _CONTROLS = 3
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is held against the run, of one group of customers.
+    """The expected mean time of one group of customers, and how exactly a run must confirm it.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a run says of the means.
+    """The result of comparing a run with the expected means.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def second_look(
 
 
 class _Steady:
-    """One run without an end."""
+    """A steady-state run that can always be continued."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.layout = plan, Layout(plan)
@@ -187,11 +187,11 @@ class _Steady:
 
     @property
     def events(self) -> int:
-        """Events so far."""
+        """Events simulated so far."""
         return self._kernel.events
 
     def until(self, events: int) -> bool:
-        """Go on until a number of events; False at a deadlock."""
+        """Continue to a number of events; return False at a deadlock."""
         going = self._kernel.run(events - self._kernel.events)
         self._rows.append(self._kernel.take_rows())
         for group in range(len(self.plan.groups)):
@@ -205,7 +205,9 @@ class _Steady:
         return stretches[max(1, len(stretches) // _DROPPED) :] if self.plan.random else stretches
 
     def hopeless(self, expected: Mapping[int, Expected], events: int) -> bool:
-        """Return whether so many events will not end the cycles that have to end."""
+        """Return whether too few of the cycles that are needed would have ended after that many
+        events.
+        """
         last = self._rows[0][-1]
         return any(
             last[self.layout.cycles[group]] * events < answer.cycles * self.events
@@ -214,7 +216,9 @@ class _Steady:
 
 
 class _Programs:
-    """Replications of a program; a new kernel for each costs more than its events."""
+    """Independent replications of a program. A new kernel for each of them costs more than its
+    events.
+    """
 
     PART = 4
     """Part of the events of a steady run: an event costs so many times as much."""
@@ -224,8 +228,8 @@ class _Programs:
         self._most, self._rows = events, list[Array]()
 
     def until(self, events: int) -> bool:
-        """Replicate until a number of events, at the last look also until there are enough
-        replications; False where one says all, or takes all events.
+        """Run replications up to a number of events, and at the last look until there are enough
+        replications; return False if one replication tells all, or takes all events.
         """
         last = 2 * events > self._most
         while self.events < max(events // self.PART, FIRST_LOOK) or (
@@ -249,12 +253,12 @@ class _Programs:
         return np.concatenate([empty, *self._rows])
 
     def hopeless(self, expected: Mapping[int, Expected], events: int) -> bool:
-        """Return whether more events say no more."""
+        """Return False: more replications always add information."""
         return False
 
 
 def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: int) -> Look:
-    """Compare all groups with what is expected: one that differs decides, else all have to agree."""
+    """Compare all groups with their expected times: the worst verdict among the groups counts."""
     looks = []
     sums = run.sums()
     total = sums.sum(axis=0, keepdims=True)
@@ -277,9 +281,9 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
 
 
 def _with_parts(look: Look, run: _Steady | _Programs, parts: Mapping[str, float]) -> Look:
-    """Hold waits and utilizations against a run that does not contradict the time: one differs where
-    it is off by more than a part of the time of all customers, or of the servers, and its interval
-    explain.
+    """Compare waits and utilizations with a run that does not contradict the time: one differs if
+    its difference exceeds the allowed part of the time of all customers, or of all servers, by more
+    than its interval.
     """
     plan, sums = run.plan, run.sums()
     total = sums.sum(axis=0, keepdims=True)
@@ -303,8 +307,8 @@ def _with_parts(look: Look, run: _Steady | _Programs, parts: Mapping[str, float]
 
 
 def _part_columns(plan: Plan, kind: str, place: str) -> tuple[Array, Array]:
-    """Return weights of what was waited and of the visits, or of the servers in use and of all, of
-    the copies of a resource.
+    """Return the weights of numerator and denominator of a resource's wait, waiting time over
+    visits, or of its utilization, busy servers over all servers; all copies of the resource count.
     """
     layout = Layout(plan)
     servers = {station.name: station.servers for station in plan.stations}
@@ -321,7 +325,9 @@ def _part_columns(plan: Plan, kind: str, place: str) -> tuple[Array, Array]:
 
 
 def _verdict(off: float, half: float, answer: Expected, early: bool) -> str:
-    """Decide by the difference, the half-width of the interval, both relative, and the tolerance."""
+    """Return the verdict from the difference, the half-width of the interval, both relative, and
+    the tolerance.
+    """
     if answer.certain:
         if off > answer.tolerance + 2 * half and not early and half <= WIDEST:
             return DIFFERS
@@ -372,8 +378,8 @@ def _seen(
 
 
 def _unlike_the_model(plan: Plan, total: Array, group: int, answer: Expected) -> bool:
-    """Return whether the times of the steps that were drawn are far from their means, such as where
-    a rare and long one has not happened yet: then neither mean nor interval says anything.
+    """Return whether the drawn times of the steps are far from their means, for example because a
+    rare long step has not happened yet; neither mean nor interval is reliable then.
     """
     if unended(plan, total, group):
         return False
@@ -390,8 +396,8 @@ def _unlike_the_model(plan: Plan, total: Array, group: int, answer: Expected) ->
 
 
 def _controls(plan: Plan, total: Array, group: int, answer: Expected) -> list[Array]:
-    """Return weights of columns whose sums have a mean of 0: the time of a step in the cycles that
-    ended, without its known mean.
+    """Return the weights of control variates, sums of known mean 0: the time of a step in the ended
+    cycles, less its known mean.
     """
     if unended(plan, total, group):
         return []
@@ -407,8 +413,8 @@ def _controls(plan: Plan, total: Array, group: int, answer: Expected) -> list[Ar
 def _estimated(
     sums: Array, top: Array, bottom: Array, controls: list[Array], successive: bool
 ) -> Estimate:
-    """Estimate a ratio of sums, with the control variates that explain most of it; the interval as
-    wide as it is taken.
+    """Estimate a ratio of sums with the control variates that explain most of its variation; the
+    interval is widened as `_widened` does.
 
     Source: Lavenberg and Welch, Management Science 27(3), 1981, 322-335.
     """
@@ -435,7 +441,9 @@ def _estimated(
 
 
 def _chosen(residual: Array, table: Array) -> Array:
-    """Choose the control variates that explain the most of what is left, one after the other."""
+    """Select control variates one after the other, each time the one that explains most of the
+    remaining variation.
+    """
     chosen: list[int] = []
     residual_left = residual.copy()
     most = min(_CONTROLS, (len(residual) - 3) // 3)
@@ -460,7 +468,7 @@ def _widened(estimate: Estimate) -> Estimate:
 
 
 def _drifts(sums: Array, top: Array, bottom: Array, controls: list[Array]) -> bool:
-    """Return whether both halves of a run differ by more than their intervals explain."""
+    """Return whether the two halves of a run differ by more than their intervals explain."""
     half = len(sums) // 2
     if half < _FEWEST_ROWS:
         return True

@@ -32,7 +32,7 @@ _PART = real(0, 1)
 )
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """How a simulation is run: random streams, precision and budget. The defaults suit most
+    """Settings of a simulation: random streams, precision and budget. The defaults suit most
     questions.
 
     Parameters
@@ -77,8 +77,8 @@ class Simulation:
     check: str | int = CHECK_ENDS
 
     def longer(self, factor: float) -> Simulation:
-        """Return the settings of a run that is longer by a factor, whichever rule ends it:
-        intervals shrink by its square root.
+        """Return the settings of a run that is longer by a factor, whichever rule ends it;
+        intervals shrink by the square root of the factor.
 
         >>> Simulation(cycles=1000).longer(4).cycles, Simulation().longer(4).precision
         (4000, 0.01)

@@ -90,17 +90,17 @@ def routing_in_order(visits: Array) -> Routing:
         " probabilities of a Markov chain",
         "ask for schweitzer, linearizer or simulation",
     )
-    chance = np.where(visits.real > 1, 1.0, visits)
-    again = np.where(visits.real > 1, 1.0 - 1.0 / np.where(visits.real > 1, visits, 1.0), 0.0)
+    visited_at_all = np.where(visits.real > 1, 1.0, visits)
+    repeats = np.where(visits.real > 1, 1.0 - 1.0 / np.where(visits.real > 1, visits, 1.0), 0.0)
     # From just before station k: the first station visited from there on.
-    ahead = np.zeros((count + 1, classes, count), dtype=chance.dtype)
+    ahead = np.zeros((count + 1, classes, count), dtype=visited_at_all.dtype)
     for k in range(count - 1, -1, -1):
-        ahead[k] = (1.0 - chance[:, k])[:, None] * ahead[k + 1]
-        ahead[k, :, k] += chance[:, k]
-    onward = np.zeros((classes, count, classes, count), dtype=chance.dtype)
+        ahead[k] = (1.0 - visited_at_all[:, k])[:, None] * ahead[k + 1]
+        ahead[k, :, k] += visited_at_all[:, k]
+    onward = np.zeros((classes, count, classes, count), dtype=visited_at_all.dtype)
     for r, k in np.ndindex(classes, count):
-        onward[r, k, r] = (1.0 - again[r, k]) * ahead[k + 1, r]
-        onward[r, k, r, k] += again[r, k]
+        onward[r, k, r] = (1.0 - repeats[r, k]) * ahead[k + 1, r]
+        onward[r, k, r, k] += repeats[r, k]
     return Routing(ahead[0], onward)
 
 
@@ -165,8 +165,8 @@ def _routing_in_order(network: NetworkArrays) -> Routing:
 
 
 def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
-    """Add a last station to think at, and begin each cycle of a closed class where the one
-    before ends.
+    """Add a last station for thinking; each cycle of a closed class begins where its cycle before
+    ends.
     """
     count = routing.entry.shape[1]
     if count > len(network.stations):
@@ -174,12 +174,12 @@ def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
     entry = np.pad(routing.entry, ((0, 0), (0, 1)))
     onward = np.pad(routing.onward, ((0, 0), (0, 1), (0, 0), (0, 1)))
     for r in np.flatnonzero(network.closed):
-        first, home = entry[r].copy(), entry[r] / (entry[r].sum() or 1.0)
+        first_visits, home = entry[r].copy(), entry[r] / (entry[r].sum() or 1.0)
         if _thinks(network)[r]:
             # A cycle that visits no station is one more think time; without think time such cycles
             # take none.
             home = np.eye(count + 1)[count]
-            onward[r, count, r] = first + lacking(first.sum()) * home
+            onward[r, count, r] = first_visits + lacking(first_visits.sum()) * home
         onward[r, :count, r] += lacking(routing.onward[r].sum(axis=(1, 2)))[:, None] * home
         entry[r] = home
     return Routing(entry, onward, routing.restart)
@@ -272,8 +272,8 @@ def _abandoned(network: NetworkArrays) -> list[bool]:
     """Return whether some customers abandon the queue of each station."""
     if network.patience is None:
         return [False] * len(network.stations)
-    found: list[bool] = network.patience[0].astype(bool).any(axis=0).tolist()
-    return found
+    abandoned: list[bool] = network.patience[0].astype(bool).any(axis=0).tolist()
+    return abandoned
 
 
 def _check_blocking(point: NetworkPoint) -> None:
@@ -327,8 +327,12 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
 def _service_time(point: NetworkPoint, r: int, k: int) -> PhaseType:
     """Return the service time of class r at station k."""
     network, mean = point.network, point.network.service[0, r, k]
-    given = network.phases.get((network.classes[r], network.stations[k]))
-    return phase_type(mean, network.scv[0, r, k]) if given is None else given.scaled(mean)
+    phases_of_mean_1 = network.phases.get((network.classes[r], network.stations[k]))
+    return (
+        phase_type(mean, network.scv[0, r, k])
+        if phases_of_mean_1 is None
+        else phases_of_mean_1.scaled(mean)
+    )
 
 
 def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace:
@@ -479,7 +483,7 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
 
 
 def _from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) -> bool:
-    """Return whether all customers of a station arrive there from outside."""
+    """Return whether all customers of a station come from outside the network."""
     opened = not point.network.closed[visitors].any()
     arriving = (point.network.arrivals[0, visitors].real > 0).all()
     arriving &= not point.network.not_poisson
@@ -487,7 +491,7 @@ def _from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) ->
 
 
 def _places_at(point: NetworkPoint, station: int, truncation: int | None) -> int:
-    """Return the most customers that can be present."""
+    """Return the largest number of customers that can be present at a station."""
     visiting = point.routing.groups()[point.visited()[:, station]].any(axis=0)
     count = int(point.population()[visiting].sum())
     opened = bool((visiting & ~point.network.closed).any())
@@ -513,14 +517,16 @@ def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0)
     cut = "" if truncation is None else f", truncated at {truncation} customers of open classes"
     closed, visited = point.network.closed, point.visited()
     opened = int(visited[~closed].any(axis=0).sum())
-    ways = math.comb((truncation or 0) + opened, opened)
+    placements = math.comb((truncation or 0) + opened, opened)
     for members in np.unique(point.routing.groups()[closed], axis=0):
         customers, places = (
             int(point.population()[members].sum()),
             int(visited[members].any(axis=0).sum()),
         )
-        ways *= math.comb(customers + max(places, 1) - 1, customers)
-    is_counted = ways > limit and not point.network.limited.any()
+        placements *= math.comb(customers + max(places, 1) - 1, customers)
+    is_counted = placements > limit and not point.network.limited.any()
     return (
-        f"at least {min(ways, 10**300):.4g} in all" if is_counted else "as many as were looked for"
+        f"at least {min(placements, 10**300):.4g} in all"
+        if is_counted
+        else "as many as were looked for"
     ) + cut

@@ -124,7 +124,7 @@ def explore_rows(
     >>> explore_rows(np.zeros((1, 1), dtype=np.int16), around).states.ravel()
     array([0, 1, 2], dtype=int16)
     """
-    most = limits.limit("states") if limit is None else limit
+    most_states = limits.limit("states") if limit is None else limit
     # Each key that is not there yet gets the next number.
     number: defaultdict[bytes, int] = defaultdict()
     number.default_factory = number.__len__
@@ -139,23 +139,23 @@ def explore_rows(
     ]
     # Blocks, not single states: the cost of a call is shared by thousands of states.
     while len(block):
-        fresh = [block[BLOCK:]]
+        new_blocks = [block[BLOCK:]]
         block = block[:BLOCK]
         for origin, rows, rates, event in transitions(block):
-            before = len(number)
+            states_before = len(number)
             target = _numbered(rows, number)
             transitions_by_event.append(
                 (origin + looked_at, target, rates, np.full(len(origin), event))
             )
-            if len(number) > most:
-                refuse_size(most, size_hint())
-            if len(number) > before:
+            if len(number) > most_states:
+                refuse_size(most_states, size_hint())
+            if len(number) > states_before:
                 # The first to reach each new state, in the order of the numbers given.
-                _, first = np.unique(target, return_index=True)
-                fresh.append(rows[first[target[first] >= before]])
+                _, first_rows = np.unique(target, return_index=True)
+                new_blocks.append(rows[first_rows[target[first_rows] >= states_before]])
         looked_at += len(block)
-        blocks += fresh[1:]
-        block = np.concatenate(fresh)
+        blocks += new_blocks[1:]
+        block = np.concatenate(new_blocks)
     states = np.concatenate(blocks)
     # Numbered as they were explored, neighbours lie far apart: sorted, the factors have fewer
     # entries.
@@ -170,7 +170,7 @@ def explore_rows(
 
 
 def _numbered(rows: Rows, number: defaultdict[bytes, int]) -> NDArray[np.int64]:
-    """Return each row its number; rows that are new get the next ones."""
+    """Return the number of each row; new rows get the next numbers."""
     rows = np.ascontiguousarray(rows)
     width = rows.shape[1] * rows.itemsize
     keys: list[Any] = rows.view(np.dtype((np.void, width))).ravel().tolist()
@@ -245,7 +245,7 @@ def stationary(
         )
     generator = chain.generator()
     closed = _closed(sparse.csr_array(generator.real))
-    inside = generator[closed][:, closed].tocsr()
+    closed_generator = generator[closed][:, closed].tocsr()
     start, size = chain.start[closed], len(closed)
     start = start / start.sum() if start.sum() > 0 else np.full(size, 1 / size)
     # Elimination works on the full matrix; factors of a large chain fill up, so there iteration is
@@ -254,7 +254,7 @@ def stationary(
         ("gth",) if size <= SMALL else ("direct",) if size <= LARGE else ("iterative", "direct")
     )
     probabilities = _first_that_holds(
-        inside,
+        closed_generator,
         (method,) if method else by_size,
         start,
         {} if solved_before is None else solved_before,
@@ -267,7 +267,9 @@ def stationary(
 def _first_that_holds(
     generator: csr_array, methods: tuple[str, ...], start: NDArray[np.float64], solved_before: Known
 ) -> Array:
-    """Try methods in turn; the last may fail."""
+    """Return the long-run probabilities by the first method that succeeds; an error of the last one
+    is raised.
+    """
     for method in methods[:-1]:
         try:
             return _solved(generator, method, start, solved_before)
@@ -277,7 +279,7 @@ def _first_that_holds(
 
 
 def _closed(generator: csr_array) -> NDArray[np.int64]:
-    """Return the states of the one set that is never left."""
+    """Return the states of the only set of states that the chain never leaves."""
     count, label = csgraph.connected_components(generator, directed=True, connection="strong")
     if count == 1:
         return np.arange(generator.shape[0])
@@ -352,19 +354,19 @@ def _likely_at_random_time(generator: csr_array, start: NDArray[np.float64]) -> 
 
 
 def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
-    """Guess a likely state: jump from the start until the likeliest state stays the same for as
-    many jumps as before.
+    """Return a state that is likely in the long run: jump from the start until the likeliest state
+    stays the same for as many jumps as before.
 
     Jumps need no clock, which the fastest rate would set; one in twenty is left out, or a chain
     that alternates between two sets of states would not settle.
     """
     rates = -generator.diagonal()
     jump = sparse.csr_array((0.95 * generator / rates[:, None]).T)
-    at, top, jumps = start, -1, 64
-    while top != (now := int(np.argmax(at / rates))) and jumps <= 8192:
+    weights, top, jumps = start, -1, 64
+    while top != (now := int(np.argmax(weights / rates))) and jumps <= 8192:
         top = now
         for _ in range(jumps):
-            at = at + jump @ at
+            weights = weights + jump @ weights
         jumps *= 2
     return now
 
@@ -477,14 +479,14 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     array([[1.    , 0.    ],
            [0.9368, 0.0632]])
     """
-    at = np.asarray(times, dtype=np.float64)
-    if not ((at >= 0) & (at < math.inf)).all():
+    times_asked = np.asarray(times, dtype=np.float64)
+    if not ((times_asked >= 0) & (times_asked < math.inf)).all():
         raise ModelError(f"times must be finite and at least 0 s, got {list(times)}")
     if not 0 < error < 1:
         raise ModelError(f"the error of a transient answer must lie between 0 and 1, got {error}")
     generator = chain.generator()
     rate = float(-generator.diagonal().real.min())
-    ticks = rate * float(at.max(initial=0.0))
+    ticks = rate * float(times_asked.max(initial=0.0))
     # Each tick is a product with the rates: about 3 ns for each of them, and as much as 2,000 to
     # begin with.
     steps = ticks * (2000 + generator.nnz)
@@ -494,29 +496,32 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     )
     check_cost("ticks", steps, request, "ask for an earlier time, for the long run")
     step = sparse.csr_array(generator.T)
-    now: Array = chain.start.astype(step.dtype)
+    probabilities: Array = chain.start.astype(step.dtype)
     clock, by_time = 0.0, {}
-    for time in np.unique(at).tolist():
-        now = _onward(step, rate, now, time - clock, error / max(1, len(at)))
-        clock, by_time[time] = time, now
-    return np.array([by_time[time] for time in at.tolist()])
+    for time in np.unique(times_asked).tolist():
+        probabilities = _onward(
+            step, rate, probabilities, time - clock, error / max(1, len(times_asked))
+        )
+        clock, by_time[time] = time, probabilities
+    return np.array([by_time[time] for time in times_asked.tolist()])
 
 
 def _onward(step: csr_array, rate: float, start: Array, time: float, error: float) -> Array:
-    """Return the probabilities after a time."""
+    """Return the probabilities of the states at a time after those at the start."""
     if rate * time == 0:
         return start
-    first, weights = _poisson(rate * time, error / 2)
-    at, now = start, np.zeros_like(start)
-    for k in range(first + len(weights)):
-        if k >= first:
-            now = now + weights[k - first] * at
-        at = at + step @ at / rate
-    return now
+    first_tick, weights = _poisson(rate * time, error / 2)
+    after_ticks, probabilities = start, np.zeros_like(start)
+    for k in range(first_tick + len(weights)):
+        if k >= first_tick:
+            probabilities = probabilities + weights[k - first_tick] * after_ticks
+        after_ticks = after_ticks + step @ after_ticks / rate
+    return probabilities
 
 
 def _poisson(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
-    """Return the first number of ticks that counts, and the weights from there, which add up to 1.
+    """Return the first number of ticks whose probability counts, and the Poisson weights from there
+    on, which add up to 1.
 
     Both tails beyond m -+ x lie below exp(-x^2 / (2 (m + x / 3))) by the Chernoff bound, here half
     of the error.
@@ -566,25 +571,27 @@ def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> A
             f"an end must be the number of a state from 0 to {chain.size - 1}, got {final.tolist()}"
         )
     _check_reachable(chain, generator, final)
-    inside, times = (
+    transient_states, times = (
         np.delete(np.arange(chain.size), final),
         np.zeros(chain.size, dtype=generator.dtype),
     )
-    if len(inside):
-        away = sparse.csc_array(-generator[inside][:, inside].T)
+    if len(transient_states):
+        leaving_rates = sparse.csc_array(-generator[transient_states][:, transient_states].T)
         try:
-            solve = linalg.splu(away).solve
+            solve = linalg.splu(leaving_rates).solve
         except RuntimeError:  # of a pivot that is 0, which SciPy says in no other way
             raise NoAnswerError(
                 "the rates of the chain differ by more than doubles hold, so its times cannot be"
                 " solved; ask for simulation"
             ) from None
-        times[inside] = solve(chain.start[inside].astype(generator.dtype))
+        times[transient_states] = solve(chain.start[transient_states].astype(generator.dtype))
     return times
 
 
 def _check_reachable(chain: MarkovChain, generator: csr_array, final: NDArray[np.int64]) -> None:
-    """Walk backwards from the ends, put together as one state more."""
+    """Raise if some state cannot reach an end: walk backwards from the ends, joined into one more
+    state.
+    """
     moves = generator.tocoo()
     size = chain.size
     sources = np.concatenate([moves.col, np.full(len(final), size)])

@@ -38,8 +38,8 @@ def markov_chain(
     truncation: int | None = None,
     limit: float | None = None,
 ) -> tuple[StateSpace, MarkovChain]:
-    """Return the chain of a network of one point, for transient answers or rewards of one's own;
-    see `solve_markov_chain`.
+    """Return the state space and the chain of a network at one point, for transient answers or
+    rewards of one's own; see `solve_markov_chain`.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> space, chain = markov_chain(network_arrays([1.0, 2.0], population=2))
@@ -111,8 +111,8 @@ def solve_markov_chain(
     rules = (
         [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
     )
-    for at, rule in zip(range(network.points), rules, strict=True):
-        point = network_point(network.select(slice(at, at + 1)), rule)
+    for index, rule in zip(range(network.points), rules, strict=True):
+        point = network_point(network.select(slice(index, index + 1)), rule)
         points.append(_point(point, error, limit, method, solved_before))
     solution = _together(network, points, routing is None)
     if routing is None and not network.losses:
@@ -265,7 +265,7 @@ def _answers(
 
 
 def _sums_by_number(numbers: NDArray[Any], weights: Array, least: int) -> Array:
-    """Add weights up by number, leaving out -1."""
+    """Return the sum of the weights of each number; the number -1 is left out."""
     counted = numbers >= 0
     sums: Array = np.bincount(numbers[counted], weights=weights.real[counted], minlength=least)
     if np.iscomplexobj(weights):
@@ -276,8 +276,8 @@ def _sums_by_number(numbers: NDArray[Any], weights: Array, least: int) -> Array:
 
 
 def _throughput(point: NetworkPoint, ended: Array) -> Array:
-    """Count cycles at the first station that a class visits; a class that visits none thinks or
-    passes through.
+    """Return the throughput in cycles: departures at the first station that a class visits; a class
+    that visits none thinks or passes through [1/s].
     """
     network = point.network
     answer = np.zeros(
@@ -311,8 +311,8 @@ def _utilization(
 def _together(
     network: NetworkArrays, points: Sequence[MarkovSolution], ordered: bool
 ) -> MarkovSolution:
-    """Join the solutions of points; a number present that a point does not reach has probability
-    0 there.
+    """Join the solutions of points into one; a number present that a point does not reach has
+    probability 0 there.
     """
     arrays = (
         "throughput",

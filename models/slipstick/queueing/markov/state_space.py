@@ -105,10 +105,10 @@ class StateSpace:
             for _, k, chance in places
             if complex(chance).real
         )
-        first = next(entered, None)
-        if first is None or not self.truncation:
+        first_entry = next(entered, None)
+        if first_entry is None or not self.truncation:
             return row[:0]
-        r, to = first
+        r, to = first_entry
         station, columns = self.stations[to], self.columns(to)
         most, length = self.capacity[to], int(station.length(row[:, columns])[0])
         count = self.truncation if most is None else max(0, min(self.truncation, most - length))
@@ -139,20 +139,21 @@ class StateSpace:
 
     def columns(self, station: int) -> slice:
         """Return the columns of a station."""
-        first = sum(station_state.width for station_state in self.stations[:station])
-        return slice(first, first + self.stations[station].width)
+        start = sum(station_state.width for station_state in self.stations[:station])
+        return slice(start, start + self.stations[station].width)
 
     def present(self, rows: Rows) -> Array:
-        """Count the customers present; a mean where a class is drawn only later [rows, classes,
-        stations].
+        """Return the number present in each state; a mean where a class is drawn only later [rows,
+        classes, stations].
         """
         counts = [
-            station.present(rows[:, self.columns(at)]) for at, station in enumerate(self.stations)
+            station.present(rows[:, self.columns(index)])
+            for index, station in enumerate(self.stations)
         ]
         return np.stack(counts, axis=2)
 
     def open_customers(self, rows: Rows) -> NDArray[np.int64]:
-        """Count the customers of open classes [rows]."""
+        """Return the number of customers of open classes in each state [rows]."""
         count: NDArray[np.int64] = np.rint(
             self.present(rows)[:, self.open_classes].sum(axis=(1, 2)).real
         ).astype(np.int64)
@@ -169,11 +170,13 @@ class StateSpace:
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Yield all transitions out of a block of states."""
         yield from self._arrivals(rows)
-        for (r, at), patience_rate in self.abandonment.items():
-            for origin, after, waiting in self.stations[at].abandon(rows[:, self.columns(at)], r):
+        for (r, station), patience_rate in self.abandonment.items():
+            for origin, after, waiting in self.stations[station].abandon(
+                rows[:, self.columns(station)], r
+            ):
                 base, event = (
-                    self._replaced(rows[origin], at, after),
-                    self.event(ABANDONMENT, r, at),
+                    self._replaced(rows[origin], station, after),
+                    self.event(ABANDONMENT, r, station),
                 )
                 for next_class, to, probability in () if self.open_classes[r] else self.restart[r]:
                     yield from self._moved_to(
@@ -186,16 +189,16 @@ class StateSpace:
                     )
                 if self.open_classes[r]:
                     yield origin, base, patience_rate * waiting, event
-        for at, station in enumerate(self.stations):
-            for origin, after, rate, r in station.serve(rows[:, self.columns(at)]):
+        for station, station_state in enumerate(self.stations):
+            for origin, after, rate, r in station_state.serve(rows[:, self.columns(station)]):
                 if self.blocks_servers:
-                    free = np.flatnonzero(self.serving(rows[origin], at))
+                    free = np.flatnonzero(self.serving(rows[origin], station))
                     origin, after, rate = origin[free], after[free], rate[free]
-                base = self._replaced(rows[origin], at, after)
+                base = self._replaced(rows[origin], station, after)
                 if r < 0:
                     yield origin, base, rate, -1
                 else:
-                    yield from self._departures(rows, origin, base, rate, r, at)
+                    yield from self._departures(rows, origin, base, rate, r, station)
 
     def _arrivals(self, rows: Rows) -> Iterator[Transitions]:
         if not self.arrivals:
@@ -237,18 +240,28 @@ class StateSpace:
         for _ in range(self.batch[r]):
             groups = [(origin, states, rates * passing)] if passing != 0 else []
             for _, to, probability in places:
-                for some, after, chance in self.stations[to].enter(states[:, self.columns(to)], r):
-                    moved = self._replaced(states[some], to, after)
-                    groups.append((origin[some], moved, rates[some] * chance * probability))
+                for rows_of_entry, after, chance in self.stations[to].enter(
+                    states[:, self.columns(to)], r
+                ):
+                    states_after = self._replaced(states[rows_of_entry], to, after)
+                    groups.append(
+                        (
+                            origin[rows_of_entry],
+                            states_after,
+                            rates[rows_of_entry] * chance * probability,
+                        )
+                    )
             origin, states, rates = (np.concatenate(arrays) for arrays in zip(*groups, strict=True))
             if len(groups) > 1:
                 # The order in which customers of a batch come changes nothing: equal states are
                 # one.
                 keys = np.column_stack([origin, states])
-                _, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-                total = np.zeros(len(first), rates.dtype)
-                np.add.at(total, which.ravel(), rates)
-                origin, states, rates = origin[first], states[first], total
+                _, first_rows, group_of_row = np.unique(
+                    keys, axis=0, return_index=True, return_inverse=True
+                )
+                total = np.zeros(len(first_rows), rates.dtype)
+                np.add.at(total, group_of_row.ravel(), rates)
+                origin, states, rates = origin[first_rows], states[first_rows], total
         return origin, states, rates, -1
 
     def _burst(self, r: int) -> int:
@@ -256,22 +269,22 @@ class StateSpace:
         return list(self.bursts).index(r) - len(self.bursts)
 
     def _departures(
-        self, rows: Rows, origin: NDArray[np.int64], base: Rows, rate: Array, r: int, at: int
+        self, rows: Rows, origin: NDArray[np.int64], base: Rows, rate: Array, r: int, station: int
     ) -> Iterator[Transitions]:
-        event = self.event(COMPLETION, r, at)
+        event = self.event(COMPLETION, r, station)
         # No customer of a closed class leaves: a slope of routes alone, which need not add up, has
         # none do so either.
-        rest = (
-            lacking(sum(probability for _, _, probability in self.destinations[r, at]))
+        leaving_share = (
+            lacking(sum(probability for _, _, probability in self.destinations[r, station]))
             if self.open_classes[r]
             else 0
         )
-        for target, to, probability in self.destinations[r, at]:
+        for target, to, probability in self.destinations[r, station]:
             yield from self._moved_to(
-                rows, origin, base, rate * probability, (target, to), event, at
+                rows, origin, base, rate * probability, (target, to), event, station
             )
-        if rest != 0:
-            yield origin, self._released(base, at), rate * rest, event
+        if leaving_share != 0:
+            yield origin, self._released(base, station), rate * leaving_share, event
 
     def _moved_to(
         self,
@@ -289,30 +302,35 @@ class StateSpace:
         Without a source customers come from outside or begin their next cycle, and are lost where
         the station is full.
         """
-        r, to = target
-        full = self._full(base, to)
-        free, refused = np.flatnonzero(~full), np.flatnonzero(full)
+        r, station = target
+        is_full = self._full(base, station)
+        free, refused = np.flatnonzero(~is_full), np.flatnonzero(is_full)
         if len(free):
-            for some, after, probability in self.stations[to].enter(
-                base[free][:, self.columns(to)], r
+            for rows_of_entry, after, probability in self.stations[station].enter(
+                base[free][:, self.columns(station)], r
             ):
-                at = free[some]
-                moved = self._replaced(base[at], to, after)
-                if source not in (None, to):
+                accepted = free[rows_of_entry]
+                moved = self._replaced(base[accepted], station, after)
+                if source not in (None, station):
                     moved = self._released(moved, source)
-                yield origin[at], moved, rate[at] * probability, event
-        blocking = LOSS if source is None else self.blocking[to]
+                yield origin[accepted], moved, rate[accepted] * probability, event
+        blocking = LOSS if source is None else self.blocking[station]
         if len(refused) and source is not None and blocking == AFTER_SERVICE:
             yield (
                 origin[refused],
-                self._blocked(rows[origin[refused]], source, to),
+                self._blocked(rows[origin[refused]], source, station),
                 rate[refused],
                 event,
             )
         elif len(refused) and blocking == LOSS:
             # The loss and the move that follows it are separate transitions, so that each event is
             # counted once.
-            yield origin[refused], rows[origin[refused]], rate[refused], self.event(LOST, r, to)
+            yield (
+                origin[refused],
+                rows[origin[refused]],
+                rate[refused],
+                self.event(LOST, r, station),
+            )
             if self.open_classes[r]:
                 yield origin[refused], base[refused], rate[refused], event
             else:
@@ -342,8 +360,8 @@ class StateSpace:
 
     def _blocked(self, rows: Rows, station: int, to: int) -> Rows:
         """Block a customer at its server until another station has a place for it."""
-        first, count = self.columns(-1).stop, len(self.names)
-        waits = rows[:, first : first + count]
+        first_column, count = self.columns(-1).stop, len(self.names)
+        waits = rows[:, first_column : first_column + count]
         target = np.full(len(rows), to)
         while (before := waits[np.arange(len(rows)), target]).any():
             target = np.where(before > 0, before - 1, target)
@@ -354,8 +372,8 @@ class StateSpace:
                     " larger than the population can fill"
                 )
         after = rows.copy()
-        after[:, first + station] = to + 1
-        after[:, first + count + station] = (waits == to + 1).sum(axis=1)
+        after[:, first_column + station] = to + 1
+        after[:, first_column + count + station] = (waits == to + 1).sum(axis=1)
         return after
 
     def _released(self, rows: Rows, station: int) -> Rows:
@@ -372,16 +390,22 @@ class StateSpace:
         while True:
             waits, order = np.split(rows[active, last : last + 2 * count], 2, axis=1)
             queue = waits == free[:, None] + 1
-            first = queue & (order == 0)
-            some = np.flatnonzero(first.any(axis=1))
-            if not len(some):
+            first_waiting = queue & (order == 0)
+            with_waiting = np.flatnonzero(first_waiting.any(axis=1))
+            if not len(with_waiting):
                 return rows
-            active, free, come = active[some], free[some], first[some].argmax(axis=1)
+            active, free, sender = (
+                active[with_waiting],
+                free[with_waiting],
+                first_waiting[with_waiting].argmax(axis=1),
+            )
             rows[active, column[free]] += 1
-            rows[active, column[come]] -= 1
-            rows[active, last + count : last + 2 * count] -= queue[some] & ~first[some]
-            rows[active, last + come] = 0
-            free = come
+            rows[active, column[sender]] -= 1
+            rows[active, last + count : last + 2 * count] -= (
+                queue[with_waiting] & ~first_waiting[with_waiting]
+            )
+            rows[active, last + sender] = 0
+            free = sender
 
     def _replaced(self, rows: Rows, station: int, columns: Rows) -> Rows:
         """Replace the columns of one station."""
@@ -407,22 +431,22 @@ def initial_state(
     """
     row = space.start[None, :].copy()
     for r in customers:
-        at = _free(space, row, begin[r])
-        if at is None:
+        station = _free(space, row, begin[r])
+        if station is None:
             raise ModelError(
                 f"the stations have no place for {len(customers)} customers; raise a capacity"
             )
-        _, after, _ = next(space.stations[at].enter(row[:, space.columns(at)], r))
-        row[:, space.columns(at)] = after
-    first: Array = row[0]
-    return first
+        _, after, _ = next(space.stations[station].enter(row[:, space.columns(station)], r))
+        row[:, space.columns(station)] = after
+    state: Array = row[0]
+    return state
 
 
 def _free(space: StateSpace, row: Rows, stations: Sequence[int]) -> int | None:
-    for at in stations:
-        most = space.capacity[at]
-        if most is None or space.stations[at].length(row[:, space.columns(at)])[0] < most:
-            return at
+    for station in stations:
+        most = space.capacity[station]
+        if most is None or space.stations[station].length(row[:, space.columns(station)])[0] < most:
+            return station
     return None
 
 
@@ -454,7 +478,7 @@ class StationState(ABC):
         self.speed = speed
 
     def total_speed(self, present: NDArray[np.int64]) -> Array:
-        """Return the work done a second at given numbers present [1] [rows]."""
+        """Return the work done in a second at given numbers present [1] [rows]."""
         if self.speed is None:
             return present.astype(float)
         total: Array = self.speed[np.minimum(present, len(self.speed) - 1)]
@@ -473,11 +497,11 @@ class StationState(ABC):
 
     @abstractmethod
     def work(self, rows: Rows) -> Array:
-        """Return the work done a second for each class [1] [rows, classes]."""
+        """Return the work that each class gets done in a second [1] [rows, classes]."""
 
     @abstractmethod
     def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
-        """Add a customer of a class."""
+        """Yield the rows after a customer of a class has entered."""
 
     def filled(self, row: Rows, r: int, count: int) -> Rows:
         """Return the states that 1, 2, ... `count` arrivals of a class lead to, each in its first
@@ -490,12 +514,12 @@ class StationState(ABC):
 
     @abstractmethod
     def serve(self, rows: Rows) -> Iterator[Completions]:
-        """Return the phases and services that may end next."""
+        """Yield the phases and services that may end next, each with the rows after it."""
 
     def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
-        """Remove a customer of a class that abandons the queue; also return the number of customers
-        whose leaving gives the same state; none where services are interrupted, which is refused
-        before.
+        """Yield the rows after a waiting customer of a class has abandoned the queue, with the
+        number of customers whose leaving gives the same row; a discipline that interrupts services
+        is refused before.
         """
         raise AssertionError(type(self).__name__)
 
@@ -523,7 +547,7 @@ class ServedByPhase(StationState):
         super().__init__(times, classes, speed)
         self.cells = [(r, phase) for r, time in self.times.items() for phase in range(time.phases)]
         self.first = waiting
-        self.column = {cell: waiting + at for at, cell in enumerate(self.cells)}
+        self.column = {cell: waiting + index for index, cell in enumerate(self.cells)}
         self.width = waiting + len(self.cells)
 
     def present(self, rows: Rows) -> Array:
@@ -533,7 +557,7 @@ class ServedByPhase(StationState):
         return self._by_class(self._shares(rows))
 
     def _shares(self, rows: Rows) -> Array:
-        """Return the work done a second in each column of customers in service [1] [rows,
+        """Return the work done in a second in each column of customers in service [1] [rows,
         columns].
         """
         served: Array = rows[:, self.first :]
@@ -542,8 +566,8 @@ class ServedByPhase(StationState):
     def _by_class(self, served: Array) -> Array:
         """Add the columns of customers in service up by class [rows, classes]."""
         total = np.zeros((len(served), self.classes), np.result_type(served, np.int64))
-        for at, (r, _) in enumerate(self.cells):
-            total[:, r] += served[:, at]
+        for column, (r, _) in enumerate(self.cells):
+            total[:, r] += served[:, column]
         return total
 
     def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
@@ -567,19 +591,24 @@ class ServedByPhase(StationState):
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
         shares = self._shares(rows)
-        for at, (r, phase) in enumerate(self.cells):
-            origin, column = np.flatnonzero(shares[:, at]), self.first + at
-            rate = shares[origin, at] * self.times[r].rates[phase]
+        for index, (r, phase) in enumerate(self.cells):
+            origin, column = np.flatnonzero(shares[:, index]), self.first + index
+            rate = shares[origin, index] * self.times[r].rates[phase]
             for target, probability in enumerate(self.times[r].onward[phase]):
                 if probability != 0:
                     after = changed(rows[origin], (column, -1), (self.column[r, target], 1))
                     yield origin, after, rate * probability, -1
             ends = self.times[r].exits[phase]
             if ends != 0:
-                for some, after, probability in self._next_service(
+                for rows_of_service, after, probability in self._next_service(
                     changed(rows[origin], (column, -1))
                 ):
-                    yield origin[some], after, rate[some] * ends * probability, r
+                    yield (
+                        origin[rows_of_service],
+                        after,
+                        rate[rows_of_service] * ends * probability,
+                        r,
+                    )
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         """Begin the next service, if a customer waits."""
@@ -620,9 +649,9 @@ class SharedServers(ServedByPhase):
         shares = np.zeros(rows.shape, dtype=self.total_speed(count).dtype)
         ahead = np.zeros(len(rows), dtype=np.int64)
         ranks = [self.ranks[r] for r, _ in self.cells]
-        for at in sorted(range(self.width), key=ranks.__getitem__):
-            after = ahead + rows[:, at]
-            shares[:, at] = self.total_speed(after) - self.total_speed(ahead)
+        for column in sorted(range(self.width), key=ranks.__getitem__):
+            after = ahead + rows[:, column]
+            shares[:, column] = self.total_speed(after) - self.total_speed(ahead)
             ahead = after
         return shares
 
@@ -656,15 +685,15 @@ class CountedQueue(ServedByPhase):
         )
         self.servers, self.ranked, self.shares = servers, ranks is not None, shares
         self.order = sorted(self.times, key=lambda r: ranks[r] if ranks else 0)
-        self.waiting = {r: at if shares is None else 0 for at, r in enumerate(self.order)}
+        self.waiting = {r: column if shares is None else 0 for column, r in enumerate(self.order)}
 
     def present(self, rows: Rows) -> Array:
         count = super().present(rows)
         if self.shares is not None:
             waits = np.array([self.shares.get(r, 0.0) for r in range(self.classes)])
             return np.asarray(count + rows[:, :1] * waits)
-        for r, at in self.waiting.items():
-            count[:, r] += rows[:, at]
+        for r, column in self.waiting.items():
+            count[:, r] += rows[:, column]
         return count
 
     def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
@@ -691,15 +720,15 @@ class CountedQueue(ServedByPhase):
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         waiting = rows[:, : self.first].sum(axis=1)
         still_waiting = waiting > 0
-        for r, at in self.waiting.items():
-            called = np.flatnonzero(still_waiting & (rows[:, at] > 0))
+        for r, column in self.waiting.items():
+            called = np.flatnonzero(still_waiting & (rows[:, column] > 0))
             if self.ranked:
                 still_waiting[called] = False
-            for origin, after, probability in self._begun(changed(rows, (at, -1)), called, r):
+            for origin, after, probability in self._begun(changed(rows, (column, -1)), called, r):
                 if self.shares is not None:
                     probability = self.shares[r] * probability
                 elif not self.ranked:
-                    probability = probability * rows[origin, at] / waiting[origin]
+                    probability = probability * rows[origin, column] / waiting[origin]
                 yield origin, after, probability
         yield from _unchanged(rows, np.flatnonzero(waiting == 0))
 
@@ -766,12 +795,12 @@ class OrderedQueue(StationState):
         return speed
 
     def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
-        at = self._entry_place(rows, r)
+        entry_place = self._entry_place(rows, r)
         code = self.code[r, -1 if (r, -1) in self.code else 0]
         places = np.arange(self.width)
         shifted = np.concatenate([rows[:, :1], rows[:, :-1]], axis=1)
-        after = np.where(places < at[:, None], rows, shifted)
-        after[np.arange(len(rows)), at] = code
+        after = np.where(places < entry_place[:, None], rows, shifted)
+        after[np.arange(len(rows)), entry_place] = code
         yield from self._begun(after)
 
     def _entry_place(self, rows: Rows, r: int) -> NDArray[np.int64]:
@@ -779,14 +808,14 @@ class OrderedQueue(StationState):
         by its order.
         """
         count = self.length(rows)
-        first = 0 if self.discipline.preemptive else self.served_places
+        first_place = 0 if self.discipline.preemptive else self.served_places
         if self.discipline.order == ARRIVAL:
             return count
         if self.discipline.order == REVERSE:
-            return np.minimum(count, first)
+            return np.minimum(count, first_place)
         rank = self.rank[self.code[r, 0]]
-        behind = (rows[:, first:] > 0) & (self.rank[rows[:, first:]] <= rank)
-        place: NDArray[np.int64] = np.minimum(count, first) + behind.sum(axis=1)
+        behind = (rows[:, first_place:] > 0) & (self.rank[rows[:, first_place:]] <= rank)
+        place: NDArray[np.int64] = np.minimum(count, first_place) + behind.sum(axis=1)
         return place
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
@@ -847,8 +876,8 @@ class OrderedQueue(StationState):
                     yield origin, self._sorted_in_service(after), np.full(len(origin), probability)
 
     def _sorted_in_service(self, rows: Rows) -> Rows:
-        """Sort the customers in service, where none is interrupted: which server has which
-        customer changes nothing.
+        """Sort the customers in service where no service is interrupted, so that states that differ
+        only in the servers of customers become one.
         """
         if self.served_places > 1 and not self.discipline.preemptive:
             rows[:, : self.served_places] = -np.sort(-rows[:, : self.served_places], axis=1)
@@ -856,8 +885,8 @@ class OrderedQueue(StationState):
 
 
 def lacking(total: Array | complex) -> Array:
-    """Return what probabilities lack of 1: without what is rounding, but with the whole slope
-    where they are complex.
+    """Return 1 - total for a sum of probabilities: rounding counts as 0, and the derivative that a
+    complex sum carries stays whole.
     """
     rest = 1.0 - np.asarray(total)
     return np.where(np.abs(rest.real) > 1e-12, rest, rest - rest.real)

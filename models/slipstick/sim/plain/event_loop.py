@@ -127,7 +127,9 @@ class EventLoop:
         self.running: Token | None = None
 
     def go_on(self, token: Token, now: float) -> bool:
-        """Execute instructions until the token waits; as an action, it never goes on by itself."""
+        """Execute instructions until the token waits. It is the action of an event, after which the
+        token itself never goes on.
+        """
         code = self.code
         while True:
             pc = token.pc

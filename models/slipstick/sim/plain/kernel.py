@@ -45,7 +45,7 @@ PLACES = 2.0**53
 
 
 class Kernel(EventLoop):
-    """One run of a plan.
+    """One run of a plan, event by event.
 
     Parameters
     ----------
@@ -201,19 +201,19 @@ class Kernel(EventLoop):
 
     def waits(self) -> list[Wait]:
         """List the customers that wait for locks and barriers."""
-        found = []
+        waits = []
         for plan, lock in zip(self.plan.locks, self.locks, strict=True):
             holders = tuple(customer.customer for customer in lock.holders)
-            found += [
+            waits += [
                 Wait(waiter.customer, f"{plan.noun} {plan.name}", holders)
                 for waiter in (*lock.queue, *lock.spinning)
             ]
         for name, waiting in zip(self.plan.barriers, self.barriers, strict=True):
-            found += [Wait(token.customer, f"barrier {name}") for token in waiting]
-        return found
+            waits += [Wait(token.customer, f"barrier {name}") for token in waiting]
+        return waits
 
     def delay(self, draw: Draws, label: int, token: Token, now: float) -> bool:
-        """Pass time."""
+        """Suspend the token for a drawn time."""
         token.label = label
         heappush(self.heap, (now + next(draw), self.order(), self.resume, token))
         return False
@@ -230,7 +230,9 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Visit a station; where its order is random, also draw the place in its queue."""
+        """Send the token to a station; where its order is random, also draw the token's place in
+        the queue.
+        """
         token.label, token.wait, token.rank = label, wait, rank
         if place is not None:
             token.place = next(place)
@@ -245,27 +247,32 @@ class Kernel(EventLoop):
         return True
 
     def draw_destination(
-        self, draw: Draws, first: int, customers: int, token: Token, now: float
+        self, draw: Draws, first_station: int, customers: int, token: Token, now: float
     ) -> bool:
         """Choose one of the other customers at random, for a visit to its station."""
         # One of the n - 1 others, counted from the next one on, so that it is never itself.
-        far = int(next(draw) * (customers - 1))
-        token.destination = first + (token.customer - first + 1 + far) % customers
-        return True
-
-    def next_destination(self, first: int, customers: int, token: Token, now: float) -> bool:
-        """Choose the j-th of the other customers, j the number of the branch or item."""
+        distance = int(next(draw) * (customers - 1))
         token.destination = (
-            first + (token.customer - first + 1 + token.index % (customers - 1)) % customers
+            first_station + (token.customer - first_station + 1 + distance) % customers
         )
         return True
 
-    def choose(self, draw: Draws, first: int, count: int, token: Token, now: float) -> bool:
+    def next_destination(
+        self, first_station: int, customers: int, token: Token, now: float
+    ) -> bool:
+        """Choose the j-th of the other customers, j the number of the branch or item."""
+        token.destination = (
+            first_station
+            + (token.customer - first_station + 1 + token.index % (customers - 1)) % customers
+        )
+        return True
+
+    def choose(self, draw: Draws, first_option: int, count: int, token: Token, now: float) -> bool:
         """Jump to one of several instructions; to the last where rounding leaves a gap in the
         probabilities.
         """
-        chance, cumulative, option = next(draw), self.plan.cumulative, first
-        while option < first + count - 1 and chance >= cumulative[option]:
+        chance, cumulative, option = next(draw), self.plan.cumulative, first_option
+        while option < first_option + count - 1 and chance >= cumulative[option]:
             option += 1
         token.pc = self.plan.targets[option]
         return True
@@ -275,28 +282,31 @@ class Kernel(EventLoop):
         draw: Draws,
         tally: int,
         rule: int,
-        first: int,
+        first_target: int,
         count: int,
         token: Token,
         now: float,
     ) -> bool:
-        """Jump to one of several instructions by what is present at a resource of each."""
+        """Jump to one of several instructions by the numbers present at the resources that belong
+        to them.
+        """
         chance, targets = next(draw), self.plan.targets
         present = [
-            self.resources[number].present for number in targets[first + count : first + 2 * count]
+            self.resources[number].present
+            for number in targets[first_target + count : first_target + 2 * count]
         ]
         if rule == PickRule.IN_TURN:
             chosen = self.tried[tally] % count
         elif rule == PickRule.SHORTEST:
             least = min(present)
             place = int(chance * present.count(least))
-            chosen = [at for at, number in enumerate(present) if number == least][place]
+            chosen = [index for index, number in enumerate(present) if number == least][place]
         else:
-            chosen, other = divmod(int(chance * count * (count - 1)), count - 1)
-            other += other >= chosen
-            chosen = other if present[other] < present[chosen] else chosen
+            chosen, second_choice = divmod(int(chance * count * (count - 1)), count - 1)
+            second_choice += second_choice >= chosen
+            chosen = second_choice if present[second_choice] < present[chosen] else chosen
         self.tried[tally] += 1
-        token.pc = targets[first + chosen]
+        token.pc = targets[first_target + chosen]
         return True
 
     def jump(self, target: int, token: Token, now: float) -> bool:
@@ -319,9 +329,9 @@ class Kernel(EventLoop):
             token.registers[register] -= 1
         return True
 
-    def switch(self, first: int, token: Token, now: float) -> bool:
+    def switch(self, first_target: int, token: Token, now: float) -> bool:
         """Jump to the instruction of this branch or item."""
-        token.pc = self.plan.targets[first + token.index]
+        token.pc = self.plan.targets[first_target + token.index]
         return True
 
     def admit(
@@ -389,36 +399,38 @@ class Kernel(EventLoop):
             heappush(self.heap, (now, self.order(), self.go_on, token))
         return begun != now
 
-    def fork(self, first: int, count: int, after: int, join: int, token: Token, now: float) -> bool:
+    def fork(
+        self, first_target: int, count: int, after: int, join: int, token: Token, now: float
+    ) -> bool:
         """Start one token for each branch."""
         token.pc = after
         token.left, token.last, token.branches = join, -1.0, []
         for index in range(count):
             branch = self.token(token.customer, token.group, token, index)
-            branch.since, branch.pc = now, self.plan.targets[first + index]
+            branch.since, branch.pc = now, self.plan.targets[first_target + index]
             token.branches.append(branch)
             self.ready.append(branch)
         return False
 
     def spawn(self, target: int, taken: SimulatedLock | None, token: Token, now: float) -> bool:
-        """Start another token beside this one, with the lock that this one holds."""
+        """Start another token beside this one, and give it the lock that this one holds."""
         beside = self.token(token.customer, token.group)
         beside.since, beside.pc, beside.destination = now, target, token.destination
         if taken is None:
             self.sent += 1
             self.beside += 1
         else:
-            taken.holders = [beside if each is token else each for each in taken.holders]
+            taken.holders = [beside if holder is token else holder for holder in taken.holders]
         self.ready.append(beside)
         return True
 
     def vanish(self, token: Token, now: float) -> bool:
-        """End a token that went on beside another; its time is of no cycle."""
+        """End a token that was started beside another one; its time belongs to no cycle."""
         return False
 
     def join(self, pipeline: int, token: Token, now: float) -> bool:
-        """End a branch; the last of those that are waited for continues the parent, which is no
-        parent of the others from then on.
+        """End a branch; the last branch that is waited for lets the parent continue, which no
+        longer waits for the others.
 
         The account of the parent follows the branch that ends last; of several that end together,
         the first written.
@@ -510,7 +522,7 @@ class Kernel(EventLoop):
         return True
 
     def request(self, lock: SimulatedLock, token: Token, now: float) -> bool:
-        """Count as present at the lock from now on, while spinning."""
+        """Count the token as present at the lock from now on; it spins."""
         token.permits = 1
         lock.request(token, now)
         return True
@@ -518,7 +530,7 @@ class Kernel(EventLoop):
     def attempt(
         self, lock: SimulatedLock, elsewhere: int, looks: int, token: Token, now: float
     ) -> bool:
-        """Hold the lock if it is free, or only look whether it is, else jump."""
+        """Hold the lock if it is free, or only test whether it is; else jump."""
         if not lock.free:
             token.pc = elsewhere
         elif not looks:
@@ -627,8 +639,8 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Return a unit to the token that has waited longest, and the monitor with it; else keep
-        it in the counter.
+        """Return a unit to the token that has waited longest, and the monitor with it; else the
+        counter keeps the unit.
         """
         if not counter.queue:
             counter.accumulate(now)
@@ -688,7 +700,7 @@ class Kernel(EventLoop):
     def work(
         self, pool: SimulatedPool, register: int, label: int, token: Token, now: float
     ) -> bool:
-        """Pass the time of the present part."""
+        """Suspend the token for the time of its present part."""
         token.label = label
         time = pool.plan.times[token.registers[register + 1]]
         heappush(self.heap, (now + time, self.order(), self.resume, token))
@@ -737,7 +749,7 @@ class Kernel(EventLoop):
 
 
 def whole(count: float, draw: Draws) -> int:
-    """Return a number of rounds or items; a fraction is the probability of one more."""
+    """Return a whole number of rounds or items; the fraction is the probability of one more."""
     rounds = int(count)
     return rounds + (next(draw) < count - rounds)
 

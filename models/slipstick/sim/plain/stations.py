@@ -19,7 +19,8 @@ NEVER_WAITED = 1e-9
 
 
 class QueueStatistics:
-    """Statistics that stations and locks share: customers present and servers busy, over time.
+    """Statistics of a station or a lock: integrals over time of the customers present and the
+    servers busy.
 
     Parameters
     ----------
@@ -50,22 +51,20 @@ class QueueStatistics:
 
 
 class PatientQueue(QueueStatistics):
-    """What tokens may abandon after a time in the queue."""
+    """A queue that tokens may abandon after a time."""
 
     __slots__ = ()
 
     def await_service(self, token: Token, now: float) -> None:
-        """Plan when a customer in the queue abandons it; the ticket is void when its service
-        begins.
-        """
+        """Plan when a customer abandons the queue; the ticket becomes void when its service begins."""
         token.ticket = [token]
         heappush(
             self.clock.heap, (now + token.patience, self.clock.order(), self._abandon, token.ticket)
         )
 
     def _abandon(self, ticket: list[Token | None], now: float) -> bool:
-        """Remove a customer from the queue, which goes on elsewhere; its time there is waiting
-        time.
+        """Remove a customer from the queue and let it go on elsewhere; its time in the queue is
+        booked as waiting time.
         """
         token = ticket[0]
         if token is None:
@@ -296,9 +295,9 @@ class Sharing(SimulatedStation):
         self.busy = min(self.present, self.servers)
         self.ticket[0] = None
         if self.present:
-            first = min(self.present_tokens, key=lambda token: token.finish)
-            self.ticket = [first]
-            due = now + max(first.finish - self.progress, 0.0) / self._rate()
+            next_to_leave = min(self.present_tokens, key=lambda token: token.finish)
+            self.ticket = [next_to_leave]
+            due = now + max(next_to_leave.finish - self.progress, 0.0) / self._rate()
             heappush(self.clock.heap, (due, self.clock.order(), self._end, self.ticket))
 
     def _end(self, ticket: list[Token | None], now: float) -> bool:
@@ -383,14 +382,14 @@ class SimulatedLock(PatientQueue):
         return self.busy < self.permits and not self.exclusive
 
     def fits(self, token: Token) -> bool:
-        """Return whether it may be granted to a token now, regardless of waiting tokens."""
+        """Return whether the lock may be granted to a token now, regardless of waiting tokens."""
         if token.excludes:
             return not self.busy
         return self.busy + token.permits <= self.permits and not self.exclusive
 
     def ask(self, token: Token, now: float) -> bool:
-        """Grant it to a token if it is free and no waiting token goes before, else let the token
-        wait in the queue.
+        """Grant the lock to a token if it is free and no waiting token goes before; else the token
+        waits in the queue.
         """
         self.request(token, now)
         token.key = token.rank
@@ -418,7 +417,7 @@ class SimulatedLock(PatientQueue):
         token.since_request = now
 
     def grant(self, token: Token, now: float) -> None:
-        """Grant the lock to a token; the integrals are up to date."""
+        """Grant the lock to a token; the integrals must be up to date."""
         self.holders += [token] * token.permits
         self.busy += token.permits
         self.exclusive = token.excludes
@@ -434,7 +433,7 @@ class SimulatedLock(PatientQueue):
         self.squares += wait * wait
 
     def first_waiting(self, now: float) -> Token:
-        """Take the token that has waited longest for a unit of a counter."""
+        """Remove and return the token that has waited longest for a unit of a counter."""
         self.accumulate(now)
         self.present -= 1
         self.done += 1
@@ -454,7 +453,9 @@ class SimulatedLock(PatientQueue):
         self.clock.wake(following, now)
 
     def grant_waiting(self, now: float) -> None:
-        """Grant it to those that wait, as far as it fits the first of them."""
+        """Grant the lock to waiting tokens in their order, as long as it is free for the first of
+        them.
+        """
         while self.queue and self.fits(self.queue[0]):
             following = self.queue.popleft()
             self.grant(following, now)
@@ -502,8 +503,8 @@ class SimulatedPool:
         self.open, self.problem = False, 0
 
     def begin(self, now: float) -> None:
-        """Put the first tasks of the next problem into the queues, one after the other, if the
-        last is over.
+        """Put the first tasks of the next problem into the queues, one after the other, if the last
+        problem is over.
         """
         if not self.open:
             self.open = True
@@ -512,7 +513,9 @@ class SimulatedPool:
             self.problem = (self.problem + 1) % len(self.plan.roots)
 
     def with_task(self, own: int) -> int:
-        """Find the first queue that has a task, from the own queue on; the own if none has."""
+        """Return the first queue that has a task, beginning with the own queue; the own queue if
+        none has.
+        """
         count = self.plan.queues
         return next(
             (
@@ -530,7 +533,7 @@ class SimulatedPool:
         self.queues[queue].append(task)
 
     def take(self, queue: int, own: int, now: float) -> int:
-        """Take a task out of a queue, and give its first part."""
+        """Remove a task from a queue, and return its first part."""
         self.tasks.accumulate(now)
         self.tasks.busy -= 1
         youngest = self.plan.last_first and queue == own

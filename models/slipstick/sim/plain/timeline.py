@@ -14,7 +14,7 @@ from slipstick.sim.plan.plan import Op, Plan, Where
 
 
 def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> Timeline:
-    """Run the beginning of a plan and keep everything.
+    """Run the beginning of a plan and record everything.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
 
 
 def _visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]]:
-    """Pick the requests to stations out of a trace; not those to processors, of which each
+    """Return the requests to stations in a trace; requests to processors are left out, because each
     member has its own.
     """
     names = {
@@ -75,7 +75,7 @@ def _visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]]:
 
 
 def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, int], ...]:
-    """Add changes up to levels, from each time on."""
+    """Return the levels that changes add up to, from each time on."""
     levels: list[tuple[float, int, int]] = []
     present = busy = 0
     for time in sorted(changes):
@@ -87,7 +87,8 @@ def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, i
 
 
 def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
-    """Follow waits back from the end: which event ended each wait, in order of time.
+    """Follow waits backwards from the end: return the event that ended each wait, in the order of
+    time.
 
     Where a member waited and it is known which member ended the wait, the path goes on with that
     member; so the spans of the path follow each other, from one member to another, and add up to

@@ -53,7 +53,7 @@ Body = Callable[[], object]
 
 @dataclass(frozen=True, slots=True)
 class LockImplementation:
-    """How a lock is implemented.
+    """The implementation of a lock: its kind, the station that holds its word, and its back-off.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class LockImplementation:
 
 
 class Builder:
-    """Builds a plan.
+    """Builds a plan, instruction by instruction.
 
     >>> builder = Builder()
     >>> builder.station("cpu")
@@ -130,7 +130,7 @@ class Builder:
         return len(self._code)
 
     def emit(self, op: Op, *operands: int) -> int:
-        """Write an instruction and give its number."""
+        """Write an instruction, and return its number."""
         self._code.append([int(op), *map(int, operands), *[0] * (OPERANDS - len(operands))])
         return len(self._code) - 1
 
@@ -194,14 +194,14 @@ class Builder:
                 LockImplementation(),
             )
         times, added = zip(*(row for task in tasks for row in task), strict=True)
-        first = tuple(accumulate((len(task) for task in tasks), initial=0))
+        first_parts = tuple(accumulate((len(task) for task in tasks), initial=0))
         self._pools[name] = PoolPlan(
             monitor - 1,
             monitor,
             queues,
             last_first,
             tuple(map(tuple, problems)),
-            first,
+            first_parts,
             times,
             added,
         )
@@ -222,7 +222,7 @@ class Builder:
     def delay(
         self, time: ServiceTime | DistributedTime, label: str = "delay", stream: str | None = None
     ) -> None:
-        """Pass time."""
+        """Write a wait for a random time."""
         self.emit(Op.DELAY, self.draw(stream or label, time), self.label(label))
 
     def serve(
@@ -237,27 +237,29 @@ class Builder:
         offset: int = 0,
         rank: int = 0,
     ) -> None:
-        """Visit a station; `where` and `offset` choose one of a row."""
-        first = self._number(station) + offset
+        """Write a visit to a station; `where` and `offset` choose one of a row of stations."""
+        number = self._number(station) + offset
         name = label or station
         draw, waiting = self.draw(stream or name, time), self.label(wait or f"wait:{station}")
-        random = DISCIPLINES[self._stations[first].discipline].order == RANDOM
+        random = DISCIPLINES[self._stations[number].discipline].order == RANDOM
         place = 1 + self.draw(f"{station}:order", UNIFORM) if random else 0
-        self.emit(Op.SERVE, first, draw, self.label(name), waiting, where, rank, place)
+        self.emit(Op.SERVE, number, draw, self.label(name), waiting, where, rank, place)
 
     def draw_destination(self, customers: int, stream: str) -> None:
-        """Send the requests that follow to one of the other customers, at random."""
+        """Write the choice of another customer, at random, for the requests that follow."""
         self.emit(Op.DRAW_DESTINATION, self.draw(stream, UNIFORM), 0, customers)
 
     def next_destination(self, customers: int) -> None:
-        """Send the requests that follow to the j-th other customer, for branch or item j."""
+        """Write the choice of the j-th other customer, by branch or item j, for the requests that
+        follow.
+        """
         self.emit(Op.NEXT_DESTINATION, 0, customers)
 
     def admit(
         self, tally: str, station: str | None = None, most: int = 0, otherwise: str = ""
     ) -> None:
-        """Count an arrival; with `most` customers at the station, turn it away to the mark
-        `otherwise` and count that too.
+        """Write the count of an arrival; with `most` customers at the station, the customer is
+        turned away to the mark `otherwise`, which is counted too.
         """
         if tally in self._tallies:
             raise ModelError(f"two tallies are called {tally}")
@@ -269,8 +271,8 @@ class Builder:
             self._later.append((self._code[pc], 4, otherwise))
 
     def patience(self, time: ServiceTime, otherwise: str, stream: str) -> None:
-        """Abandon the queue of the visit that follows after a time, and go on at the mark
-        `otherwise`.
+        """Write a limit on the wait in the queue of the next visit; a customer that abandons the
+        queue goes on at the mark `otherwise`.
         """
         pc = self.emit(Op.PATIENCE, self.draw(stream, time), -1)
         self._later.append((self._code[pc], 2, otherwise))
@@ -279,32 +281,34 @@ class Builder:
         """Name the next instruction, as a target of `go` and `admit` before or behind it."""
         self._marks[place] = self.next_instruction
 
-    def go(self, ways: Sequence[tuple[float, str]], stream: str) -> None:
-        """Jump to one of several marks at random: pairs of a probability and a mark."""
-        chance = self.draw(stream, UNIFORM) if len(ways) > 1 else self.draw("whole", _HALF)
-        first = self._choice([probability for probability, _ in ways], chance)
+    def go(self, marks: Sequence[tuple[float, str]], stream: str) -> None:
+        """Write a jump to one of several marks at random, from pairs of a probability and a mark."""
+        chance = self.draw(stream, UNIFORM) if len(marks) > 1 else self.draw("whole", _HALF)
+        first_target = self._choice([probability for probability, _ in marks], chance)
         self._later += [
-            (self._targets, index, place) for index, (_, place) in enumerate(ways, first)
+            (self._targets, index, place) for index, (_, place) in enumerate(marks, first_target)
         ]
 
     def choose(self, options: Sequence[tuple[float, Body]], stream: str) -> None:
-        """Do one of several bodies, with the probability of each."""
-        first = self._choice(
+        """Write several bodies, one of which is executed, by their probabilities."""
+        first_target = self._choice(
             [probability for probability, _ in options], self.draw(stream, UNIFORM)
         )
-        self._alternatives(first, [body for _, body in options])
+        self._alternatives(first_target, [body for _, body in options])
 
     def pick(self, options: Sequence[tuple[str, Body]], by: str, number: str) -> None:
-        """Do one of several bodies, by what is present at the resource named with each."""
-        first, count = self._reserve(2 * len(options)), len(options)
-        self._targets[first + count :] = [self._place(name)[0] for name, _ in options]
+        """Write several bodies, one of which is executed, by the numbers present at the resource
+        named with each.
+        """
+        first_target, count = self._reserve(2 * len(options)), len(options)
+        self._targets[first_target + count :] = [self._place(name)[0] for name, _ in options]
         draw = self.draw(f"pick-{number}", UNIFORM)
         tally = self._counted_by(f"picks:{number}")
-        self.emit(Op.PICK, draw, tally, list(ROUTES).index(by), first, count)
-        self._alternatives(first, [body for _, body in options])
+        self.emit(Op.PICK, draw, tally, list(ROUTES).index(by), first_target, count)
+        self._alternatives(first_target, [body for _, body in options])
 
     def repeat(self, count: float, body: Body, stream: str) -> None:
-        """Repeat a body; a fraction of the count is the probability of one more."""
+        """Write the repetition of a body; a fraction of the count is the probability of one more."""
         with self._register() as register:
             self.emit(Op.SET_COUNT, register, *self._count(count, stream))
             loop = self.emit(Op.LOOP, register, -1)
@@ -313,36 +317,38 @@ class Builder:
             self.patch(loop, 1)
 
     def repeat_geometrically(self, mean: float, body: Body, stream: str) -> None:
-        """Repeat a body a geometric number of times, from none on, `mean` in the mean."""
+        """Write the repetition of a body by a geometric number, 0 or more, of mean `mean`."""
         start = self.next_instruction
-        first = self._choice([mean / (1 + mean), 1 / (1 + mean)], self.draw(stream, UNIFORM))
-        self._targets[first] = self.next_instruction
+        first_target = self._choice([mean / (1 + mean), 1 / (1 + mean)], self.draw(stream, UNIFORM))
+        self._targets[first_target] = self.next_instruction
         body()
         self.emit(Op.JUMP, start)
-        self._targets[first + 1] = self.next_instruction
+        self._targets[first_target + 1] = self.next_instruction
 
     def repeat_with_probability(self, chance: float, body: Body, stream: str) -> None:
-        """Do a body, and repeat it with a probability after each time."""
+        """Write a body that is repeated with a probability after each execution."""
         start = self.next_instruction
         body()
-        first = self._choice([chance, 1 - chance], self.draw(stream, UNIFORM))
-        self._targets[first:] = [start, self.next_instruction]
+        first_target = self._choice([chance, 1 - chance], self.draw(stream, UNIFORM))
+        self._targets[first_target:] = [start, self.next_instruction]
 
     def fork(self, branches: Sequence[Body], join: int | None = None) -> None:
-        """Do several bodies in parallel and wait for all, or for as many as join."""
+        """Write bodies that are executed in parallel; wait for all of them, or for the number
+        `join`.
+        """
         if join == 0:
             self._send(branches)
             return
-        first = self._reserve(len(branches))
-        fork = self.emit(Op.FORK, first, len(branches), -1, join or len(branches))
+        first_target = self._reserve(len(branches))
+        fork = self.emit(Op.FORK, first_target, len(branches), -1, join or len(branches))
         for index, body in enumerate(branches):
-            self._targets[first + index] = self.next_instruction
+            self._targets[first_target + index] = self.next_instruction
             body()
             self.emit(Op.JOIN, -1)
         self.patch(fork, 2)
 
     def _send(self, branches: Sequence[Body]) -> None:
-        """Begin several bodies and wait for none."""
+        """Write several bodies that begin and are not waited for."""
         spawned = [self.emit(Op.SPAWN, -1, -1) for _ in branches]
         onward = self.emit(Op.JUMP, -1)
         for spawn, body in zip(spawned, branches, strict=True):
@@ -354,7 +360,9 @@ class Builder:
     def pipeline(
         self, items: float, stages: Sequence[tuple[bool, Sequence[Body]]], name: str
     ) -> None:
-        """Pass items through stages: (serial or not, one body, or one for each item)."""
+        """Write the stages that items pass through: for each, whether it is serial, and one body or
+        one for each item.
+        """
         number = self._pipelines.setdefault(name, len(self._pipelines))
         pipe = self.emit(
             Op.PIPELINE, *self._count(items, f"{name}:items"), self.next_instruction + 1, -1
@@ -366,9 +374,9 @@ class Builder:
             if len(bodies) == 1:
                 bodies[0]()
             else:
-                first = self._reserve(len(bodies))
-                self.emit(Op.SWITCH, first)
-                self._alternatives(first, bodies)
+                first_target = self._reserve(len(bodies))
+                self.emit(Op.SWITCH, first_target)
+                self._alternatives(first_target, bodies)
             if serial:
                 self.emit(Op.LEAVE_STAGE, passed)
                 passed += 1
@@ -388,7 +396,8 @@ class Builder:
         doubling: bool = False,
         queue: int | None = None,
     ) -> None:
-        """Visit a station or hold a lock if that begins within a limit, else try again.
+        """Write a visit to a station or a hold of a lock that is tried again if it does not begin
+        within a limit.
 
         Tallies count the tries, those abandoned apart, and the attempts, those given up apart.
 
@@ -405,8 +414,8 @@ class Builder:
         """
         tries, attempts = f"{TRIES}:{name}", f"{GIVEN_UP}:{name}"
         label, late = f"back-off:{name}", f"attempt {number} is late"
-        with self._register() as left, self._register() as pauses:
-            self.emit(Op.SET_COUNT, left, *self._count(retries, ""))
+        with self._register() as retries_left, self._register() as pauses:
+            self.emit(Op.SET_COUNT, retries_left, *self._count(retries, ""))
             self.emit(Op.SET_COUNT, pauses, *self._count(0, ""))
             start = self.next_instruction
             if queue is not None:
@@ -422,20 +431,22 @@ class Builder:
             done = self.emit(Op.JUMP, -1)
             self.mark(late)
             self._tally(tries, refused=True)
-            again = self.emit(Op.LOOP, left, -1)
+            retry = self.emit(Op.LOOP, retries_left, -1)
             if back_off is not None:
                 draw = self.draw(f"{label} {number}", replace(back_off, mean=1.0))
-                most = math.inf if doubling else back_off.mean
-                constants = map(self._constant, (back_off.mean, most))
+                longest_pause = math.inf if doubling else back_off.mean
+                constants = map(self._constant, (back_off.mean, longest_pause))
                 self.emit(Op.BACK_OFF, draw, self.label(label), pauses, *constants)
             self.emit(Op.JUMP, start)
-            self.patch(again, 1)
+            self.patch(retry, 1)
             self._tally(attempts, refused=True)
             otherwise()
             self.patch(done, 0)
 
     def _place(self, name: str) -> tuple[int, int]:
-        """Return the number of a resource, stations first, and how many it serves or holds it."""
+        """Return the number of a resource, stations first, and how many customers it serves, or are
+        held, at a time.
+        """
         if name in self._locks:
             number, plan, _ = self._locks[name]
             return len(self._stations) + number, plan.permits
@@ -449,7 +460,9 @@ class Builder:
         return self._tallies.index(name)
 
     def _tally(self, name: str, refused: bool = False) -> None:
-        """Count one more at a tally; a refused one as turned away, too."""
+        """Write an instruction that counts at a tally; a refused customer also counts as turned
+        away.
+        """
         number = self._counted_by(name)
         if refused:
             self.emit(Op.COUNT_ACCESS, number, -1, -1)
@@ -465,8 +478,8 @@ class Builder:
         after: Body | None = None,
         permits: int = 1,
     ) -> None:
-        """Do a body while holding a lock or permits; all time until it is held is booked to its
-        label.
+        """Write a body that is executed while a lock or permits are held; all time until it is held
+        is booked to the lock's label.
 
         Parameters
         ----------
@@ -503,7 +516,7 @@ class Builder:
             self.patch(give, 2)
 
     def hold_together(self, locks: Sequence[str], body: Body) -> None:
-        """Do a body while holding several locks that are acquired at one moment.
+        """Write a body that is executed while several locks, acquired at one moment, are held.
 
         Where one of them is held, none is acquired; all are tried again after the back-off of that
         one.
@@ -531,7 +544,9 @@ class Builder:
         return look_up("lock", name, self._locks)
 
     def wait(self, counter: str, monitor: str | None = None) -> None:
-        """Take a unit of a counter, and leave a monitor while waiting for it."""
+        """Write the taking of a unit of a counter; a customer that waits for one leaves the
+        monitor.
+        """
         number, plan, _ = self._lock(counter)
         self.emit(
             Op.WAIT,
@@ -541,21 +556,22 @@ class Builder:
         )
 
     def give(self, counter: str, monitor: str | None = None) -> None:
-        """Add a unit to a counter, and a monitor to the member that waited for it there; then
-        nothing follows inside.
+        """Write the release of a unit of a counter, and of the monitor to the member that waited
+        for the unit; nothing may follow inside the monitor then.
         """
         held = -1 if monitor is None else self._lock(monitor)[0]
         self._leaving.setdefault(held, []).append(
             self.emit(Op.GIVE, self._lock(counter)[0], held, -1)
         )
 
-    def ask(self, pool: str, parties: int, inside: ServiceTime, label: str, cost: str) -> None:
-        """Execute the tasks of a pool together with other customers, until all are done.
+    def ask(self, pool: str, parties: int, time_inside: ServiceTime, label: str, cost: str) -> None:
+        """Write the execution of the tasks of a pool, together with other customers, until all
+        tasks are done.
 
         Parameters
         ----------
         pool, parties : which, and how many customers execute it
-        inside : time in the monitor to take or add a task
+        time_inside : time in the monitor to take or add a task
         label, cost : what the work and the time in the monitor are booked to
         """
         number = list(self._pools).index(pool)
@@ -564,11 +580,11 @@ class Builder:
         )
         with self._register() as register, self._register():
             entry = self.emit(Op.ENTER_POOL, number, entering, register)
-            self._pass_time(inside, cost)
+            self._pass_time(time_inside, cost)
             take = self.emit(Op.TAKE_TASK, number, register, task, barrier, entry, -1, parties)
             work = self.emit(Op.WORK, number, register, self.label(label))
             self.emit(Op.NEXT_PART, number, register, entering, work, entry)
-            self._pass_time(inside, cost)
+            self._pass_time(time_inside, cost)
             self.emit(Op.ADD_TASK, number, register, work, entry, task)
             self.patch(take, 5)
 
@@ -579,7 +595,7 @@ class Builder:
     def _spin(
         self, number: int, lock: LockPlan, implementation: LockImplementation, register: int
     ) -> None:
-        """Test and set the word until the lock is held."""
+        """Write the test and set of the word, repeated until the lock is held."""
         self.emit(Op.REQUEST, number)
         self.emit(Op.SET_COUNT, register, *self._count(0, ""))
         retry = self.next_instruction
@@ -598,7 +614,7 @@ class Builder:
         self.patch(jump, 0)
 
     def _back_off(self, lock: LockPlan, implementation: LockImplementation, register: int) -> None:
-        """Pause after a failed attempt."""
+        """Write the pause after a failed attempt."""
         grows = implementation.back_off == "exponential"
         draw = self.draw(f"{lock.label}:back-off", _UNIFORM_ABOUT_ONE if grows else _ONE)
         pauses = (implementation.base, implementation.most if grows else implementation.base)
@@ -607,8 +623,8 @@ class Builder:
     def _take_turns(
         self, number: int, lock: LockPlan, implementation: LockImplementation, register: int
     ) -> None:
-        """Fetch and increment the ticket counter, then read the number called, once more after
-        each release.
+        """Write the fetch and increment of the ticket counter, then the reading of the number
+        called, once more after each release.
         """
         self._access(lock, implementation)
         self.emit(Op.TAKE_TICKET, number, register)
@@ -620,8 +636,8 @@ class Builder:
     def _access(
         self, lock: LockPlan, implementation: LockImplementation, notified: int = -1
     ) -> None:
-        """Access the word or, where a lock is released to the next of its queue, the flag of
-        that processor.
+        """Write an access to the lock's word or, where a lock is released to the next processor of
+        its queue, to the flag of that processor.
         """
         if implementation.home is not None:
             tally = self._tallies.index(f"{ACCESSES}:{lock.name}")
@@ -642,25 +658,25 @@ class Builder:
             )
 
     def barrier(self, name: str, parties: int, cost: ServiceTime = NO_TIME) -> None:
-        """Wait until `parties` customers have arrived, then for the cost; all of it is booked to
-        ``barrier:<name>``.
+        """Write a wait until `parties` customers have arrived, then for the cost; all of it is
+        booked to ``barrier:<name>``.
         """
         self.await_parties(name, parties, f"barrier:{name}")
         if cost.mean > 0:
             self.delay(cost, f"barrier:{name}", stream=f"barrier:{name}:cost")
 
     def await_parties(self, name: str, parties: int, label: str) -> None:
-        """Wait until `parties` customers have arrived, at no cost."""
+        """Write a wait until `parties` customers have arrived, at no cost."""
         barrier = self._barriers.setdefault(name, len(self._barriers))
         self.emit(Op.BARRIER, barrier, parties, self.label(label))
 
     def start_response(self) -> None:
-        """Start the response time here instead of at the start of the cycle."""
+        """Write the start of the response time; without it, that is the start of the cycle."""
         self.emit(Op.START_RESPONSE)
 
     def finish(self, *, onward: bool = False, lost: bool = False) -> None:
-        """End the cycle: a closed customer begins anew, or continues `onward`; the cycle of a
-        `lost` customer does not count.
+        """Write the end of the cycle: a closed customer begins anew, or continues if `onward`; the
+        cycle of a `lost` customer does not count.
         """
         self.emit(Op.END, onward, lost)
 
@@ -705,7 +721,7 @@ class Builder:
         return look_up("station", station, self._first)
 
     def _constant(self, value: float) -> int:
-        """Return the place of a number among the counts."""
+        """Return the index of a number among the counts."""
         self._counts.append(value)
         return len(self._counts) - 1
 
@@ -723,22 +739,22 @@ class Builder:
         self._depth -= 1
 
     def _reserve(self, count: int) -> int:
-        """Reserve places for targets, and give the first."""
+        """Reserve places for targets, and return the first of them."""
         self._targets += [-1] * count
         self._cumulative += [0.0] * count
         return len(self._targets) - count
 
     def _choice(self, probabilities: Sequence[float], chance: int) -> int:
-        """Write a choice, and give the place of its first target."""
-        first = self._reserve(len(probabilities))
-        self._cumulative[first:] = accumulate(probabilities)
-        self.emit(Op.CHOOSE, chance, first, len(probabilities))
-        return first
+        """Write a choice, and return the place of its first target."""
+        first_target = self._reserve(len(probabilities))
+        self._cumulative[first_target:] = accumulate(probabilities)
+        self.emit(Op.CHOOSE, chance, first_target, len(probabilities))
+        return first_target
 
-    def _alternatives(self, first: int, bodies: Sequence[Body]) -> None:
-        """Write bodies, each of them the target at the next place; all continue behind the last."""
+    def _alternatives(self, first_target: int, bodies: Sequence[Body]) -> None:
+        """Write bodies, each as the next target; each continues behind the last body."""
         jumps = []
-        for place, body in enumerate(bodies, first):
+        for place, body in enumerate(bodies, first_target):
             self._targets[place] = self.next_instruction
             body()
             jumps.append(self.emit(Op.JUMP, -1))

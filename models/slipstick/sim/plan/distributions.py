@@ -68,7 +68,7 @@ RANGE = f"0 s, or from {SHORTEST:g} to {LONGEST:g} s"
 
 
 def in_range(mean: float) -> bool:
-    """Return whether times of a mean can be simulated."""
+    """Return whether times of this mean can be simulated."""
     return mean == 0 or SHORTEST <= mean <= LONGEST
 
 
@@ -123,8 +123,8 @@ class ServiceTime:
 
 @dataclass(frozen=True, slots=True)
 class BurstyTimes:
-    """Times between arrivals whose rate is another one in bursts: a two-state Markov-modulated
-    Poisson process.
+    """Times between arrivals at one rate, and at another rate in bursts: a two-state
+    Markov-modulated Poisson process.
 
     Parameters
     ----------
@@ -149,7 +149,9 @@ class BurstyTimes:
 
     @property
     def customers_of_period(self) -> float:
-        """How many arrive from the begin of one burst to that of the next, in the mean [1]."""
+        """The mean number of customers that arrive from the beginning of one burst to that of the
+        next [1].
+        """
         return sum(1 / change for change in self.changes) / self.mean
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
@@ -201,8 +203,8 @@ class BatchTimes:
 
     @property
     def customers_of_period(self) -> float:
-        """How many arrive from the begin of one burst to that of the next, in the mean; 0 without
-        bursts [1].
+        """The mean number of customers that arrive from the beginning of one burst to that of the
+        next; 0 without bursts [1].
         """
         if isinstance(self.between, ServiceTime):
             return 0.0
@@ -222,7 +224,7 @@ class BatchTimes:
 
 @dataclass(frozen=True, slots=True)
 class TracedTimes:
-    """Times between arrivals that are given one by one, and begin again at their end.
+    """Times between arrivals that are given one by one; the sequence begins again at its end.
 
     Parameters
     ----------
@@ -290,15 +292,15 @@ def _through_phases(phases: PhaseType, stream: Stream, count: int) -> Array:
     """Follow the phases of each value until it ends: with two uniforms for each phase, its time
     and what comes after it.
     """
-    ways = np.cumsum(phases.onward, axis=1)
+    next_phase = np.cumsum(phases.onward, axis=1)
     place = np.searchsorted(np.cumsum(phases.start), stream.uniforms(count) * phases.start.sum())
-    values, going = np.zeros(count), np.arange(count)
-    while len(going):
-        times, chances = stream.uniforms(2 * len(going)).reshape(2, len(going))
-        values[going] -= np.log(times) / phases.rates[place]
-        place = (chances[:, None] >= ways[place]).sum(axis=1)
-        lasts = place < phases.phases
-        going, place = going[lasts], place[lasts]
+    values, unfinished = np.zeros(count), np.arange(count)
+    while len(unfinished):
+        times, chances = stream.uniforms(2 * len(unfinished)).reshape(2, len(unfinished))
+        values[unfinished] -= np.log(times) / phases.rates[place]
+        place = (chances[:, None] >= next_phase[place]).sum(axis=1)
+        goes_on = place < phases.phases
+        unfinished, place = unfinished[goes_on], place[goes_on]
     return values
 
 
@@ -391,7 +393,9 @@ gamma time.
 
 
 def _coxian(scv: float, stream: Stream, count: int) -> Array:
-    """Draw the phases that always are, then with a probability one more; see `phases_below_one`."""
+    """Draw times of a Coxian distribution: the phases that always occur, then with a probability
+    one more; see `phases_below_one`.
+    """
     certain, phase_mean, probability, last = phases_below_one(scv)
     if certain > MOST_MULTIPLIED:
         samples = certain * _gamma(1 / certain, stream, count)

@@ -109,7 +109,9 @@ class Op(IntEnum):
 
 
 class PickRule(IntEnum):
-    """Which of several is taken, in the order of `slipstick.vocabulary.ROUTES`."""
+    """The rule by which one of several bodies is chosen, in the order of
+    `slipstick.vocabulary.ROUTES`.
+    """
 
     SHORTEST = 0
     SHORTER_OF_TWO = 1
@@ -117,7 +119,7 @@ class PickRule(IntEnum):
 
 
 class Where(IntEnum):
-    """Which one of a row of equal stations."""
+    """Which station of a row of equal stations a visit goes to."""
 
     FIXED = 0
     OWN = 1  # of the customer itself
@@ -132,14 +134,14 @@ class Draw:
     distribution: Times
 
     def blocks(self, seed: int, replication: int) -> Iterator[Array]:
-        """Draw its values, block by block, see `BLOCKS`."""
+        """Draw values of the quantity, block by block, see `BLOCKS`."""
         stream = Stream(seed, self.stream, replication)
         return self.distribution.blocks(stream, chain(BLOCKS, repeat(BLOCKS[-1])))
 
 
 @dataclass(frozen=True, slots=True)
 class StationPlan:
-    """A station; stations of one name are one resource in answers.
+    """A station; stations with the same name are one resource in answers.
 
     Parameters
     ----------
@@ -256,7 +258,7 @@ class CustomerGroup:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole simulation but for its seed.
+    """A simulation without its seed: instructions, stations, locks and groups of customers.
 
     Parameters
     ----------
