@@ -150,8 +150,11 @@ JTL = (Path(__file__).parents[1] / "shelf" / "load-tests" / "samples.jtl").read_
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (JTL.replace(",allThreads,", ",threads,"), "there is no column allThreads"),
-        (JTL.replace(",true,", ",false,"), "jtl completed no request"),
+        (
+            JTL.replace(",allThreads,", ",all,").replace(",threadName,", ",name,"),
+            "how many threads were active .allThreads.; say --processors N",
+        ),
+        (JTL.replace(",true,", ",false,"), "no request succeeded, so there is no load"),
         (JTL.rpartition(",GET")[0], "values, where the header promises 17"),
         (JTL.replace(",100,GET", ",soon,GET"), "'soon' is not a number"),
     ],

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from slipstick.errors import short
-from slipstick_measure.imports.elements import XmlElement
 from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
 from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.imports.names import exact_number
 from slipstick_measure.imports.tool import ToolModel
+from slipstick_measure.readers.elements import XmlElement
 from slipstick_measure.readers.reading import Reading
 
 FORMAT = "jmva"

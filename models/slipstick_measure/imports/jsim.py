@@ -17,10 +17,10 @@ from itertools import product
 from typing import Any
 
 from slipstick.errors import short
-from slipstick_measure.imports.elements import XmlElement
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.imports.tool import ToolModel
+from slipstick_measure.readers.elements import XmlElement
 from slipstick_measure.readers.reading import Reading
 
 FORMAT = "jsim"

@@ -17,9 +17,9 @@ from typing import Any
 
 from slipstick.errors import SpecError, UnitError, short
 from slipstick.units import parse
-from slipstick_measure.imports.elements import XmlElement, parsed, without_document_type
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.readers.elements import XmlElement, parsed, without_document_type
 from slipstick_measure.readers.reading import JsonNumber, Reading, parse_json
 
 _KERNEL = "load"

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from slipstick.errors import short
-from slipstick_measure.imports.elements import XmlElement
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.imports.program_text import CalledFunction, ProgramText
 from slipstick_measure.imports.tool import ToolModel
+from slipstick_measure.readers.elements import XmlElement
 from slipstick_measure.readers.reading import Reading
 
 FORMAT = "pdq"

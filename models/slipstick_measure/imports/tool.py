@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from slipstick.errors import SpecError, short
-from slipstick_measure.imports.elements import XmlElement, parsed
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.names import SpecNames, exact_number
+from slipstick_measure.readers.elements import XmlElement, parsed
 from slipstick_measure.readers.reading import Reading
 
 

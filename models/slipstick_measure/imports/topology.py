@@ -19,9 +19,9 @@ from typing import Any
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, spec_model
-from slipstick_measure.imports.elements import XmlElement, parsed, without_document_type
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.readers.elements import XmlElement, parsed, without_document_type
 from slipstick_measure.readers.reading import Reading
 
 _ADAPTER = re.compile(r"(mlx\d_|hfi1_|cxi|hsn|bnxt_re|irdma|qedr|efa_|rdmap\d+s)\d+")

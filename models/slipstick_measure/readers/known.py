@@ -78,6 +78,22 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
         "its times with the parameters of tests are in JSON: pytest --benchmark-json=FILE",
     ),
     KnownFile(
+        re.compile(r"\A\ufeff?[0-9]{13}[,;\t][0-9]+[,;\t].*[,;\t](?:true|false)[,;\t]"),
+        "a list of JMeter's samples without the names of their columns",
+        "put them before it, such as timeStamp,elapsed,label,responseCode,responseMessage,threadName,"
+        "dataType,success,bytes,Latency, or save with jmeter.save.saveservice.print_field_names=true",
+    ),
+    KnownFile(
+        re.compile(r"\A\ufeff?metric_name,timestamp,metric_value,"),
+        "a list of k6's samples, whose times are cut to seconds",
+        "slipstick measured reads the summary: k6 run --summary-export=FILE",
+    ),
+    KnownFile(
+        re.compile(r"\Astarttime\tseconds\tctime\tdtime\tttime\twait"),
+        "what ab -g writes for a plot, which does not say how many requests ran at a time",
+        "slipstick measured reads what ab prints",
+    ),
+    KnownFile(
         re.compile(r"^\s*<platform\b", re.MULTILINE),
         "a platform of SimGrid",
         "slipstick import FILE -o machine.yaml makes a machine of it",

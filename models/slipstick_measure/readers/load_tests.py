@@ -2,7 +2,7 @@
 
 Generators print one test each: wrk and wrk2, ab, hey, k6 (its summary as text or JSON), sysbench,
 pgbench, and Locust's CSV and JMeter's aggregate report; fio one for each group of jobs, and JMeter's
-samples (JTL in CSV) one for each number of threads. Several files make one load test. The number of
+samples one for each number of threads (`jmeter`). Several files make one load test. The number of
 users is that of connections, clients, threads or jobs; where it is not printed, it is told. Outputs
 are also read as people paste them: without their first lines, indented, after the command that was
 given. Requests that failed are counted by each generator in its own way: the line that tells of
@@ -29,6 +29,7 @@ from slipstick_measure.readers.cells import bare_cell, comma_of, is_missing, spl
 from slipstick_measure.readers.columns import TableColumn
 from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
 from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of
+from slipstick_measure.readers.jmeter import JTL_HEAD, LEAST_PART, SUMMARY, read_jtl, read_summary
 from slipstick_measure.readers.names import LOADS, RATES, rate_unit
 from slipstick_measure.readers.reading import Reading, time_of_unit
 
@@ -471,6 +472,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         re.compile(r"\A"),
         _lines(r"(?:Aggregated|Total)\s+[0-9]+\s+[1-9][0-9]*\([0-9.]+%\)"),
     ),
+    "jmeter": LoadFormat(SUMMARY, read_summary, re.compile(r"\A")),
     "fio": LoadFormat(re.compile(r'\A\s*\{.*"fio version"', re.DOTALL), read_fio),
     "fio-text": LoadFormat(
         FIO_TEXT,
@@ -493,7 +495,7 @@ def load_format(reading: Reading) -> str:
         return "locust"
     if _LOCUST_HISTORY.match(reading.text.lstrip("\ufeff")):
         return "locust-history"
-    if _JTL_HEAD.match(reading.text.lstrip("\ufeff")):
+    if JTL_HEAD.match(reading.text):
         return "jtl"
     return "load-table" if is_load_table(reading) else ""
 
@@ -581,78 +583,6 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
     ]
 
 
-_JTL_HEAD = re.compile(r"timeStamp[,;\t]elapsed[,;\t]label[,;\t]")
-_TRANSACTION = "Number of samples in transaction"
-LEAST_PART = 0.05
-"""Part of the samples below which a number of threads is one of a ramp, and no load."""
-_JTL_QUANTILES = (0.5, 0.9, 0.95, 0.99)
-
-
-def _read_jtl(reading: Reading) -> list[LoadRow]:
-    """Read the samples of JMeter: a row for each number of threads that were active for long.
-
-    The time of a number of threads is the sum of its stretches, each from its first sample to the
-    first of the next. Failed samples and those of transactions, which are sums of others, are left
-    out.
-    """
-    grid = grid_of(reading)
-    place = {name: at for at, name in enumerate(grid.heading)}
-    if missing := [name for name in ("success", "allThreads") if name not in place]:
-        why = f"there is no column {missing[0]}, which JMeter writes by default"
-        reading.refuse(grid.line, "", why)
-    samples = list[tuple[float, float, float]]()
-    failed = transactions = 0
-    for line, cells in grid.rows:
-        if len(cells) != len(grid.heading):
-            reading.wrong(
-                line, "", f"{len(cells)} values, where the header promises {len(grid.heading)}"
-            )
-            continue
-        if _TRANSACTION in cells[place.get("responseMessage", 0)]:
-            transactions += 1
-            continue
-        if cells[place["success"]].casefold() != "true":
-            failed += 1
-            continue
-        names = ("timeStamp", "elapsed", "allThreads")
-        values = [reading.number(line, name, cells[place[name]]) for name in names]
-        if None not in values:
-            time, elapsed, users = (value or 0.0 for value in values)
-            samples.append((time, elapsed, users))
-    if reading.problems:
-        reading.finished()
-    if failed:
-        reading.odd(grid.line, "success", f"{failed} samples failed, and are left out")
-    if transactions:
-        reading.odd(grid.line, "", f"{transactions} samples of transactions are left out")
-    return _jtl_rows(sorted(samples))
-
-
-def _jtl_rows(samples: Sequence[tuple[float, float, float]]) -> list[LoadRow]:
-    """Return a row for each number of threads; times are in milliseconds."""
-    elapsed_of: dict[float, list[float]] = defaultdict(list)
-    stretch_of: dict[float, float] = defaultdict(float)
-    end = max((time + elapsed for time, elapsed, _ in samples), default=0.0)
-    for at, (time, elapsed, users) in enumerate(samples):
-        elapsed_of[users].append(elapsed)
-        stretch_of[users] += (samples[at + 1][0] if at + 1 < len(samples) else end) - time
-    return [
-        LoadRow(
-            1,
-            users=users,
-            throughput=len(times) / (stretch_of[users] / 1e3) if stretch_of[users] else None,
-            response=sum(times) / len(times) / 1e3,
-            quantiles={
-                share: sorted(times)[min(int(share * len(times)), len(times) - 1)] / 1e3
-                for share in _JTL_QUANTILES
-                if len(times) * (1 - share) >= 1
-            },
-        )
-        for users, times in sorted(elapsed_of.items())
-        if users >= 1 and len(times) >= LEAST_PART * len(samples)
-    ]
-
-
 def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
     """Read every test of a file, for runs at several loads are often kept in one."""
     generator = GENERATORS[name]
@@ -690,7 +620,7 @@ def read_load(reading: Reading, name: str) -> LoadTest:
     tables: Mapping[str, _Reader] = {
         "locust": _read_totals,
         "locust-history": _read_locust_history,
-        "jtl": _read_jtl,
+        "jtl": read_jtl,
     }
     try:
         if name in tables:

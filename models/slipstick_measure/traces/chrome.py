@@ -154,7 +154,7 @@ class ChromeReader:
         self.annotations: list[dict[str, Any]] = []
         self.streams: set[int] = set()
         self.levels: dict[str, list[tuple[float, int, int]]] = {}
-        self.arrows: dict[Hashable, list[tuple[float, int, bool]]] = {}
+        self.arrows: dict[Hashable, list[tuple[float, Hashable, bool]]] = {}
         self.edge_lane, self.edge_label, self.edge_time = array("i"), array("i"), array("d")
 
     def read(self, pieces: Iterator[str]) -> ReadTrace:
@@ -222,7 +222,7 @@ class ChromeReader:
                 self.annotations.append(event)
                 return
             lane, time = self._place(event, count)
-            if category in STREAM_CATEGORIES:
+            if str(category).casefold() in STREAM_CATEGORIES:
                 self.streams.add(lane)
             length = event.get("dur", 0.0)
             if type(length) is not float:
@@ -235,8 +235,8 @@ class ChromeReader:
             self.edge_time.append(time)
         elif phase in ("s", "f", "t"):
             arrow = str((event.get("cat"), event.get("id"), event.get("name")))
-            lane, time = self._place(event, count)
-            self.arrows.setdefault(arrow, []).append((time, lane, phase == "s"))
+            time, key = self._time(event, count), (event.get("pid"), event.get("tid"))
+            self.arrows.setdefault(arrow, []).append((time, key, phase == "s"))
         elif phase == "M":
             self._name(event)
         elif phase == "C" and self.own:
@@ -254,12 +254,16 @@ class ChromeReader:
 
     def _place(self, event: dict[str, Any], count: int) -> tuple[int, float]:
         """Return the number of the thread, and the time; a time in quotes is read as well."""
-        columns, time = self.columns, event.get("ts")
-        if type(time) is not float:
-            time = columns.number(time, f"time (ts) of event {count:,}")
+        columns, time = self.columns, self._time(event, count)
         key = (event.get("pid"), event.get("tid"))
         lane = columns.lanes.get(key)
         return (columns.named(columns.lanes, key) if lane is None else lane), time
+
+    def _time(self, event: dict[str, Any], count: int) -> float:
+        time = event.get("ts")
+        if type(time) is float:
+            return time
+        return self.columns.number(time, f"time (ts) of event {count:,}")
 
     def _label(self, event: dict[str, Any]) -> int:
         name = event.get("cat" if self.own else "name", BUSY)
@@ -315,11 +319,13 @@ class ChromeReader:
         columns = self.columns
         if self.own:
             return of_members(columns, self.useful or (), self.until, self.levels)
-        names = self._processors()
+        names, lanes = self._processors(), columns.lanes
         broken = 0
         for arrow in self.arrows.values():
-            begins = [end for end in arrow if end[2]]
-            ends = [end for end in arrow if not end[2]]
+            # A track with ends of arrows alone did nothing, so it is no processor.
+            known = [(time, lanes[key], begins) for time, key, begins in arrow if key in lanes]
+            begins = [end for end in known if end[2]]
+            ends = [end for end in known if not end[2]]
             if len(begins) != 1 or not ends:
                 broken += 1
             for time, lane, _ in ends if len(begins) == 1 else ():

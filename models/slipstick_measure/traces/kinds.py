@@ -38,11 +38,23 @@ WAITS: tuple[str, ...] = (
 )
 """Patterns of names of waits, of the whole name up to a file or arguments in brackets."""
 
-ANNOTATIONS = frozenset(("user_annotation", "gpu_user_annotation", "Trace", "overhead_annotation"))
-"""Categories of spans that mark a stretch of time for readers, over what goes on in it."""
+ANNOTATIONS = frozenset(
+    (
+        *("user_annotation", "gpu_user_annotation", "Trace", "overhead_annotation"),
+        "cuda_sync",
+    )
+)
+"""Categories of spans that mark a stretch of time for readers, over what goes on in it; of GPUs
+also the stretches in which a stream or a whole device is waited for, which the host's spans hold.
+"""
 
-STREAM_CATEGORIES = frozenset(("kernel", "gpu_memcpy", "gpu_memset", "gpu_op", "cuda_kernel"))
-"""Categories of spans that a stream of a GPU does."""
+STREAM_CATEGORIES = frozenset(
+    (
+        *("kernel", "gpu_memcpy", "gpu_memset", "gpu_op", "cuda_kernel", "memcpy", "memset"),
+        "cuda_profiler_range",
+    )
+)
+"""Categories of spans that a stream of a GPU does, in lower case."""
 
 _PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in WAITS))
 _TAIL = re.compile(r"(?<!\s)\s*+[(<\[].*$", re.DOTALL)

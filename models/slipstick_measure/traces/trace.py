@@ -263,10 +263,11 @@ class ProgramTrace(TraceOutline):
         ]
         runs += [self._measured("wait", waits[at], self.labels[at]) for at in lost]
         runs += [self._measured("events", events[at], self.labels[at]) for at in lost]
-        if self.rest != "idle" and self.rest not in self.labels:
-            runs.append(
-                self._measured("wait", max(0.0, count * self.end - float(length.sum())), self.rest)
-            )
+        # The time without a kernel of a GPU's streams is no communication, as that of threads is.
+        rest = "no kernel" if set(self.kinds) == {STREAM} and not lost else self.rest
+        if rest != "idle" and rest not in self.labels:
+            gaps = max(0.0, count * self.end - float(length.sum()))
+            runs.append(self._measured("wait", gaps, rest))
         return Measurements(tuple(runs), self.notes)
 
     def _measured(

@@ -9,7 +9,6 @@ import re
 from math import inf
 
 from slipstick.errors import short
-from slipstick_measure.imports.elements import XmlElement, parsed
 from slipstick_measure.imports.layered.model import (
     LOCK_KINDS,
     MOST_PHASES,
@@ -29,6 +28,7 @@ from slipstick_measure.imports.layered.model import (
 )
 from slipstick_measure.imports.layered.variables import INFINITE, Variables
 from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.readers.elements import XmlElement, parsed
 from slipstick_measure.readers.reading import Reading
 
 _PROCESSOR_KINDS = (*("fcfs", "ps", "inf", "rand", "hol", "pp", "pri", "cfs", "ps-hol", "ps-pp"),)
