@@ -105,7 +105,9 @@ class Law:
 
     @property
     def search_text(self) -> str:
-        """What a search for the law looks at: its words, and its queue in Kendall's notation."""
+        """The text that a search for the law looks at: its words, and its queue in Kendall's
+        notation.
+        """
         queue = _KENDALL.get(self.name.partition("-")[0], "")
         names = f"{self.name} {self.title} {self.gives.meaning}"
         return f"{names} {self.source} {queue} {self.words}"

@@ -175,7 +175,7 @@ class Step(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Then(Activity):
-    """One after the other."""
+    """Activities executed one after the other."""
 
     parts: tuple[Activity, ...]
 
@@ -230,7 +230,7 @@ class Fork(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Choice(Activity):
-    """One of several, with the probability of each."""
+    """One of several activities, each executed with its probability."""
 
     options: tuple[tuple[Expr, Activity], ...]
 
@@ -263,7 +263,7 @@ SPREADS = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Repeat(Activity):
-    """The same, a number of times in a row.
+    """An activity that is executed a number of times in a row.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ class Hold(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Attempt(Activity):
-    """A visit that is abandoned where it has not begun after a time, and tried again.
+    """A visit that is abandoned if it has not begun within a time, and is tried again.
 
     Parameters
     ----------
@@ -375,7 +375,9 @@ class Attempt(Activity):
             raise ModelError(
                 f"an attempt is one step at a station, or one hold; got {self.visit!r:.60}"
             )
-        limits = [each for each in (self.timeout, self.patience) if each is not None]
+        limits = [
+            time_limit for time_limit in (self.timeout, self.patience) if time_limit is not None
+        ]
         if len(limits) > 1 or not (limits or self.queue is not None):
             raise ModelError(
                 f"an attempt at {self.resource} has a timeout or a patience, or a queue that may be"
@@ -396,12 +398,14 @@ class Attempt(Activity):
 
     @property
     def resource(self) -> str:
-        """What is waited for."""
+        """The resource that the visit waits for."""
         return next(iter(self.visit.uses), "")
 
     @property
     def limit(self) -> tuple[Expr, float] | None:
-        """How long the queue is waited in [s], and the scv of that; None: without end."""
+        """The mean time after which the queue is abandoned [s], and its scv; None if the queue is
+        never abandoned.
+        """
         if self.timeout is not None:
             return self.timeout, 0.0
         return None if self.patience is None else (self.patience, 1.0)
@@ -433,7 +437,8 @@ MOST_RETRIES = 1000
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pick(Activity):
-    """One of several, by how many are at the first resource of each at that moment.
+    """One of several activities, chosen by the numbers present at their first resources at that
+    moment.
 
     Parameters
     ----------
@@ -457,12 +462,12 @@ class Pick(Activity):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The first resource of each option; empty for one that begins with none."""
+        """The first resource of each option; empty for an option that begins without one."""
         return tuple(map(_first_resource, self.options))
 
 
 def _first_resource(activity: Activity) -> str:
-    """Name the resource that an activity begins at."""
+    """Return the resource at which an activity begins; empty without one."""
     if isinstance(activity, Then) and activity.parts:
         return _first_resource(activity.parts[0])
     if isinstance(activity, Attempt):
@@ -504,7 +509,7 @@ class Stage(ModelPart):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pipeline(Activity):
-    """Items, all ready at the start, that pass through stages in order."""
+    """Items that pass through stages in order; all items are ready at the start."""
 
     stages: tuple[Stage, ...]
     items: Expr
@@ -515,7 +520,9 @@ class Pipeline(Activity):
 
     @property
     def executions(self) -> tuple[Expr, ...]:
-        """All items of a stage with one body, and one of a stage with a body for each."""
+        """The number of items for the body of a stage with one body; one for each body of a stage
+        with a body for each item.
+        """
         return tuple(
             self.items if len(stage.bodies) == 1 else ONCE
             for stage in self.stages
@@ -552,7 +559,7 @@ class BarrierWait(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UnitStep(Activity):
-    """A unit of a counter that is taken or given: of a semaphore, a bounded buffer or a
+    """A step that takes or gives a unit of a counter: of a semaphore, a bounded buffer or a
     condition of a monitor.
     """
 
@@ -646,23 +653,23 @@ def delay(
     >>> delay(9e-3, name="work") >> service("bus", 1e-3)
     delay(0.009, name='work') >> service('bus', 0.001, name='bus')
     """
-    made = timed(time, name)
-    return Step(name, made, None, component, technology, scv, law, think=think)
+    time_expr = timed(time, name)
+    return Step(name, time_expr, None, component, technology, scv, law, think=think)
 
 
 def thinking(cycle: Activity) -> Step | None:
-    """Return the delay of thinking that a cycle begins with; None without one."""
-    first = cycle.parts[0] if isinstance(cycle, Then) and cycle.parts else cycle
-    return first if isinstance(first, Step) and first.think else None
+    """Return the delay with think time at which a cycle begins; None if the cycle begins otherwise."""
+    first_part = cycle.parts[0] if isinstance(cycle, Then) and cycle.parts else cycle
+    return first_part if isinstance(first_part, Step) and first_part.think else None
 
 
 @checked(parts=ACTIVITY)
 def then(*parts: Activity) -> Activity:
-    """Do one after the other: the named twin of ``>>``."""
-    flat = [
+    """Execute activities one after the other; the same as ``>>``."""
+    flat_parts = [
         inner for part in parts for inner in (part.parts if isinstance(part, Then) else (part,))
     ]
-    return flat[0] if len(flat) == 1 else Then(tuple(flat))
+    return flat_parts[0] if len(flat_parts) == 1 else Then(tuple(flat_parts))
 
 
 @checked(branches=ACTIVITY, join=optional(LIKE))
@@ -680,17 +687,20 @@ def fork(*branches: Activity, join: Like | None = None) -> Activity:
     """
     if not branches:
         raise ModelError("fork needs at least one branch")
-    waited = None if join is None else counted(join, "the join of a fork")
-    if isinstance(waited, Number | Parameter) and waited.value is not None:
-        known = waited.value
-        if not (0 <= known <= len(branches) and known == round(known)):
+    join_expr = None if join is None else counted(join, "the join of a fork")
+    if isinstance(join_expr, Number | Parameter) and join_expr.value is not None:
+        number_waited_for = join_expr.value
+        if not (
+            0 <= number_waited_for <= len(branches)
+            and number_waited_for == round(number_waited_for)
+        ):
             raise ModelError(
                 f"a fork of {len(branches)} branches waits for a whole number of them, from 0 to"
-                f" {len(branches)}, got {known:g}"
+                f" {len(branches)}, got {number_waited_for:g}"
             )
-    if waited == Number(float(len(branches))):
-        waited = None
-    return branches[0] if len(branches) == 1 and waited is None else Fork(branches, waited)
+    if join_expr == Number(float(len(branches))):
+        join_expr = None
+    return branches[0] if len(branches) == 1 and join_expr is None else Fork(branches, join_expr)
 
 
 @checked(body=ACTIVITY)
@@ -708,24 +718,30 @@ _OPTION = "a pair of a probability and an activity, such as (0.3, delay(1.0))"
 
 @checked(options=row(LIKE, ACTIVITY, wanted=_OPTION))
 def choose(*options: tuple[Like, Activity]) -> Choice:
-    """Do one of several; the probabilities must add up to 1.
+    """Execute one of several activities; the probabilities must add up to 1.
 
     >>> choose((0.3, delay(1.0, name="hit")), (0.7, delay(2.0, name="miss")))
     choose((0.3, delay(1.0, name='hit')), (0.7, delay(2.0, name='miss')))
     """
     pairs = tuple((counted(p, "a probability"), body) for p, body in options)
-    known = [p.value for p, _ in pairs if isinstance(p, Number | Parameter) and p.value is not None]
-    for p in known:
+    probabilities = [
+        p.value for p, _ in pairs if isinstance(p, Number | Parameter) and p.value is not None
+    ]
+    for p in probabilities:
         if not 0 <= p <= 1:
             raise ModelError(f"a probability of choose must lie between 0 and 1, got {p:g}")
-    if len(known) == len(pairs) and not math.isclose(math.fsum(known), 1.0, rel_tol=1e-9):
-        raise ModelError(f"the probabilities of choose must add up to 1, got {math.fsum(known):g}")
+    if len(probabilities) == len(pairs) and not math.isclose(
+        math.fsum(probabilities), 1.0, rel_tol=1e-9
+    ):
+        raise ModelError(
+            f"the probabilities of choose must add up to 1, got {math.fsum(probabilities):g}"
+        )
     return Choice(pairs)
 
 
 @checked(count=LIKE, body=ACTIVITY, spread=TEXT)
 def repeat(count: Like, body: Activity, spread: str = WHOLE) -> Repeat:
-    """Do the same a number of times in a row; the number varies as one of `SPREADS` says.
+    """Execute an activity a number of times in a row; the number varies as one of `SPREADS` says.
 
     >>> repeat(2.5, delay(1.0), spread="geometric")
     repeat(2.5, delay(1.0, name='delay'), spread='geometric')
@@ -807,20 +823,27 @@ def attempt(
     """
     name = next(iter(visit.uses), "")
     times = {"timeout": timeout, "patience": patience, "back_off": back_off}
-    said = {
+    limits = {
         key: None if value is None else timed(value, f"{name}.{key}".lstrip("."))
         for key, value in times.items()
     }
-    last = then() if otherwise is None else otherwise
-    most = None if queue is None else counted(queue, f"the queue of an attempt at {name}")
-    if most is not None:
-        at_least(most, 0, f"the queue of an attempt at {name}")
-    return Attempt(visit, retries=retries, doubling=doubling, otherwise=last, queue=most, **said)
+    last_resort = then() if otherwise is None else otherwise
+    queue_limit = None if queue is None else counted(queue, f"the queue of an attempt at {name}")
+    if queue_limit is not None:
+        at_least(queue_limit, 0, f"the queue of an attempt at {name}")
+    return Attempt(
+        visit,
+        retries=retries,
+        doubling=doubling,
+        otherwise=last_resort,
+        queue=queue_limit,
+        **limits,
+    )
 
 
 @checked(options=ACTIVITY, by=TEXT)
 def pick(*options: Activity, by: str = SHORTEST) -> Pick:
-    """Choose one of several bodies by the state of its first resource, and do it.
+    """Execute one of several bodies, chosen by the state of their first resources.
 
     Parameters
     ----------
@@ -910,25 +933,27 @@ def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipel
     items : how many [1]; at least 1. A whole number if any stage has a body for each item
     name : what answers call the pipeline
     """
-    made = tuple(stage if isinstance(stage, Stage) else serial(stage) for stage in stages)
+    built_stages = tuple(stage if isinstance(stage, Stage) else serial(stage) for stage in stages)
     count = counted(items, "the items of a pipeline")
     at_least(count, 1, "the items of a pipeline")
     check_name(name)
-    if not made:
+    if not built_stages:
         raise ModelError(f"pipeline {name} needs at least one stage")
-    names = [stage.name for stage in made]
-    twice = [each for each in dict.fromkeys(names) if names.count(each) > 1]
-    if twice:
+    names = [stage.name for stage in built_stages]
+    repeated_names = [
+        stage_name for stage_name in dict.fromkeys(names) if names.count(stage_name) > 1
+    ]
+    if repeated_names:
         raise ModelError(
-            f"the stages of pipeline {name} need names of their own; used twice: {', '.join(twice)}"
+            f"the stages of pipeline {name} need names of their own; used twice: {', '.join(repeated_names)}"
         )
-    for stage in made:
+    for stage in built_stages:
         if len(stage.bodies) > 1 and count != Number(float(len(stage.bodies))):
             raise ModelError(
                 f"stage {stage.name} has {len(stage.bodies)} bodies, one for each item, but the"
                 f" pipeline has {count} items"
             )
-    return Pipeline(made, count, name)
+    return Pipeline(built_stages, count, name)
 
 
 @checked(name=TEXT, parties=optional(whole(1)))
@@ -941,10 +966,10 @@ def barrier(name: str, parties: int | None = None) -> BarrierWait:
 def _stage_name(name: str | None, bodies: Sequence[Activity]) -> str:
     if name is not None:
         return name
-    first = next(
+    first_name = next(
         (node.name for body in bodies for node in steps(body) if isinstance(node, Step)), None
     )
-    return first or "stage"
+    return first_name or "stage"
 
 
 def mapped(
@@ -953,7 +978,7 @@ def mapped(
     rename: Callable[[str], str] = lambda name: name,
     known: dict[int, Activity] | None = None,
 ) -> Activity:
-    """Return a tree with each step changed; parts that it shares stay shared.
+    """Return a tree with each step changed; parts that the tree shares stay shared.
 
     Parameters
     ----------
@@ -964,19 +989,21 @@ def mapped(
     """
     known = {} if known is None else known
 
-    def again(part: Activity) -> Activity:
+    def rebuilt(part: Activity) -> Activity:
         if id(part) not in known:
-            made = (
+            changed_part = (
                 change(part)
                 if isinstance(part, Step)
-                else part.rebuilt([again(each) for each in part.children])
+                else part.rebuilt([rebuilt(child) for child in part.children])
             )
             known[id(part)] = (
-                replace(made, name=rename(made.name)) if isinstance(made, Pipeline) else made
+                replace(changed_part, name=rename(changed_part.name))
+                if isinstance(changed_part, Pipeline)
+                else changed_part
             )
         return known[id(part)]
 
-    return again(activity)
+    return rebuilt(activity)
 
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
@@ -984,7 +1011,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
 
 
 def check_name(name: str) -> None:
-    """Insist on a name without spaces that can stand in a path."""
+    """Raise if a name has spaces or cannot stand in a path."""
     if len(name) > 64 or not NAME.fullmatch(name):
         raise ModelError(
             f"{name[:64]!r} cannot be a name: write letters, digits, _ - and dots, starting with a"
@@ -993,7 +1020,7 @@ def check_name(name: str) -> None:
 
 
 def check_model_name(name: str) -> None:
-    """Insist on a name of a model that can be printed in a line; a file's name is one."""
+    """Raise if a model's name cannot be printed in a line; the name of a file can."""
     if not (name and name.isprintable() and len(name) <= 255):
         raise ModelError(
             f"{name[:64]!r} cannot name a model: write at most 255 characters that can be printed"
@@ -1001,7 +1028,9 @@ def check_model_name(name: str) -> None:
 
 
 def timed(value: Like, name: str) -> Expr:
-    """Take a time: an expression as it is, a number as a parameter of the given name."""
+    """Return a time as an expression: an expression as it is, a number as a parameter of the given
+    name.
+    """
     if not isinstance(value, Expr):
         check_name(name)
         seconds = constant(as_expr(value))
@@ -1019,7 +1048,7 @@ def timed(value: Like, name: str) -> Expr:
 
 
 def counted(value: Like, what: str) -> Expr:
-    """Take a plain number or an expression for one."""
+    """Return a count as an expression, from a plain number or an expression."""
     return _of_dimension(as_expr(value), COUNT, what)
 
 
@@ -1032,7 +1061,7 @@ def _of_dimension(value: Expr, wanted: Dimension, what: str) -> Expr:
 
 
 def at_least(value: Expr, least: int, what: str) -> None:
-    """Refuse a count whose value is known and too small."""
+    """Raise if the value of a count is known and too small."""
     if (
         isinstance(value, Number | Parameter)
         and value.value is not None

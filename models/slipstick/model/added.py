@@ -50,4 +50,6 @@ class AddedModel(ABC):
 
     @abstractmethod
     def definitions(self) -> Mapping[tuple[str, str], Expr]:
-        """Return what the model is made of, by the letter and the index of its symbol."""
+        """Return the expressions that define the model, by the letter and the index of their
+        symbols.
+        """

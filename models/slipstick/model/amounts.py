@@ -38,9 +38,13 @@ def is_answer_value(name: str) -> bool:
 
 
 def given_parameters(expressions: Iterable[Expr]) -> dict[str, Parameter]:
-    """Return the parameters of expressions that stand for no value of the answer, by name."""
-    found = parameters(*expressions)
-    return {each.name: each for each in found if not is_answer_value(each.name)}
+    """Return, by name, the parameters of expressions that do not stand for values of the answer."""
+    all_parameters = parameters(*expressions)
+    return {
+        parameter.name: parameter
+        for parameter in all_parameters
+        if not is_answer_value(parameter.name)
+    }
 
 
 def values_needed(amount: Expr) -> frozenset[str]:
@@ -61,5 +65,5 @@ def amounts_known(amounts: Mapping[str, Expr], names: Iterable[str]) -> list[str
     >>> amounts_known({"cost": Number(2.0) * answer_value("queue_length[cpu]")}, ["time"])
     []
     """
-    known = {answer_value(name).name for name in names}
-    return [name for name, amount in amounts.items() if values_needed(amount) <= known]
+    known_parameters = {answer_value(name).name for name in names}
+    return [name for name, amount in amounts.items() if values_needed(amount) <= known_parameters]

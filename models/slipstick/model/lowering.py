@@ -61,21 +61,23 @@ def lowered(network: QueueingNetwork) -> Model:
         if not DISCIPLINES[station.discipline].delay
     }
     members = network.classes
-    programs = {name: _program(network, name, each) for name, each in members.items()}
-    groups = [_group(name, each, programs[name]) for name, each in members.items()]
+    programs = {name: _program(network, name, member) for name, member in members.items()}
+    groups = [_group(name, member, programs[name]) for name, member in members.items()]
     groups.sort(key=lambda group: group.arrivals is not None)  # answers begin with the first
     return Model(network.name, _population(groups), stations, left_out=network.left_out)
 
 
 def _population(groups: Sequence[Group]) -> ClosedPopulation | OpenPopulation:
-    first = groups[0]
-    if first.arrivals is None:
+    first_group = groups[0]
+    if first_group.arrivals is None:
         return ClosedPopulation(tuple(groups))
-    return OpenPopulation(first.arrivals, first.cycle, first.pattern, first.target_time)
+    return OpenPopulation(
+        first_group.arrivals, first_group.cycle, first_group.pattern, first_group.target_time
+    )
 
 
 def _cannot_be_said(network: QueueingNetwork) -> Iterator[str]:
-    """Yield what activities have no words for."""
+    """Yield each trait of a network that activities cannot express."""
     if network.chains:
         yield f"customers change their class ({', '.join(network.chains)})"
     if network.amounts:
@@ -92,7 +94,7 @@ def _cannot_be_said(network: QueueingNetwork) -> Iterator[str]:
             and not DISCIPLINES[station.discipline].delay
         ):
             yield f"{name} is {DISCIPLINES[station.discipline].title}"
-    streams = [each for each in network.classes.values() if isinstance(each, OpenClass)]
+    streams = [member for member in network.classes.values() if isinstance(member, OpenClass)]
     if len(streams) == len(network.classes) > 1:
         yield "it has several streams and no closed class"
 
@@ -112,16 +114,20 @@ def _pattern(member: OpenClass) -> ArrivalPattern:
 
 
 def _program(network: QueueingNetwork, label: str, member: CustomerClass) -> Activity:
-    """Write the cycle of a class."""
-    visited = [each for each in network.stations.items() if label in each[1].visitors()]
-    parts: list[Activity] = []
+    """Return the activity for the cycle of a class."""
+    visited = [
+        name_and_station
+        for name_and_station in network.stations.items()
+        if label in name_and_station[1].visitors()
+    ]
+    activities: list[Activity] = []
     if isinstance(member, ClosedClass) and _value(member.think_time) > 0:
-        think, begins = f"{label}.think", bool(visited)
-        parts.append(Step(think, member.think_time, None, "think", scv=1.0, think=begins))
+        think, has_visits = f"{label}.think", bool(visited)
+        activities.append(Step(think, member.think_time, None, "think", scv=1.0, think=has_visits))
     for name, station in visited:
         time, visits = _service(station, label)
-        parts += _visits(_step(station, label, name, time), visits)
-    return Then(tuple(parts))
+        activities += _visits(_step(station, label, name, time), visits)
+    return Then(tuple(activities))
 
 
 def _service(station: NetworkStation, label: str) -> tuple[Expr, Expr]:
@@ -145,7 +151,9 @@ def _step(station: NetworkStation, label: str, name: str, time: Expr) -> Step:
 
 
 def _visits(step: Step, visits: Expr) -> list[Activity]:
-    """Write a number of visits in a row, each at least once, or one that may be passed by."""
+    """Return the activities for the visits to a station: a step and its geometric repetition for a
+    mean of at least 1, else a choice that may pass the station by.
+    """
     mean = _value(visits)
     if mean == 1:
         return [step]
@@ -155,6 +163,8 @@ def _visits(step: Step, visits: Expr) -> list[Activity]:
 
 
 def _value(number: Expr) -> float:
-    """Compute a number at its own values, by which the shape of a program is chosen."""
+    """Return the value of a number at the network's own values, which decides the shape of an
+    activity.
+    """
     (column,) = Tape([number]).run({})
     return float(column[0].real)

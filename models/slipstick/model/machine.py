@@ -221,11 +221,11 @@ def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> di
 
     Source: Lawrie, IEEE Transactions on Computers C-24(12), 1975.
     """
-    found = {}
+    outputs = {}
     for stage in range(1, stages):
-        kept, rest = radix**stage, radix ** (stages - stage)
-        found[f"stage {stage}"] = source % rest * kept + target // rest
-    return {**found, "module": target}
+        high_digits, low_digits = radix**stage, radix ** (stages - stage)
+        outputs[f"stage {stage}"] = source % low_digits * high_digits + target // low_digits
+    return {**outputs, "module": target}
 
 
 class Ring(NamedTuple):

@@ -515,7 +515,7 @@ Ways = Mapping[Place | None, Sequence[Place]]
 
 
 def faults(network: QueueingNetwork) -> list[Fault]:
-    """Find everything that is wrong with a network, in the order of its parts.
+    """List all faults of a network, in the order of its parts.
 
     Parameters
     ----------
@@ -535,7 +535,7 @@ def no_station(name: str, known_stations: Sequence[str]) -> str:
 
 
 class _Inspection:
-    """One look at a network."""
+    """Checks a network, part by part, and lists its faults."""
 
     def __init__(self, network: QueueingNetwork) -> None:
         self._network = network
@@ -746,19 +746,19 @@ class _Inspection:
             yield Fault((*place, 1), no_station(station, list(self._network.stations)))
 
     def _routes(self, all_known: bool) -> Iterator[Fault]:
-        """Look at each way, and at all of them together only if every name is known."""
-        seen: set[tuple[Place, Place | None]] = set()
+        """Check each route, and all routes together only if every name is known."""
+        routes_seen: set[tuple[Place, Place | None]] = set()
         for index, route in enumerate(self._network.routing):
             for fault in self._route(route, index):
                 all_known = False
                 yield fault
-            if (route.source, route.target) in seen:
+            if (route.source, route.target) in routes_seen:
                 where = "out" if route.target is None else " at ".join(route.target)
                 yield Fault(
                     ("routing", index),
                     f"a second route from {' at '.join(route.source)} to {where}; add them up",
                 )
-            seen.add((route.source, route.target))
+            routes_seen.add((route.source, route.target))
         if all_known and self._network.routing:
             yield from self._sums()
             yield from self._ways()
@@ -806,31 +806,31 @@ class _Inspection:
             yield Fault((*route_place, "probability"), why)
 
     def _unserved(self, label: str, station: str) -> bool:
-        """Return whether a class has no service at a station, and is not the one that is called by
-        a wrong name there.
+        """Return whether a class has no service at a station; False if a misspelt name there may
+        mean this class.
         """
         service = self._network.stations[station].service
         return label not in service and all(class_name in self._names for class_name in service)
 
     def _sums(self) -> Iterator[Fault]:
-        """Add up the ways out of each place, where their numbers are known."""
-        ways: dict[Place, list[tuple[int, float | None]]] = {}
+        """Check that the probabilities of leaving each place add up to 1, where they are known."""
+        routes_from: dict[Place, list[tuple[int, float | None]]] = {}
         for index, route in enumerate(self._network.routing):
-            ways.setdefault(route.source, []).append((index, _value(route.probability)))
-        for (label, station), way in ways.items():
-            known_probabilities = [value for _, value in way if value is not None]
-            if len(known_probabilities) == len(way) and not math.isclose(
+            routes_from.setdefault(route.source, []).append((index, _value(route.probability)))
+        for (label, station), routes in routes_from.items():
+            known_probabilities = [value for _, value in routes if value is not None]
+            if len(known_probabilities) == len(routes) and not math.isclose(
                 math.fsum(known_probabilities), 1.0, rel_tol=1e-9
             ):
                 why = (
                     f"the probabilities of leaving {station} as {label} must add up to 1, got"
                     f" {math.fsum(known_probabilities):g}"
                 )
-                yield Fault(("routing", way[-1][0], "probability"), why)
+                yield Fault(("routing", routes[-1][0], "probability"), why)
 
     def _ways(self) -> Iterator[Fault]:
-        """Check that every place is reached from the reference, and that every customer returns
-        or leaves.
+        """Check that every place is reached from the reference, and that every customer returns or
+        leaves.
         """
         forward: dict[Place | None, list[Place]] = {}
         back: dict[Place | None, list[Place]] = {}
@@ -871,12 +871,12 @@ class _Inspection:
                 )
 
 
-def _reached(start: Place | None, ways: Ways) -> set[Place]:
-    """List where one gets to from a place, the place itself included."""
+def _reached(start: Place | None, next_places: Ways) -> set[Place]:
+    """Return the places that can be reached from a place, the place itself included."""
     places_reached = set() if start is None else {start}
     todo: list[Place | None] = [start]
     while todo:
-        new = [place for place in ways.get(todo.pop(), ()) if place not in places_reached]
+        new = [place for place in next_places.get(todo.pop(), ()) if place not in places_reached]
         places_reached.update(new)
         todo.extend(new)
     return places_reached

@@ -36,7 +36,7 @@ _SCATTERS = (0.03, 0.05, 0.07, 0.1, 0.13, 0.17, 0.22, 0.3, 0.4, 0.6)
 
 @dataclass(frozen=True, slots=True)
 class RateModel:
-    """How rates of technologies change, which holds for all series.
+    """The assumptions about how the rates of technologies change, the same for all series.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class RateModel:
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """A measured, or announced, point.
+    """One point of a series, measured or announced.
 
     Parameters
     ----------
@@ -83,13 +83,13 @@ class SeriesPoint:
 
     @property
     def known_since(self) -> float:
-        """The year in which it was known."""
+        """The year in which the point became known."""
         return self.year if self.known is None else self.known
 
 
 @dataclass(frozen=True, slots=True)
 class PointSeries:
-    """Points of one kind of device.
+    """A series of measured or announced points of one kind of device.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class PointSeries:
 
     @property
     def weak(self) -> bool:
-        """Whether it has few measured points."""
+        """Whether the series has few measured points."""
         return len(self.measured) < FEW_POINTS
 
     @property
@@ -131,13 +131,15 @@ class PointSeries:
         return -1.0 if self.less_is_better else 1.0
 
     def as_of(self, year: float) -> PointSeries:
-        """Return the series as it was known in a year, without breaks, which are seen later."""
-        known = tuple(point for point in self.points if point.known_since <= year)
+        """Return the series as it was known in a year, without breaks, because these are only seen
+        later.
+        """
+        known_points = tuple(point for point in self.points if point.known_since <= year)
         return PointSeries(
             self.name,
             self.title,
             self.unit,
-            known,
+            known_points,
             self.less_is_better,
             (),
             self.limit,
@@ -146,12 +148,12 @@ class PointSeries:
 
     @property
     def usable(self) -> bool:
-        """Whether there are enough points to fit."""
+        """Whether the series has enough points to be fitted."""
         return enough([point.year for point in self.used])
 
 
 def enough(years: Sequence[float]) -> bool:
-    """Return whether points of these years suffice for a rate.
+    """Return whether points of these years suffice to fit a rate.
 
     >>> enough([2001.0, 2002.0, 2003.0, 2004.0]), enough([2001.0, 2002.0, 2003.0, 2005.0])
     (False, True)
@@ -160,7 +162,8 @@ def enough(years: Sequence[float]) -> bool:
 
 
 def fitted(series: PointSeries, growth: RateModel | None = None) -> FittedSeries:
-    """Fit a series; its scatter is the likeliest of a list, with what is usual of scatters.
+    """Fit a series; the scatter is the most likely of a list, given the points and the usual
+    scatter of other series.
 
     Raises
     ------
@@ -185,7 +188,7 @@ def fitted(series: PointSeries, growth: RateModel | None = None) -> FittedSeries
 
 @dataclass(frozen=True)
 class FittedSeries:
-    """A series, and the level that its points tell.
+    """A series, and the level that follows from its points.
 
     Parameters
     ----------
@@ -211,29 +214,32 @@ class FittedSeries:
 
     @cached_property
     def logs(self) -> Array:
-        """The logarithms of the points, more being better."""
+        """The logarithms of the points' values; their sign is such that more is better."""
         return np.array([self.series.sign * log(point.value) for point in self.series.used])
 
     @cached_property
     def _noise(self) -> Array:
-        """The covariance of what lies between the points and the level; plans err together."""
+        """The covariance of the differences between the points and the level; announced points err
+        together.
+        """
         points = self.series.used
         errors = np.array([point.error for point in points])
         plans = np.array([point.error * point.announced for point in points])
         single = self.scatter**2 + np.where(plans > 0, 0.0, errors**2)
         return np.asarray(np.diag(single) + np.outer(plans, plans))
 
-    def covariance(self, first: Array, second: Array) -> Array:
+    def covariance(self, first_years: Array, second_years: Array) -> Array:
         """Return the covariance of levels before any point is known [first, second]."""
-        start = min(self.years[0], *first, *second)
+        start = min(self.years[0], *first_years, *second_years)
         starts = [-np.inf, *self.series.breaks, np.inf]
-        total = np.full((len(first), len(second)), _LEVEL_VARIANCE)
+        total = np.full((len(first_years), len(second_years)), _LEVEL_VARIANCE)
         for begin, end in pairwise(starts):
             origin = max(begin, start)
-            one, two = (
-                np.clip(years, origin, max(end, origin)) - origin for years in (first, second)
+            first_times, second_times = (
+                np.clip(years, origin, max(end, origin)) - origin
+                for years in (first_years, second_years)
             )
-            total = total + level_covariance(one, two, self.growth)
+            total = total + level_covariance(first_times, second_times, self.growth)
         return np.asarray(total)
 
     @cached_property
@@ -248,7 +254,8 @@ class FittedSeries:
         return np.asarray(factor, dtype=float), np.asarray(weights, dtype=float)
 
     def log_posterior(self, levels: Array) -> float:
-        """Return the logarithm of the likelihood of the points, times what is usual of scatters.
+        """Return the logarithm of the posterior: the likelihood of the points times the prior of
+        the scatter.
 
         Parameters
         ----------
@@ -269,14 +276,16 @@ class FittedSeries:
         return mean, np.asarray(self.covariance(years, years) - half.T @ half)
 
     def log_gain(self, base: float, years: Array) -> tuple[Array, Array]:
-        """Return mean and covariance of what the level gains from the base to each year."""
-        together = np.array([base, *years])
-        mean, covariance = self.levels(together)
+        """Return mean [years] and covariance [years, years] of the change of the level from the
+        base year to each year.
+        """
+        base_and_years = np.array([base, *years])
+        mean, covariance = self.levels(base_and_years)
         differences = np.hstack([-np.ones((len(years), 1)), np.eye(len(years))])
         return differences @ mean, differences @ covariance @ differences.T
 
     def predicted(self, years: Array) -> tuple[Array, Array]:
-        """Return mean and standard deviation of the logarithm of a device of each year."""
+        """Return mean and standard deviation of the logarithm of a device's value in each year."""
         mean, covariance = self.levels(years)
         variance = np.maximum(np.diag(covariance), 0.0) + self.scatter**2
         return self._limited(mean), np.sqrt(variance)
@@ -287,7 +296,7 @@ class FittedSeries:
 
     @property
     def log_limit(self) -> float | None:
-        """The logarithm of the value that no device passes, more being better."""
+        """The logarithm of the value that no device passes; its sign is such that more is better."""
         limit = self.series.limit
         return None if limit is None else self.series.sign * log(limit)
 
@@ -311,8 +320,8 @@ class FittedSeries:
         order = np.argsort(values)[::-1]  # what varies most takes the first numbers
         signs = np.where(vectors[:, order].sum(axis=0) < 0, -1.0, 1.0)
         roots = np.sqrt(np.maximum(values[order], 0.0))
-        drawn = mean + (normals * roots) @ (vectors[:, order] * signs).T
-        return self._limited(np.asarray(drawn))
+        levels = mean + (normals * roots) @ (vectors[:, order] * signs).T
+        return self._limited(np.asarray(levels))
 
     def gain(self, base: float, years: Array) -> Array:
         """Return how many times better a device of each year is than one of the base year: the
@@ -322,7 +331,9 @@ class FittedSeries:
         return np.asarray(np.exp(level[1:] - level[0]))
 
     def rate(self, first: float, last: float) -> tuple[float, float, float]:
-        """Return how many times better it got each year between two years, with the ends of 90 %."""
+        """Return the factor by which the level got better each year between two years, with the
+        ends of its 90 % interval.
+        """
         mean, covariance = self.log_gain(first, np.array([last]))
         middle, deviation = float(mean[0]), sqrt(max(float(covariance[0, 0]), 0.0))
         ends = (middle, middle - NORMAL_90 * deviation, middle + NORMAL_90 * deviation)
@@ -332,13 +343,13 @@ class FittedSeries:
     def periods(self) -> list[tuple[float, float]]:
         """List the periods between its first point, its breaks and its last point."""
         measured = [point.year for point in self.series.measured]
-        first, last = measured[0], measured[-1]
-        inner = [year for year in self.series.breaks if first < year < last]
-        return list(pairwise([first, *inner, last]))
+        first_year, last_year = measured[0], measured[-1]
+        inner = [year for year in self.series.breaks if first_year < year < last_year]
+        return list(pairwise([first_year, *inner, last_year]))
 
 
-def level_covariance(first: Array, second: Array, growth: RateModel) -> Array:
-    """Return the covariance of two levels, so many years after a start with an unknown rate.
+def level_covariance(first_years: Array, second_years: Array, growth: RateModel) -> Array:
+    """Return the covariance of two levels, at times after a common start with an unknown rate.
 
     It is :math:`s^2 A(x) A(y) + q^2 \\int_0^{\\min(x, y)} A(x - u) A(y - u)\\,du` with
     :math:`A(x) = (1 - e^{-\\theta x}) / \\theta`.
@@ -348,25 +359,28 @@ def level_covariance(first: Array, second: Array, growth: RateModel) -> Array:
     array([[2.25]])
     """
     damping = growth.damping
-    rows, columns = np.asarray(first)[:, None], np.asarray(second)[None, :]
-    less, more = np.minimum(rows, columns), np.maximum(rows, columns)
+    rows, columns = np.asarray(first_years)[:, None], np.asarray(second_years)[None, :]
+    earlier, later = np.minimum(rows, columns), np.maximum(rows, columns)
     if damping < 1e-3:  # the closed form cancels; a walk is the limit
-        reach = rows * columns
-        walked = less**2 * (3 * more - less) / 6
+        from_start = rows * columns
+        from_walk = earlier**2 * (3 * later - earlier) / 6
     else:
-        reach = np.expm1(-damping * rows) * np.expm1(-damping * columns) / damping**2
-        near, apart = np.exp(-damping * less), np.exp(-damping * (more - less))
-        far, both = np.exp(-damping * more), np.exp(-damping * (more + less))
-        walked = (
-            less - (1 - near) / damping - (apart - far) / damping + (apart - both) / (2 * damping)
+        from_start = np.expm1(-damping * rows) * np.expm1(-damping * columns) / damping**2
+        near, apart = np.exp(-damping * earlier), np.exp(-damping * (later - earlier))
+        far, both = np.exp(-damping * later), np.exp(-damping * (later + earlier))
+        from_walk = (
+            earlier
+            - (1 - near) / damping
+            - (apart - far) / damping
+            + (apart - both) / (2 * damping)
         )
-        walked = walked / damping**2
-    return np.asarray(growth.start**2 * reach + growth.walk**2 * walked)
+        from_walk = from_walk / damping**2
+    return np.asarray(growth.start**2 * from_start + growth.walk**2 * from_walk)
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A later point, and what a fit of the earlier ones said.
+    """A later point, and the prediction of it by a fit of the earlier points.
 
     Parameters
     ----------
@@ -400,7 +414,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class BackTest:
-    """What fits of a year say of all that came later.
+    """The predictions, by fits of the points known in one year, of all later points.
 
     Parameters
     ----------
@@ -415,39 +429,39 @@ class BackTest:
 
     @property
     def holds(self) -> float:
-        """The part of the later points that the bands of 90 % hold."""
-        return float(np.mean([each.held for each in self.predictions]))
+        """The fraction of the later points that lie inside the bands of 90 %."""
+        return float(np.mean([prediction.held for prediction in self.predictions]))
 
     @property
     def width(self) -> float:
-        """The median of the widths."""
+        """The median of the widths of the bands."""
         return float(np.median(self.widths))
 
     @property
     def score(self) -> float:
         """The mean score of the predictions."""
-        return float(np.mean([each.score for each in self.predictions]))
+        return float(np.mean([prediction.score for prediction in self.predictions]))
 
 
 def back_test(
     series: Iterable[PointSeries], start: float, growth: RateModel | None = None
 ) -> BackTest:
-    """Fit each series with what was known in a year, and predict every later measured point."""
+    """Fit each series to the points known in a year, and predict every later measured point."""
     predictions: list[Prediction] = []
     widths: list[float] = []
-    for every in series:
-        later = [p for p in every.points if p.year > start and not p.announced]
-        known = every.as_of(start)
-        if not (later and known.usable):
+    for point_series in series:
+        later = [p for p in point_series.points if p.year > start and not p.announced]
+        known_series = point_series.as_of(start)
+        if not (later and known_series.usable):
             continue
-        fit = fitted(known, growth)
+        fit = fitted(known_series, growth)
         years = np.array([*(point.year for point in later), start + 10.0])
         mean, deviation = fit.predicted(years)
         widths.append(float(np.exp(NORMAL_90 * deviation[-1])))
         for index, point in enumerate(later):
-            error = every.sign * log(point.value) - float(mean[index])
+            error = point_series.sign * log(point.value) - float(mean[index])
             predictions.append(
-                Prediction(every.name, start, point.year, error, float(deviation[index]))
+                Prediction(point_series.name, start, point.year, error, float(deviation[index]))
             )
     return BackTest(start, tuple(predictions), tuple(widths))
 
@@ -464,7 +478,7 @@ WALKS = (0.025, 0.03, 0.0325, 0.035, 0.0375, 0.04, 0.045, 0.05)
 
 
 def chosen(series: Sequence[PointSeries], starts: Sequence[float]) -> RateModel:
-    """Choose damping and walk by the mean score of back-tests, among those whose median width at
+    """Choose damping and walk by the mean score of back-tests, among values whose median width at
     ten years is at most `WIDEST`.
 
     Parameters
@@ -480,7 +494,7 @@ Trials = Mapping[tuple[RateModel, float], BackTest]
 
 
 def tried(series: Sequence[PointSeries], starts: Sequence[float]) -> Trials:
-    """Back-test every damping and walk that is tried, from each start."""
+    """Return the back-tests of every damping and walk in the list, from each start."""
     growths = [RateModel(damping, walk) for damping in DAMPINGS for walk in WALKS]
     return {
         (growth, start): back_test(series, start, growth) for growth in growths for start in starts
@@ -488,7 +502,7 @@ def tried(series: Sequence[PointSeries], starts: Sequence[float]) -> Trials:
 
 
 def best_of(trials: Trials, starts: Sequence[float]) -> RateModel:
-    """Choose how rates change as `chosen` does, among what was tried.
+    """Return the rate model that `chosen` selects, among back-tests that exist.
 
     Parameters
     ----------

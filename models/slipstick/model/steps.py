@@ -45,7 +45,7 @@ from slipstick.expression.nodes import Expr, Number, Parameter, floor, maximum
 
 
 class Combination(Enum):
-    """How the children of a step follow each other."""
+    """The way in which the children of a step follow each other."""
 
     IN_TURN = "one after the other, or one of them: at most one child is under way"
     LONGEST = "all at once: all executions of all children are under way, and the last ends it"
@@ -53,7 +53,7 @@ class Combination(Enum):
 
 
 class NumberRange(NamedTuple):
-    """A number of a part of a model, and the values that it may have.
+    """A number of a part of a model, with the values that it may have.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def check_fields(kind: type[Any]) -> None:
 
 
 def special_values(part: Any) -> tuple[tuple[str, object], ...]:
-    """Return the fields of a part that have not their defaults and that a method must know, each
-    with its value.
+    """Return the fields that a method must know and that differ from their defaults, each with its
+    value.
     """
     defaults = part.__dataclass_fields__
     values = [(name, getattr(part, name)) for name in part.special]
@@ -146,7 +146,7 @@ def special_values(part: Any) -> tuple[tuple[str, object], ...]:
 
 
 def constructs_of(part: Any) -> frozenset[str]:
-    """Return the constructs of a part, by its special fields that have not their defaults."""
+    """Return the constructs of a part, by its special fields that differ from their defaults."""
     if not part.special:
         return _NONE
     return frozenset(part.special[name] for name, _ in special_values(part))
@@ -158,7 +158,8 @@ _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelPart:
-    """What a model is made of, down to activities and numbers.
+    """A part of a model: an activity, a resource or a population, with the activities and numbers
+    in it.
 
     Attributes
     ----------
@@ -178,13 +179,13 @@ class ModelPart:
 
     @property
     def constructs(self) -> frozenset[str]:
-        """What it has that a method must declare to know."""
+        """The constructs of the part, which a method must declare to know."""
         return constructs_of(self)
 
     def __repr__(self) -> str:
-        values = ((each, getattr(self, each.name)) for each in fields(self))
-        said = (f"{each.name}={value!r}" for each, value in values if value != each.default)
-        return f"{type(self).__name__}({', '.join(said)})"
+        values = ((field, getattr(self, field.name)) for field in fields(self))
+        arguments = (f"{field.name}={value!r}" for field, value in values if value != field.default)
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     @property
     def children(self) -> tuple[Activity, ...]:
@@ -193,11 +194,11 @@ class ModelPart:
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """The numbers of its own, without those of its children."""
+        """The numbers of the part itself, without those of its children."""
         return tuple(self._collect(Expr, []))
 
     def rebuilt(self, children: Iterable[Activity]) -> Self:
-        """Return the same with other children, as many and in the same order as `children`."""
+        """Return a copy with other children, as many and in the same order as `children`."""
         if not children:
             return self
         new = iter(children)
@@ -220,7 +221,7 @@ def _add_parts(value: object, kind: type[Any], collected: list[Any]) -> None:
 
 
 def _with(value: Any, children: Iterator[Activity]) -> Any:
-    """Return a value with other activities in the places of those in it."""
+    """Return a copy of a value in which the activities are replaced by others, in order."""
     if isinstance(value, Activity):
         return next(children)
     if isinstance(value, tuple):
@@ -229,7 +230,7 @@ def _with(value: Any, children: Iterator[Activity]) -> Any:
 
 
 class Activity(ModelPart):
-    """What one processor does; ``a >> b`` is a, then b.
+    """The work of one processor; ``a >> b`` is a, then b.
 
     Attributes
     ----------
@@ -353,14 +354,16 @@ def once(children: tuple[Activity, ...]) -> tuple[Expr, ...]:
 
 
 def no_rule(method: str, node: Activity) -> NoAnswerError:
-    """Return the refusal of a method that has no rule for a kind of step."""
+    """Return the error of a method that has no rule for a kind of step."""
     return NoAnswerError(
         f"{method} has no rule for steps of the kind {node.kind}; ask for another method"
     )
 
 
 def arguments_of(part: ModelPart) -> Iterator[str]:
-    """Write the fields as arguments, without what holds by default."""
+    """Yield the fields as arguments, as a user would write them, without those that have their
+    defaults.
+    """
     for field in fields(part):
         value = getattr(part, field.name)
         if field.default is MISSING:
@@ -415,7 +418,9 @@ def is_parallel(node: Activity) -> bool:
 
 
 def requested(node: Activity) -> str | None:
-    """Name the resource that a node waits for until it is served there, or holds it."""
+    """Return the resource that a node waits for until it is served there, or holds it; None without
+    one.
+    """
     return next(iter(node.uses), None) if node.use in (SERVED, HELD) else None
 
 

@@ -132,7 +132,7 @@ MANY = 1e300
 
 @dataclass(frozen=True, slots=True)
 class ResourceKind:
-    """A station, a lock, permits or a barrier.
+    """A kind of resource: a station, a lock, permits or a barrier.
 
     Each kind states, without a default, because a default would guess: `noun`, what messages call
     it; `use`, the kind of use that steps make of it; `capacity`, how many use it at a time;
@@ -164,7 +164,9 @@ class ResourceKind:
 
     @property
     def constructs(self) -> frozenset[str]:
-        """What it has that a method must declare to know; see `slipstick.model.steps`."""
+        """The constructs of the resource, which a method must declare to know; see
+        `slipstick.model.steps`.
+        """
         return constructs_of(self)
 
     @property
@@ -185,9 +187,7 @@ class ResourceKind:
 
     @property
     def time_classes(self) -> Mapping[str, str]:
-        """Its times by attribute, each with the technology class that scales it; empty where
-        none does.
-        """
+        """The technology class that scales each of its times, by attribute; empty where none does."""
         return {}
 
     @property
@@ -214,7 +214,7 @@ class ResourceKind:
 
     @abstractmethod
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
-        """Return what the account books the time of its uses to, waits at stations left out.
+        """Return the labels that the account books its uses to, waits at stations left out.
 
         Parameters
         ----------
@@ -223,13 +223,13 @@ class ResourceKind:
         """
 
     def scaled(self, factors: Mapping[str, Expr]) -> Any:
-        """Return the same with its times multiplied by the factors of their technology classes."""
-        known = {
+        """Return a copy with its times multiplied by the factors of their technology classes."""
+        scaled_times = {
             name: getattr(self, name) * factors[kind]
             for name, kind in self.time_classes.items()
             if kind in factors
         }
-        return replace(self, **known) if known else self
+        return replace(self, **scaled_times) if scaled_times else self
 
 
 @checked(servers=whole(1, MOST_HOLDERS), discipline=TEXT)
@@ -304,7 +304,7 @@ class HeldResource(ResourceKind, abstract=True):
 
     @property
     def accesses(self) -> tuple[int, int]:
-        """The accesses to the word of an acquire and of a release without contention."""
+        """The number of accesses to the word of an acquire and of a release, without contention."""
         return 0, 0
 
 
@@ -547,18 +547,18 @@ class TaskPool(ResourceKind):
         ]
 
     def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
-        """Return max(work / processors, path) and a last access, in the mean over the problems; the
-        path's excess is a barrier's.
+        """Return the mean over the problems of max(work / processors, path), and a last access; the
+        excess of the path is booked to a barrier [s].
         """
         problems = self.problem_times()
         labels = (name, f"{MONITOR}:{name}", f"{BARRIER}:{name}")
-        parts: list[Expr] = []
-        for work, inside, path in problems:
-            shared = (work / processors, inside / processors)
+        terms: list[Expr] = []
+        for work, time_inside, path in problems:
+            shared = (work / processors, time_inside / processors)
             excess = maximum(path - total(shared, TIME), zero(TIME))
             seconds = (shared[0], shared[1] + self.inside, excess)
-            parts += map(Booked, labels, seconds) if booked else seconds
-        return total(parts, TIME) / len(problems)
+            terms += map(Booked, labels, seconds) if booked else seconds
+        return total(terms, TIME) / len(problems)
 
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
         kinds = ("entry", "task", BARRIER) if waiting else (BARRIER,)
@@ -613,7 +613,7 @@ def faster(
     partly: Iterable[str],
     benefit: Like | None = None,
 ) -> dict[str, Expr]:
-    """Multiply the gain of faster processors into the factors of a technology.
+    """Return the factors of a technology, multiplied by the gain of faster processors.
 
     With processors p times as fast, a class under `fully` takes 1 / p of its time, one under
     `partly` (1 + b)^(-log2 p): each doubling makes it 1 + b times as fast, which is as much for b =
@@ -636,19 +636,17 @@ def faster(
     {'software': 1 / p, 'protocol': pow(1 + b, 0 - log2(p))}
     """
     p = as_expr(processors)
-    part = 1 / p if benefit is None else raised(1 + as_expr(benefit), 0 - log2(p))
-    gained = {**dict.fromkeys(fully, 1 / p), **dict.fromkeys(partly, part)}
+    partial_gain = 1 / p if benefit is None else raised(1 + as_expr(benefit), 0 - log2(p))
+    gains = {**dict.fromkeys(fully, 1 / p), **dict.fromkeys(partly, partial_gain)}
     return {
         **factors,
-        **{
-            name: factors[name] * each if name in factors else each for name, each in gained.items()
-        },
+        **{name: factors[name] * gain if name in factors else gain for name, gain in gains.items()},
     }
 
 
 def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
-    """Multiply the time of every step, lock access and barrier by the factor of its technology
-    class.
+    """Return a model with the time of every step, lock access and barrier multiplied by the factor
+    of its technology class.
 
     Parameters
     ----------
@@ -678,7 +676,7 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
         population=model.population.rebuilt(
             [mapped(body, changed, known=known) for body in model.bodies]
         ),
-        resources={name: each.scaled(factors) for name, each in model.resources.items()},
+        resources={name: resource.scaled(factors) for name, resource in model.resources.items()},
         single=model.single and replace(model.single, model=scaled(model.single.model, factors)),
     )
 
@@ -726,12 +724,14 @@ class PopulationKind(ModelPart):
     @property
     @abstractmethod
     def size(self) -> Expr:
-        """The number of processors that answers are about [1]; of arrivals, their rate [1/s]."""
+        """The number of processors of the group that answers are about [1]; of arrivals, their rate
+        [1/s].
+        """
 
     @property
     @abstractmethod
     def present(self) -> Expr:
-        """The number of processors that are present at most [1]."""
+        """The largest number of processors that can be present [1]."""
 
     @property
     @abstractmethod
@@ -779,15 +779,15 @@ class PopulationKind(ModelPart):
         )
 
     def time(self, of: Callable[[Activity], Expr]) -> Expr:
-        """Return the time that answers are about, a cycle's or the whole program's, from the
-        times of its bodies [s].
+        """Return the time that answers are about, that of a cycle or of the whole program, from the
+        times of the bodies [s].
         """
         return of(self.bodies[0])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ArrivalPattern(ModelPart):
-    """How arrivals of a given rate follow each other; by default a Poisson stream.
+    """The pattern in which arrivals of a given rate follow each other; by default a Poisson stream.
 
     With bursts the rate changes: a two-state Markov-modulated Poisson process, whose rate between
     bursts is the given one. With a trace they come at its times, again from the start at its end,
@@ -828,8 +828,8 @@ class ArrivalPattern(ModelPart):
             self.burst_arrivals is not None and self.burst_time is None
         ):
             raise ModelError("bursts need both a burst_time and a quiet_time, or neither")
-        other = self.constructs - {BATCHES}
-        if len(other) > 1 or (TRACES in other and self.batch > 1):
+        patterns = self.constructs - {BATCHES}
+        if len(patterns) > 1 or (TRACES in patterns and self.batch > 1):
             raise ModelError(
                 f"arrivals follow one pattern: {' or '.join(sorted(self.constructs))}, not both"
             )
@@ -838,8 +838,8 @@ class ArrivalPattern(ModelPart):
         """Return the mean number of customers that arrive in a second [1/s]."""
         if self.burst_time is not None and self.quiet_time is not None:
             burst = zero(RATE) if self.burst_arrivals is None else self.burst_arrivals
-            there = rate * self.quiet_time + burst * self.burst_time
-            rate = there / (self.quiet_time + self.burst_time)
+            arrivals_of_period = rate * self.quiet_time + burst * self.burst_time
+            rate = arrivals_of_period / (self.quiet_time + self.burst_time)
         return rate if self.batch == 1 else rate * self.batch
 
 
@@ -848,8 +848,8 @@ POISSON = ArrivalPattern()
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Group(ModelPart):
-    """Processors of one kind: each repeats the group's cycle without end; without a name, if
-    they are all there are. Or customers that arrive at a rate, go through it once and leave.
+    """Processors of one kind, each of which repeats the group's cycle without end; or customers
+    that arrive at a rate, execute the cycle once and leave. A single group may have no name.
 
     Parameters
     ----------
@@ -1004,8 +1004,8 @@ class PhasedPopulation(PopulationKind):
 
     @property
     def variation(self) -> Expr:
-        """Each processor of a phase draws for itself whether it does one more than the whole part
-        of the number of repetitions.
+        """A number above 0 where the processors of a phase draw different numbers of repetitions:
+        each draws for itself whether it does one more than the whole part [1].
         """
         return total(
             fraction(phase.repeat) * maximum(phase.processors - 1, NEVER) for phase in self.phases
@@ -1089,15 +1089,15 @@ class SuperstepPopulation(PopulationKind):
         return repetitions * maximum(self.size - 1, NEVER)
 
     def time(self, of: Callable[[Activity], Expr]) -> Expr:
-        parts = (
-            each.repeat * (maximum(*map(of, each.bodies)) + of(each.barrier))
-            for each in self.supersteps
+        times = (
+            superstep.repeat * (maximum(*map(of, superstep.bodies)) + of(superstep.barrier))
+            for superstep in self.supersteps
         )
-        return total(parts, TIME)
+        return total(times, TIME)
 
 
 def no_population(method: str, population: PopulationKind) -> NoAnswerError:
-    """Return the refusal of a method that has no rule for a kind of population."""
+    """Return the error of a method that has no rule for a kind of population."""
     kind = type(population).__name__
     return NoAnswerError(
         f"{method} has no rule for populations of the kind {kind}; ask for another method"
@@ -1109,8 +1109,7 @@ Population = ClosedPopulation | OpenPopulation | PhasedPopulation | SuperstepPop
 
 @dataclass(frozen=True, slots=True)
 class SingleProcessor:
-    """The first processor of a model without the others; `time_alone` and the grain values compare
-    with it.
+    """The first processor of a model, alone; `time_alone` and the grain values compare with it.
 
     Parameters
     ----------
@@ -1125,7 +1124,7 @@ class SingleProcessor:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What must hold of a model's quantities, such as that a program fits its machine.
+    """A condition on a model's quantities, such as that a program fits its machine.
 
     Parameters
     ----------
@@ -1142,29 +1141,32 @@ class Requirement:
 
     @property
     def words(self) -> str:
-        """What a message says where it does not hold."""
+        """The sentence of a message if the requirement does not hold."""
         return f"{self.name}: {self.text} does not hold{f'; {self.says}' if self.says else ''}"
 
     def broken(self, values: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Yield of each condition the values of its sides at the first point, and at which points
-        it does not hold.
+        """Yield, for each condition, the values of its sides at the first point, and at which
+        points the condition does not hold.
 
         Parameters
         ----------
         values : of parameters by name; the others have their own
         """
-        for each in self.conditions:
-            known: dict[str, Any] = {
-                parameter.name: parameter.value for parameter in parameters(each.left, each.right)
+        for condition in self.conditions:
+            own_values: dict[str, Any] = {
+                parameter.name: parameter.value
+                for parameter in parameters(condition.left, condition.right)
             }
-            tape = Tape([each.left, each.right])
-            given = {name: value for name, value in values.items() if name in tape.parameters}
-            sides = tape.run({**known, **given})
+            tape = Tape([condition.left, condition.right])
+            values_given = {
+                name: value for name, value in values.items() if name in tape.parameters
+            }
+            sides = tape.run({**own_values, **values_given})
             shown = (
                 f"{float(np.ravel(value)[0]):.4g} {side.dimension}".removesuffix(" 1")
-                for value, side in zip(sides, (each.left, each.right), strict=True)
+                for value, side in zip(sides, (condition.left, condition.right), strict=True)
             )
-            yield f"its sides are {' and '.join(shown)}", ~each.between(*sides)
+            yield f"its sides are {' and '.join(shown)}", ~condition.between(*sides)
 
 
 _RESOURCES = mapped_by_name(instance(ResourceKind, 'a resource, such as Lock("mcs")'))
@@ -1225,9 +1227,9 @@ class Model:
 
     def __post_init__(self) -> None:
         check_model_name(self.name)
-        for lock, each in self.resources.items():
-            if isinstance(each, HeldResource) and each.word is not None:
-                self._check_use(f"the word of lock {lock}", each.word, "service")
+        for lock, resource in self.resources.items():
+            if isinstance(resource, HeldResource) and resource.word is not None:
+                self._check_use(f"the word of lock {lock}", resource.word, "service")
         by_name: dict[tuple[str, str], Activity] = {}
         nodes = list(each_once(self.bodies))
         for node in nodes:
@@ -1245,14 +1247,14 @@ class Model:
 
     @property
     def technologies(self) -> list[str]:
-        """The technology classes whose factors `scaled` multiplies times of this model with."""
+        """The technology classes of the model's times, by which `scaled` multiplies them."""
         used = {step.technology for step in self.steps}
         return sorted(
             used
             | {
                 kind
-                for each in self.resources.values()
-                for kind in each.time_classes.values()
+                for resource in self.resources.values()
+                for kind in resource.time_classes.values()
                 if kind
             }
         )
@@ -1266,14 +1268,14 @@ class Model:
 
     @property
     def constructs(self) -> frozenset[str]:
-        """What parts of the model have that a method must declare to know."""
-        parts = (*each_once(self.bodies), *self.resources.values(), self.population)
-        return frozenset().union(*(part.constructs for part in parts))
+        """The constructs in the parts of the model, which a method must declare to know."""
+        model_parts = (*each_once(self.bodies), *self.resources.values(), self.population)
+        return frozenset().union(*(model_part.constructs for model_part in model_parts))
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """Everything that the model is computed from, by path; also what resources that no body
-        uses are made of, and amounts.
+        """All parameters of the model, by path, including those of amounts and of resources that no
+        body uses.
         """
         return given_parameters([*self.expressions(unused=True), *self.amounts.values()])
 
@@ -1288,10 +1290,12 @@ class Model:
         >>> [each.name for each in closed_model(delay(2.0, name="work"), processors=3).expressions()]
         ['population.processors', 'work']
         """
-        found = [*self.population.expressions, *self.expressions_of(self.bodies)]
+        expressions = [*self.population.expressions, *self.expressions_of(self.bodies)]
         if unused:
-            found += [expr for resource in self.resources.values() for expr in resource.expressions]
-        return tuple(dict.fromkeys(found))
+            expressions += [
+                expr for resource in self.resources.values() for expr in resource.expressions
+            ]
+        return tuple(dict.fromkeys(expressions))
 
     def expressions_of(self, bodies: Iterable[Activity]) -> Iterator[Expr]:
         """Yield every expression of activities, and of the locks and barriers that they use."""
@@ -1302,27 +1306,29 @@ class Model:
 
     def held_resource(self, name: str) -> HeldResource:
         """Return the lock, or other resource, that a hold names."""
-        found = self.resources[name]
-        assert isinstance(found, HeldResource)
-        return found
+        resource = self.resources[name]
+        assert isinstance(resource, HeldResource)
+        return resource
 
     def taken_together(self, outer: Hold) -> tuple[Hold, ...]:
-        """Return the holds directly inside each other, from an outer one on, whose locks are taken
-        at one moment.
+        """Return the holds, from an outer one inwards, that are directly inside each other and
+        whose locks are acquired at one moment.
         """
-        found = [outer]
-        while isinstance(inner := found[-1].body, Hold) and all(
+        holds = [outer]
+        while isinstance(inner := holds[-1].body, Hold) and all(
             isinstance(lock, Lock) and lock.together
-            for lock in (self.resources[found[-1].resource], self.resources[inner.resource])
+            for lock in (self.resources[holds[-1].resource], self.resources[inner.resource])
         ):
-            found.append(inner)
-        return tuple(found)
+            holds.append(inner)
+        return tuple(holds)
 
     def _repr_html_(self) -> str:
         """Show the steps and the resources in a notebook."""
         heads = ["step", "at", "mean time", "component"]
-        steps = [[each.name, each.resource or "", each.time, each.component] for each in self.steps]
-        resources = [[name, type(each).__name__, each] for name, each in self.resources.items()]
+        steps = [[step.name, step.resource or "", step.time, step.component] for step in self.steps]
+        resources = [
+            [name, type(resource).__name__, resource] for name, resource in self.resources.items()
+        ]
         return html_table(self.name, heads, steps) + (
             html_table("resources", ["name", "kind", "as written"], resources) if resources else ""
         )
@@ -1335,7 +1341,7 @@ class Model:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Every step, each once, in the order written."""
+        """The steps of the model, each once, in the order written."""
         return tuple(
             dict.fromkeys(node for node in each_once(self.bodies) if isinstance(node, Step))
         )
@@ -1353,14 +1359,14 @@ class Model:
             )
 
     def check_uses(self, node: Activity) -> None:
-        """Refuse what a node names and is not there, or is of another kind."""
+        """Raise if a node names a resource that does not exist, or is of another kind."""
         for name in node.uses:
             if not is_processor(name):
                 self._check_use(node.name if isinstance(node, Step) else node.use, name, node.use)
         for name in node.held:
             self._check_hold(node, name)
-        for part in node.beside:
-            self._check_beside(node, part)
+        for child in node.beside:
+            self._check_beside(node, child)
         if isinstance(node, Attempt):
             self._check_attempt(node)
         if isinstance(node, Pick):
@@ -1373,7 +1379,7 @@ class Model:
             check_counter(node, self.resources)
 
     def _check_rank(self, step: Step) -> None:
-        """Refuse a rank where nothing is served by rank."""
+        """Raise if a rank is given where nothing is served by rank."""
         station = self.resources.get(step.resource or "")
         if not (isinstance(station, Station) and DISCIPLINES[station.discipline].ranked):
             raise ModelError(
@@ -1382,18 +1388,18 @@ class Model:
             )
 
     def _check_pick(self, node: Pick) -> None:
-        """Refuse options that begin at nothing that is waited for."""
+        """Raise if an option of a pick does not begin at a resource with a queue."""
         for name in node.places:
             resource = self.resources.get(name)
             if not (isinstance(resource, Station) or _plainly_held(resource)):
-                what = f"{name or 'nothing'}{f', {resource.noun}' if resource else ''}"
+                beginning = f"{name or 'nothing'}{f', {resource.noun}' if resource else ''}"
                 raise ModelError(
                     "each part of a pick begins with a step at a station, or a hold of a fifo lock or"
-                    f" of permits; one begins at {what}"
+                    f" of permits; one begins at {beginning}"
                 )
 
     def _check_attempt(self, node: Attempt) -> None:
-        """Refuse an attempt at what cannot be abandoned."""
+        """Raise if an attempt visits a resource whose queue cannot be abandoned."""
         resource = self.resources.get(node.resource)
         discipline = DISCIPLINES[resource.discipline] if isinstance(resource, Station) else None
         queued = discipline is not None and not (discipline.shared or discipline.preemptive)
@@ -1408,9 +1414,9 @@ class Model:
                 " time; leave out its queue, or its permits"
             )
 
-    def _check_beside(self, node: Activity, part: Activity) -> None:
-        """Refuse work that continues while its processor goes on where no other can take over what
-        it holds, or where it waits for all processors.
+    def _check_beside(self, node: Activity, branch: Activity) -> None:
+        """Raise if work that continues beside its processor holds a resource that cannot pass to
+        it, or waits for all processors.
         """
         name = next(iter(node.held), "")
         words = f"the second phase at {name}" if name else "a branch that a fork does not wait for"
@@ -1419,7 +1425,7 @@ class Model:
                 f"a second phase must hold a fifo lock or permits, not {name},"
                 f" {self.resources[name].noun}"
             )
-        if any(inner.use in (MET, ASKED) for inner in steps(part)):
+        if any(inner.use in (MET, ASKED) for inner in steps(branch)):
             raise ModelError(
                 f"{words} cannot wait for other processors, because its own"
                 " has gone on; leave barriers and pools out of it"
@@ -1431,9 +1437,9 @@ class Model:
             )
 
     def _check_hold(self, node: Activity, name: str) -> None:
-        """Refuse a resource that is held twice, or in a mode that it does not have."""
-        inside = (inner for child in node.children for inner in steps(child))
-        if any(name in inner.held for inner in inside):
+        """Raise if a resource is held twice, or in a mode that it does not have."""
+        inner_nodes = (inner for child in node.children for inner in steps(child))
+        if any(name in inner.held for inner in inner_nodes):
             raise ModelError(
                 f"{name} is requested by a processor that holds it already, which is a deadlock"
             )
@@ -1441,43 +1447,43 @@ class Model:
             self._check_permits(node, node.permits)
         modes = MODES if isinstance(self.resources[name], ReaderWriterLock) else ("",)
         if node.mode not in modes:
-            several = f"in one of the modes {', '.join(MODES)}"
-            how = several if modes == MODES else "without a mode"
+            with_modes = f"in one of the modes {', '.join(MODES)}"
+            how = with_modes if modes == MODES else "without a mode"
             raise ModelError(f"{name} is {self.resources[name].noun}; hold it {how}")
 
     def _check_permits(self, node: Hold, number: Expr) -> None:
-        """Refuse to take several of what is no permits, or more than there are."""
+        """Raise if several permits are taken of a resource without permits, or more permits than
+        there are.
+        """
         resource = self.resources[node.resource]
         if not isinstance(resource, Permits):
             raise ModelError(
                 f"a hold takes several permits at once, and {node.resource} is {resource.noun};"
                 " give it permits"
             )
-        known = number.value if isinstance(number, Number | Parameter) else None
-        if known is not None and known > resource.number:
+        permits_taken = number.value if isinstance(number, Number | Parameter) else None
+        if permits_taken is not None and permits_taken > resource.number:
             raise ModelError(
-                f"a hold takes {known:g} permits of {node.resource} at once, and there are"
+                f"a hold takes {permits_taken:g} permits of {node.resource} at once, and there are"
                 f" {resource.number}: it would wait without end"
             )
 
     @property
     def counters(self) -> dict[str, int]:
-        """The units at the start of everything that steps wait for and signal, by its whole
-        name.
-        """
+        """The initial units of every counter that steps wait for and signal, by its whole name."""
         return _counters(self.resources)
 
     def monitor_of(self, counter: str) -> str | None:
-        """Name the monitor that a counter is a condition of."""
+        """Return the monitor that a counter is a condition of; None if it is none."""
         owner = counter.rpartition(".")[0]
         return owner if isinstance(self.resources.get(owner), Monitor) else None
 
     def _check_use(self, user: str, name: str, use: str) -> None:
         if name not in self.resources:
-            known = (*self.resources, *PROCESSORS)
+            known_names = (*self.resources, *PROCESSORS)
             raise ModelError(
                 f"{user} needs {USED_BY[use]} called {name!r}, which is not"
-                f" there{did_you_mean(name, known)}"
+                f" there{did_you_mean(name, known_names)}"
             )
         if self.resources[name].use != use:
             raise ModelError(
@@ -1486,14 +1492,14 @@ class Model:
 
 
 def _check_thinking(model: Model) -> None:
-    """Refuse thinking elsewhere than at the beginning of a cycle that has more in it."""
+    """Raise if a step with think time is not the first step of a cycle that has other steps."""
     cycles = [group.cycle for group in model.population.groups if group.arrivals is None]
-    rest: list[Activity] = []
+    without_thinking: list[Activity] = []
     for body in model.bodies:
         begun = thinking(body) if any(body is cycle for cycle in cycles) else None
-        parts = body.parts[1:] if begun and isinstance(body, Then) else ()
-        rest += parts if parts else (body,)
-    for node in each_once(rest):
+        later_parts = body.parts[1:] if begun and isinstance(body, Then) else ()
+        without_thinking += later_parts if later_parts else (body,)
+    for node in each_once(without_thinking):
         if isinstance(node, Step) and node.think:
             raise ModelError(
                 f"step {node.name} has think: true; think time must be the first step of a cycle with other steps; elsewhere, and for arrivals and programs, leave think out"
@@ -1507,60 +1513,67 @@ def _plainly_held(resource: Resource | None) -> bool:
 
 
 def _counters(resources: Mapping[str, Resource]) -> dict[str, int]:
-    found = ((name, each.counters) for name, each in resources.items())
+    counters_by_resource = ((name, resource.counters) for name, resource in resources.items())
     return {
-        f"{name}.{inner}": units for name, counters in found for inner, units in counters.items()
+        f"{name}.{inner}": units
+        for name, counters in counters_by_resource
+        for inner, units in counters.items()
     }
 
 
 def check_counter(step: Activity, resources: Mapping[str, Resource]) -> None:
-    """Refuse to wait for or signal what is not there, or what a pool counts itself."""
-    known = [
+    """Raise if a step waits for or signals a counter that does not exist, or that a pool counts
+    itself.
+    """
+    counter_names = [
         name for name in _counters(resources) if resources[name.rpartition(".")[0]].use != "ask"
     ]
-    if step.counter not in known:
+    if step.counter not in counter_names:
         raise ModelError(
             f"{step!r} needs a semaphore, the places or items of a buffer, or a condition of a"
-            " monitor" + did_you_mean(step.counter, known)
+            " monitor" + did_you_mean(step.counter, counter_names)
         )
 
 
 def _check_waits(model: Model) -> None:
-    """Refuse waits that nothing ends, units that only grow, and pools that not all processors ask.
+    """Raise for waits that nothing ends, units that only grow, and pools that not all processors
+    ask.
 
     A signal is the last step in a monitor, because its processor leaves the monitor. A processor
     that waits in a monitor holds no other lock, because it would keep that lock while it waits.
     """
     nodes = list(each_once(model.bodies))
-    given, taken = ({node.counter for node in nodes if node.use == use} for use in (GIVEN, TAKEN))
+    signalled, taken = (
+        {node.counter for node in nodes if node.use == use} for use in (GIVEN, TAKEN)
+    )
 
-    def check(node: Activity, around: tuple[Activity, ...], last: bool) -> None:
-        if node.use == ASKED and (around or model.population.open):
+    def check(node: Activity, enclosing: tuple[Activity, ...], last: bool) -> None:
+        if node.use == ASKED and (enclosing or model.population.open):
             raise ModelError(
                 f"{node!r} needs all processors each time, so it cannot be in a model with"
                 " arrivals, or inside a fork, a choice or a hold"
             )
         if node.counter:
-            check_unit(node, around, last)
-        inside = around if isinstance(node, Then | Repeat) else (*around, node)
-        for index, part in enumerate(node.children):
+            check_unit(node, enclosing, last)
+        enclosing_child = enclosing if isinstance(node, Then | Repeat) else (*enclosing, node)
+        for index, child in enumerate(node.children):
             ends = last and isinstance(node, Then) and index == len(node.children) - 1
-            check(part, inside, ends or bool(node.held))
+            check(child, enclosing_child, ends or bool(node.held))
 
-    def check_unit(node: Activity, around: tuple[Activity, ...], last: bool) -> None:
+    def check_unit(node: Activity, enclosing: tuple[Activity, ...], last: bool) -> None:
         monitor, waits = model.monitor_of(node.counter), node.use == TAKEN
-        if waits and node.counter not in given:
+        if waits and node.counter not in signalled:
             raise ModelError(f"no step signals {node.counter}, so a wait for it never ends")
-        held = [name for outer in around for name in outer.held]
-        if monitor is not None and not (held[-1:] == [monitor] and around[-1].held):
+        held = [name for outer in enclosing for name in outer.held]
+        if monitor is not None and not (held[-1:] == [monitor] and enclosing[-1].held):
             raise ModelError(
                 f"{node!r} must be directly inside a hold of the monitor {monitor}, not in a fork,"
                 " a choice or a pipeline"
             )
-        others = [name for name in held[:-1] if model.resources[name].capacity == 1]
-        if monitor is not None and waits and others:
+        locks_kept = [name for name in held[:-1] if model.resources[name].capacity == 1]
+        if monitor is not None and waits and locks_kept:
             raise ModelError(
-                f"{node!r} leaves {monitor}, but not {others[0]}, which is held as well: a deadlock"
+                f"{node!r} leaves {monitor}, but not {locks_kept[0]}, which is held as well: a deadlock"
             )
         if monitor is not None and not (waits or last):
             raise ModelError(
@@ -1576,7 +1589,7 @@ def _check_waits(model: Model) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What the labels of an account stand for: steps, waiting, and the cost of locks and barriers.
+    """The meaning of an account's labels: steps, waiting, and the cost of locks and barriers.
 
     Parameters
     ----------
@@ -1590,23 +1603,23 @@ class Labels:
 
     @classmethod
     def of(cls, model: Model, others: str = "wait") -> Labels:
-        """Read the steps of a model."""
-        known = {step.name: (step.component, step.technology) for step in model.steps}
-        for name, each in model.resources.items():
-            if isinstance(each, TaskPool):
-                known |= {
-                    name: (each.component, "application"),
+        """Return the labels of a model's steps and pools."""
+        steps_by_label = {step.name: (step.component, step.technology) for step in model.steps}
+        for name, resource in model.resources.items():
+            if isinstance(resource, TaskPool):
+                steps_by_label |= {
+                    name: (resource.component, "application"),
                     f"{MONITOR}:{name}": (MONITOR, "software"),
                 }
-                known[f"{BARRIER}:{name}"] = (f"{BARRIER}:{name}", "wait")
-        return cls(known, others)
+                steps_by_label[f"{BARRIER}:{name}"] = (f"{BARRIER}:{name}", "wait")
+        return cls(steps_by_label, others)
 
     def component(self, label: str) -> str:
-        """Return the component that a label is part of; waiting is a component of its own."""
+        """Return the component that a label belongs to; a wait is a component of its own."""
         return self._both(label)[0]
 
     def technology(self, label: str) -> str:
-        """Return the technology class of a label; waiting is a class of its own."""
+        """Return the technology class of a label; waits have a class of their own."""
         return self._both(label)[1]
 
     def _both(self, label: str) -> tuple[str, str]:
@@ -1617,12 +1630,12 @@ class Labels:
 
 
 def is_processor(resource: str) -> bool:
-    """Return whether a resource name means a member of the population."""
+    """Return whether a resource name stands for a member of the population."""
     return resource in PROCESSORS or (resource.startswith("processor[") and resource.endswith("]"))
 
 
 def need_model(value: object, what: str) -> Model:
-    """Require a model, and give it; an activity alone has no population."""
+    """Return a model, or raise if the value is none: an activity alone has no population."""
     if isinstance(value, AddedModel):
         raise ModelError(f"{what} takes a model of an activity, not {value.words}")
     if not isinstance(value, Model):
@@ -1652,7 +1665,7 @@ def closed_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Make a model of N processors that repeat a cycle; resources not listed are single servers,
+    """Build a model of N processors that repeat a cycle; resources not listed are single servers,
     FIFO locks, free barriers.
 
     Parameters
@@ -1691,7 +1704,7 @@ def grouped_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Make a model of groups of processors, each with a cycle; answers are about the group written
+    """Build a model of groups of processors, each with a cycle; answers are about the group written
     first.
 
     Parameters
@@ -1707,18 +1720,18 @@ def grouped_model(
     >>> grouped_model({"test": (1, ask), "others": (3, delay(9.0, name="think") >> ask)}).population.first.name
     'test'
     """
-    made = tuple(_group(each, *group) for each, group in groups.items())
+    built_groups = tuple(_group(group_name, *group) for group_name, group in groups.items())
     return Model(
         name,
-        ClosedPopulation(made),
-        _completed([each.cycle for each in made], resources),
+        ClosedPopulation(built_groups),
+        _completed([group.cycle for group in built_groups], resources),
         useful,
         amounts=amounts or {},
     )
 
 
 def _group(name: str, size: Like, cycle: Activity, pattern: ArrivalPattern = POISSON) -> Group:
-    """Make a group of processors, or of customers that arrive at a rate."""
+    """Build a group of processors, or of customers that arrive at a rate."""
     if isinstance(size, Expr) and size.dimension == RATE:
         return Group(name, Number(0.0), cycle, size, pattern)
     return Group(name, _named_size(size, f"groups.{name}.processors"), cycle)
@@ -1735,8 +1748,8 @@ def open_model(
     amounts: Mapping[str, Expr] | None = None,
     pattern: ArrivalPattern = POISSON,
 ) -> Model:
-    """Make a model of customers that arrive at a rate [1/s], execute the activity once and
-    leave; the pattern says how their arrivals follow each other.
+    """Build a model of customers that arrive at a rate [1/s], execute the activity once and leave;
+    the pattern says how their arrivals follow each other.
     """
     per_second = (
         rate if isinstance(rate, Expr) else Parameter("population.arrivals", RATE, float(rate))
@@ -1759,19 +1772,19 @@ def phased_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Make a model of a program: phases (repeat, processors, cycle), one after the other."""
-    made = tuple(
+    """Build a model of a program: phases (repeat, processors, cycle), one after the other."""
+    phases = tuple(
         Phase(counted(n, "repeat"), counted(p, "processors"), cycle) for n, p, cycle in parts
     )
-    if not made:
+    if not phases:
         raise ModelError("a program needs at least one phase")
-    for each in made:
-        at_least(each.repeat, 0, "the repeat of a phase")
-        at_least(each.processors, 1, "the processors of a phase")
+    for phase in phases:
+        at_least(phase.repeat, 0, "the repeat of a phase")
+        at_least(phase.processors, 1, "the processors of a phase")
     return Model(
         name,
-        PhasedPopulation(made),
-        _completed([part.cycle for part in made], resources),
+        PhasedPopulation(phases),
+        _completed([phase.cycle for phase in phases], resources),
         useful,
         amounts=amounts or {},
     )
@@ -1790,7 +1803,7 @@ def superstep_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Make a model of a program: supersteps (repeat, an activity for each processor, the barrier),
+    """Build a model of a program: supersteps (repeat, an activity for each processor, the barrier),
     one after the other.
 
     >>> from slipstick.model.activity import delay
@@ -1798,19 +1811,23 @@ def superstep_model(
     >>> superstep_model((10, lines, delay(0.5, name="meet", component="barrier"))).population.processors
     2
     """
-    made = tuple(
+    supersteps = tuple(
         Superstep(counted(n, "repeat"), tuple(bodies), barrier) for n, bodies, barrier in parts
     )
-    if not made or len({len(each.bodies) for each in made}) != 1 or not made[0].bodies:
+    if (
+        not supersteps
+        or len({len(superstep.bodies) for superstep in supersteps}) != 1
+        or not supersteps[0].bodies
+    ):
         raise ModelError(
             "supersteps need at least one processor, and the same number of them in each"
         )
-    for each in made:
-        at_least(each.repeat, 0, "the repeat of a superstep")
-    bodies = [body for each in made for body in (*each.bodies, each.barrier)]
+    for superstep in supersteps:
+        at_least(superstep.repeat, 0, "the repeat of a superstep")
+    bodies = [body for superstep in supersteps for body in (*superstep.bodies, superstep.barrier)]
     return Model(
         name,
-        SuperstepPopulation(made),
+        SuperstepPopulation(supersteps),
         _completed(bodies, resources),
         useful,
         amounts=amounts or {},
@@ -1825,7 +1842,7 @@ def _population_size(processors: Like) -> Expr:
 
 
 def _named_size(processors: Like, name: str) -> Expr:
-    """Make a number of processors a parameter, so that it can be varied."""
+    """Return a number of processors as a parameter, so that it can be varied."""
     count = counted(processors, "processors")
     return Parameter(name, COUNT, count.value) if isinstance(count, Number) else count
 
@@ -1837,15 +1854,21 @@ _PLAINEST: Mapping[str, Callable[[], Resource]] = {
 }
 
 
-def _completed(bodies: list[Activity], given: Mapping[str, Resource] | None) -> dict[str, Resource]:
-    """Add the plainest resource for each name that is used but not described; times that are
-    numbers become parameters.
+def _completed(
+    bodies: list[Activity], described: Mapping[str, Resource] | None
+) -> dict[str, Resource]:
+    """Return the resources with the simplest one added for each name that is used but not
+    described; times that are numbers become parameters.
     """
-    resources = dict(given or {})
-    for name, each in resources.items():
-        numbers = [key for key in each.time_classes if not isinstance(getattr(each, key), Expr)]
-        times: dict[str, Any] = {key: timed(getattr(each, key), f"{name}.{key}") for key in numbers}
-        resources[name] = replace(each, **times)
+    resources = dict(described or {})
+    for name, resource in resources.items():
+        numbers = [
+            key for key in resource.time_classes if not isinstance(getattr(resource, key), Expr)
+        ]
+        times: dict[str, Any] = {
+            key: timed(getattr(resource, key), f"{name}.{key}") for key in numbers
+        }
+        resources[name] = replace(resource, **times)
     for node in each_once(bodies):
         for name in node.uses:
             if node.use in _PLAINEST and not is_processor(name):

@@ -33,7 +33,7 @@ _ITERATIONS = either(
 @checked(iterations=_ITERATIONS, chunk=whole(1, MOST_NODES))
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Iterations of a loop, all there at the start, in tasks of `chunk` of them.
+    """A parallel loop, whose iterations all exist at the start, in tasks of `chunk` iterations.
 
     Parameters
     ----------
@@ -156,11 +156,11 @@ def _parts(shape: Sequence[int], min_size: int, work: Sequence[int]) -> Iterator
 
 
 def _below(shape: Sequence[int], sizes: Sequence[int], node: int) -> list[int]:
-    """List the subtrees right below a node, the smallest first."""
+    """List the roots of the subtrees directly below a node, the smallest subtree first."""
     below = [node + 1]
     while len(below) < shape[node]:
         below.append(below[-1] + sizes[below[-1]])
-    return sorted(below, key=lambda each: sizes[each])
+    return sorted(below, key=lambda root: sizes[root])
 
 
 TaskSource = Loop | Trees
@@ -205,7 +205,7 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
 
 
 def _weighed(counts: tuple[int, int, int], times: tuple[Expr, Expr, Expr]) -> Expr:
-    """Add up interior nodes, leaves and times in the monitor [s]."""
+    """Return the time of a number of interior nodes, leaves and accesses inside the monitor [s]."""
     pairs = zip(counts, times, strict=True)
     return total((count * seconds for count, seconds in pairs if count), TIME)
 
@@ -213,8 +213,8 @@ def _weighed(counts: tuple[int, int, int], times: tuple[Expr, Expr, Expr]) -> Ex
 def longest_paths(
     roots: Sequence[int], tasks: Sequence[Sequence[Part]]
 ) -> list[tuple[int, int, int]]:
-    """Count interior nodes, leaves and times in the monitor on the paths that no other exceeds
-    in all three.
+    """Return the numbers of interior nodes, leaves and accesses on the paths that no other path
+    exceeds in all three.
     """
     ends = set()
     ahead = [(root, 0, 0, 1) for root in roots]

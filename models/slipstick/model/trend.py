@@ -60,16 +60,16 @@ class PeriodRate:
         return any(period.factor.kind != "fixed" for period in self.periods)
 
     def numbers(self, years: int) -> int:
-        """Count the normal numbers of a draw."""
+        """Return how many normal numbers a draw takes."""
         return 1
 
     def drawn(self, years: Array, normals: Array) -> PeriodDraws:
         """Return draws of the rate [samples, 1 number]."""
         from scipy.special import ndtr
 
-        parts = ndtr(normals[:, 0])
+        probabilities = ndtr(normals[:, 0])
         return PeriodDraws(
-            np.stack([period.factor.quantile(parts) for period in self.periods], axis=1)
+            np.stack([period.factor.quantile(probabilities) for period in self.periods], axis=1)
         )
 
     def gain(self, base: float, years: Array, draws: Draws | None = None) -> Array:
@@ -126,10 +126,12 @@ class SeriesDraws:
         """
         columns = np.searchsorted(self.years, years)
         (own,) = np.searchsorted(self.years, [base])
-        others = np.asarray(years) != base
-        then = self._device(self.levels[:, columns] + self.later[:, None] * others)
-        now = self._device(self.levels[:, own, None] + self.devices[:, own, None] * others)
-        return np.asarray(np.exp(then - now))
+        is_other_year = np.asarray(years) != base
+        level_then = self._device(self.levels[:, columns] + self.later[:, None] * is_other_year)
+        level_now = self._device(
+            self.levels[:, own, None] + self.devices[:, own, None] * is_other_year
+        )
+        return np.asarray(np.exp(level_then - level_now))
 
     def _device(self, logs: Array) -> Array:
         return logs if self.limit is None else np.minimum(logs, self.limit)
@@ -151,7 +153,7 @@ class SeriesRate:
     uncertain: ClassVar[bool] = True
 
     def numbers(self, years: int) -> int:
-        """Count the normal numbers of a draw: of the level in each year, and of devices."""
+        """Return how many normal numbers a draw takes: of the level in each year, and of devices."""
         return 2 * years + 1
 
     def drawn(self, years: Array, normals: Array) -> SeriesDraws:
@@ -180,7 +182,7 @@ Rate = PeriodRate | SeriesRate
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How fast each class of cost gets cheaper.
+    """The rates at which the classes of cost get cheaper.
 
     Parameters
     ----------
@@ -197,7 +199,7 @@ class Trend:
     kind: str = ""
 
     def draws(self, years: Array, samples: int, seed: int) -> dict[str, Draws]:
-        """Draw each uncertain rate; a part of what is drawn all rates have in common.
+        """Draw each uncertain rate; part of the variation is common to all rates.
 
         Parameters
         ----------
@@ -212,19 +214,19 @@ class Trend:
         uncertain = {name: rate for name, rate in self.rates.items() if rate.uncertain}
         by_key = {self.keys[name]: rate for name, rate in uncertain.items()}
         shared = self._normals("", len(years), samples, seed) if len(by_key) > 1 else None
-        drawn: dict[str, Draws] = {}
+        draws_by_key: dict[str, Draws] = {}
         for key, rate in by_key.items():
             normals = self._normals(key, rate.numbers(len(years)), samples, seed)
             if shared is not None:
                 count = min(len(years), normals.shape[1])
-                part = RateModel().common
-                own = sqrt(1 - part) * normals[:, :count]
-                normals[:, :count] = own + sqrt(part) * shared[:, :count]
-            drawn[key] = rate.drawn(years, normals)
-        return {name: drawn[self.keys[name]] for name in uncertain}
+                common_part = RateModel().common
+                own = sqrt(1 - common_part) * normals[:, :count]
+                normals[:, :count] = own + sqrt(common_part) * shared[:, :count]
+            draws_by_key[key] = rate.drawn(years, normals)
+        return {name: draws_by_key[self.keys[name]] for name in uncertain}
 
     def _normals(self, key: str, count: int, samples: int, seed: int) -> Array:
-        """Return normal numbers of a key [samples, count], in an order of its own."""
+        """Return normal numbers of a key [samples, count]; each key has its own order of samples."""
         rng = random_stream(seed, f"project:{self.name}:{key}")
         standard = Uncertainty("normal", 0.0, 1.0)
         names = [f"{index:06}" for index in range(count)]
@@ -299,15 +301,15 @@ def gain(periods: tuple[Period, ...], base: float, years: Array, factors: Array)
         return np.asarray(np.exp(np.log(factors) @ elapsed(periods, base, years).T))
 
 
-def outside(rate: Rate, first: float, last: float) -> list[tuple[Period, float, float]]:
-    """List the periods whose rate is carried on beyond them between two years, and from where to
-    where; a series tells every year, with a band that grows.
+def outside(rate: Rate, first_year: float, last_year: float) -> list[tuple[Period, float, float]]:
+    """List the periods whose rate is carried on beyond them between two years, each with the years
+    from and to; empty for a series, whose fit covers every year.
     """
     if isinstance(rate, SeriesRate):
         return []
     gaps, periods = [], rate.periods
-    if first < periods[0].start:
-        gaps.append((periods[0], first, min(last, periods[0].start)))
-    if last > periods[-1].end:
-        gaps.append((periods[-1], max(first, periods[-1].end), last))
+    if first_year < periods[0].start:
+        gaps.append((periods[0], first_year, min(last_year, periods[0].start)))
+    if last_year > periods[-1].end:
+        gaps.append((periods[-1], max(first_year, periods[-1].end), last_year))
     return gaps

@@ -27,8 +27,8 @@ def _lognormal(probability: Array, median: float, spread: float) -> Array:
 
 
 def _triangular(probability: Array, low: float, mode: float, high: float) -> Array:
-    """Return low + sqrt(part (high - low) (mode - low)) below the mode, and its mirror image
-    above.
+    """Return low + sqrt(p (high - low) (mode - low)) for a part p below that of the mode, and its
+    mirror image above.
     """
     with np.errstate(all="ignore"):
         width = high - low
@@ -38,8 +38,8 @@ def _triangular(probability: Array, low: float, mode: float, high: float) -> Arr
 
 
 def _discrete(probability: Array, values: Sequence[float], weights: Sequence[float]) -> Array:
-    """Return the first value whose weight and those before it reach the part; values are taken as
-    ordered.
+    """Return the first value at which the added-up weights reach the part; the values keep their
+    order.
     """
     reached = np.cumsum(weights) / np.sum(weights)
     place = np.searchsorted(reached, probability, side="left")
@@ -91,7 +91,7 @@ class Uncertainty:
         self.kind, self.given = kind, numbers
 
     def quantile(self, part: Array) -> Array:
-        """Return the value below which that part of all values lies."""
+        """Return the value below which a part of all values lies."""
         return _QUANTILES[self.kind](part, *self.given)
 
     def value_at(self, probability: float) -> float:
@@ -128,7 +128,7 @@ _EDGE = 2.0**-53  # no part is 0 or 1, where a quantile may be infinite
 
 
 def random_stream(seed: int, name: str, replication: int = 0) -> np.random.Generator:
-    """Return the random numbers of one use, keyed by seed, replication and name."""
+    """Return the random number generator of one use, keyed by seed, replication and name."""
     key = int.from_bytes(name.encode(), "big")
     return np.random.Generator(
         np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), key]))
