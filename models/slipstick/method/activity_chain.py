@@ -20,7 +20,7 @@ from typing import Any
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values, only
 from slipstick.expression.nodes import COUNT, Expr
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 from slipstick.limits import ANNOUNCE, ANNOUNCED, WorkPace, at_most, check_cost, limit, way_out
 from slipstick.method.activity_form import ActivityForm
 from slipstick.method.activity_table import ActivityTable, out_of_range, uncountable
@@ -53,6 +53,7 @@ from slipstick.phases import (
 from slipstick.queueing.markov.chain import (
     LARGE,
     Known,
+    MarkovChain,
     Rows,
     Transitions,
     explore_rows,
@@ -350,7 +351,30 @@ def _sums(states: _States, account: bool) -> Iterator[tuple[tuple[str, Any], Arr
     """Yield sums over a cycle of the first group, or over the rounds of a phase: of time by label
     and of visits by resource.
     """
-    model, finite, width = states.model, states.rounds is not None, states.width
+    chain, stuck = _explored(states)
+    positions = np.asarray(chain.states)[:, : states.width]
+    times, flows = _times_and_flows(states, chain, stuck)
+    yield ("time", ""), np.sum(times, axis=1)
+    yield from (
+        (("calls", name), flow)
+        for name, flow in zip(states.happens, np.transpose(flows), strict=True)
+    )
+    for key, count in _counts(states, positions) if account else ():
+        yield key, times @ count
+    yield from (
+        (("units", name), times @ np.asarray(chain.states)[:, column])
+        for column, name in enumerate(states.model.counters, states.width)
+    )
+
+
+def _explored(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
+    """Explore the states; return the chain, and the states that it never leaves.
+
+    Raises
+    ------
+    NoAnswerError : a processor of such a state has not ended
+    """
+    model, width = states.model, states.width
     fewest_states = states.least()
     check_cost(
         "states",
@@ -361,52 +385,62 @@ def _sums(states: _States, account: bool) -> Iterator[tuple[tuple[str, Any], Arr
     chain = explore_rows(
         np.zeros((1, width + len(model.counters)), dtype=np.int32), states.transitions
     )
-    positions, stuck = (
-        np.asarray(chain.states)[:, :width],
-        np.setdiff1d(np.arange(chain.size), chain.sources),
-    )
-    if any(states.positions[position] != ENDED for position in positions[stuck].flat):
+    stuck = np.setdiff1d(np.arange(chain.size), chain.sources)
+    numbers = np.asarray(chain.states)[stuck, :width]
+    if any(states.positions[number] != ENDED for number in numbers.flat):
         raise NoAnswerError(
             f"processors of {model.name} can wait for each other without end, which is a deadlock"
         )
+    return chain, stuck
+
+
+def _times_and_flows(
+    states: _States, chain: MarkovChain, stuck: NDArray[np.int64]
+) -> tuple[list[Array], list[Array]]:
+    """Return, for each point, the time in each state over a cycle, or over the rounds of a phase
+    [s] [states], and how often everything in `happens` happens [1].
+    """
+    finite = states.rounds is not None
+    begun = np.asarray(chain.states)[:, 0] > 0
     rates = np.array(states.rates)[chain.rates.astype(int)]
     happened = np.array(
         [[names.count(happening) for happening in states.happens] for names in states.events]
     )[chain.events]
-    _announce_solution(model.name, chain.size, len(rates.T))
+    _announce_solution(states.model.name, chain.size, len(rates.T))
     times, flows = [], []
     solved: Known = {}  # points that differ in derivatives alone have one factor
     for rate in rates.T:
         chain_there = replace(chain, rates=rate)
         time_in_states = (
-            mean_times(chain_there, stuck) * (positions[:, 0] > 0)
+            mean_times(chain_there, stuck) * begun
             if finite
             else stationary(chain_there, solved_before=solved)
         )
         flow = (time_in_states[chain.sources] * rate) @ happened
+        # The processors of the first group over the rate at which their cycles end: Little's law.
         cycle_time = 1.0 if finite else states.kinds.count(0) / flow[0]
         times.append(time_in_states * cycle_time)
         flows.append(flow * cycle_time)
-    yield ("time", ""), np.sum(times, axis=1)
-    yield from (
-        (("calls", name), flow)
-        for name, flow in zip(states.happens, np.transpose(flows), strict=True)
-    )
+    return times, flows
+
+
+def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, str], Array]]:
+    """Yield what the account counts, by kind and name: the number of processors in each state, at
+    shared servers in proportion to the speed of a service [1] [states].
+    """
     columns = defaultdict[tuple[str, str, Any], Array](lambda: np.zeros(len(states.positions)))
-    for number, position in enumerate(states.positions[1:] if account else (), 1):
+    for number, position in enumerate(states.positions[1:], 1):
         for key in states.counted_at(position):
             columns[key][number] += 1
     for (kind, name, shared), numbers in columns.items():
         count = numbers[positions].sum(axis=1)
         if shared:
+            # At shared servers a service advances at the rate min(1, servers / present); the rest of
+            # its time is waiting.
             present = np.maximum(columns["present", shared[0], None][positions].sum(axis=1), 1)
-            speed = np.minimum(1, model.resources[shared[0]].capacity / present)
+            speed = np.minimum(1, states.model.resources[shared[0]].capacity / present)
             count = count * (speed if shared[1] else 1 - speed)
-        yield (kind, name), times @ count
-    yield from (
-        (("units", name), times @ np.asarray(chain.states)[:, column])
-        for column, name in enumerate(model.counters, width)
-    )
+        yield (kind, name), count
 
 
 class _States:
@@ -476,6 +510,8 @@ class _States:
         """Bound the states from below: the ways to spread the processors of each kind over the
         phases of delays.
         """
+        # Barriers and counters keep some combinations of phases from occurring, and how many is not
+        # known before the exploration.
         if any(node.use in (MET, TAKEN) for node in self._nodes):
             return 1
 
@@ -490,6 +526,7 @@ class _States:
             (self.kinds.count(kind), phases(self._nodes[body]))
             for kind, body in enumerate(self._bodies)
         )
+        # Processors of one kind are alike, so combinations with repetition are counted.
         return math.prod(math.comb(size + count - 1, size) for size, count in counts if count)
 
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
@@ -523,6 +560,8 @@ class _States:
                 self._position_numbers[position] = number = len(self.positions)
                 self.positions.append(position)
                 self._places.append((line, 0) if (line := self._line(position)) else ("", number))
+        # Processors of one kind are interchangeable: sorting makes one state of all states that
+        # differ only in which processor is where.
         return sorted(
             (self._position_numbers[position] for position in positions),
             key=self._places.__getitem__,
@@ -553,25 +592,11 @@ class _States:
             row[self.width :],
         )
         if not row[0]:
-            begun = [self._begun(kind) for kind in self.kinds]
-            beginnings = math.prod(len(list(outcomes)) for outcomes in begun)
-            ways_in_words = (
-                f"{self.model.name} may begin in {beginnings:,} ways, which take the time of"
-                f" {beginnings / WAYS:,.0f} states"
-            )
-            check_cost(
-                "states", beginnings / WAYS, ways_in_words, "ask for mean-value or simulation"
-            )
-            positions = [(("start", kind, 0), ()) for kind in self.kinds]
-            positions += [AWAY] * (self.width - len(positions))
-            yield from self._settled(1.0, [(1.0, positions)], [*self.model.counters.values()])
-        elif all(
-            position[0][0] == "cost" for position in positions
-        ):  # all spend it together, so its mean is all that counts
+            yield from self._beginnings()
+        elif all(position[0][0] == "cost" for position in positions):
+            # All processors spend the cost together, so that its mean is all that counts.
             cost = self._numbers[self._resources[self._nodes[positions[0][0][1]].name].cost]
-            after = [
-                (("later", processor, "go"), remaining) for (_, processor), remaining in positions
-            ]
+            after = [(("later", number, "go"), remaining) for (_, number), remaining in positions]
             yield from self._settled(1 / cost, [(1.0, after)], units)
         else:
             serving = [
@@ -580,35 +605,56 @@ class _States:
                 if position[0] == "serve"
             ]
             for processor, position in enumerate(positions):
-                (word, number, *phase), remaining = position
+                (word, *_), remaining = position
                 if word == "pause" or (
                     word == "line" and (attempt := self._attempt(remaining)) and attempt.limit
                 ):
                     yield from self._settled(*self._attempted(positions, processor), units)
                 if word in ("delay", "serve") and position not in positions[:processor]:
-                    times, name = self._times[number], self._nodes[number].resource
-                    speed = (
-                        min(1.0, self._resources[name].capacity / serving.count(name))
-                        if name
-                        else 1.0
-                    )
-                    rate = (
-                        positions.count(position)
-                        * speed
-                        * times.rates[phase[0]]
-                        / self._numbers[self._nodes[number].time]
-                    )
-                    next_positions = [
-                        (p, ((word, number, to), remaining))
-                        for to, p in enumerate(times.onward[phase[0]])
-                        if p
-                    ]
-                    if (ends := times.exits[phase[0]]) > 1e-12:
-                        ended = "leave" if word == "serve" else "go"
-                        next_positions.append((ends, ((ended, number, 0), remaining)))
-                    yield from self._settled(
-                        rate, _in_place(positions, processor, next_positions), units
-                    )
+                    rate, outcomes = self._phase_ended(positions, processor, serving)
+                    yield from self._settled(rate, outcomes, units)
+
+    def _beginnings(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the transitions out of the state before the start, in which all cycles begin."""
+        begun = [self._begun(kind) for kind in self.kinds]
+        beginnings = math.prod(len(list(outcomes)) for outcomes in begun)
+        ways_in_words = (
+            f"{self.model.name} may begin in {beginnings:,} ways, which take the time of"
+            f" {beginnings / WAYS:,.0f} states"
+        )
+        check_cost("states", beginnings / WAYS, ways_in_words, "ask for mean-value or simulation")
+        positions = [(("start", kind, 0), ()) for kind in self.kinds]
+        positions += [AWAY] * (self.width - len(positions))
+        yield from self._settled(1.0, [(1.0, positions)], [*self.model.counters.values()])
+
+    def _phase_ended(
+        self, positions: Sequence[Position], processor: int, serving: Sequence[str]
+    ) -> tuple[Any, Outcomes]:
+        """Return the rate at which the phase of a delay or a service ends, of all processors at
+        the same position together, and the positions that may follow.
+
+        Parameters
+        ----------
+        positions, processor : the state, and the place of the first processor at the position
+        serving : the station of each service under way
+        """
+        (word, number, phase), remaining = positions[processor]
+        times, name = self._times[number], self._nodes[number].resource
+        speed = min(1.0, self._resources[name].capacity / serving.count(name)) if name else 1.0
+        rate = (
+            positions.count(positions[processor])
+            * speed
+            * times.rates[phase]
+            / self._numbers[self._nodes[number].time]
+        )
+        next_positions = [
+            (p, ((word, number, to), remaining)) for to, p in enumerate(times.onward[phase]) if p
+        ]
+        # An exit probability of up to 1e-12 is the rounding of a phase that never ends the time.
+        if (ends := times.exits[phase]) > 1e-12:
+            ended = "leave" if word == "serve" else "go"
+            next_positions.append((ends, ((ended, number, 0), remaining)))
+        return rate, _in_place(positions, processor, next_positions)
 
     def _attempted(self, positions: Sequence[Position], processor: int) -> tuple[Any, Outcomes]:
         """Return the rate at which a processor abandons a queue, or ends the pause before its next
@@ -786,6 +832,8 @@ class _States:
             shortest_places = [place for place in places if present[place] == min(present)]
             choices = [(1 / len(shortest_places), place) for place in shortest_places]
         else:
+            # Two options are drawn in order; the second is chosen only if fewer are present there,
+            # so that the first one wins a tie.
             pairs = list(permutations(places, 2))
             shorter = (
                 another_place if present[another_place] < present[one_place] else one_place
@@ -1038,6 +1086,7 @@ class _States:
         one more.
         """
         value = float(self._numbers[count].real[0])
+        # A count that misses a whole number by no more than 1e-9 misses it by rounding.
         whole_count = math.floor(value + 1e-9)
         counts = (
             [(whole_count + 1 - value, whole_count), (value - whole_count, whole_count + 1)]
@@ -1057,6 +1106,8 @@ class _States:
         node = self._nodes[number]
         mean = float(self._numbers[node.count].real[0])
         once_more = (*remaining, ("perhaps", number, 0), self._do(node.body))
+        # A geometric number of mean m has one more round with probability m / (1 + m), after any
+        # round.
         rounds = self._advanced(once_more) if mean else []
         repetitions = [(mean / (1 + mean) * p, after) for p, after in rounds]
         return repetitions + [(p / (1 + mean), after) for p, after in self._advanced(remaining)]

@@ -332,6 +332,7 @@ class CompiledModel:
         count = max((np.size(value) for value in values.values()), default=1)
         base = {name: np.broadcast_to(value, (count,)) for name, value in values.items()}
         step = SIMULATED_STEP if self.estimated else SMOOTH_STEP
+        # Central differences: their error falls with the square of the step.
         moves = [(name, sign * step) for name in names for sign in (1, -1)]
         moved = {
             name: np.concatenate(

@@ -222,6 +222,8 @@ class ClosedForm(CompiledModel):
         time = without(time, saturated)
         single = self._single.values(values, time_slopes.value, size) if self._single else {}
         with np.errstate(all="ignore"):
+            # The utilization law for each group: its rate of cycles times the service that a cycle
+            # asks for.
             busy = {
                 name: size / time * work_time + _asked_by_others(name, groups)
                 for name, work_time in work.items()
@@ -400,6 +402,8 @@ def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
 SPAN = 1e4
 """A takeover is looked for from 1/SPAN to SPAN times the parameter's value."""
 
+# A geometric grid, divided again ROUNDS times: 160^7 steps over the range of SPAN, 3e-15 of the
+# value each.
 STEPS = 161
 ROUNDS = 7
 
@@ -483,6 +487,7 @@ def _change(
             return None
         index = int(changed[0])
         near, far, binds = float(grid[index - 1]), float(grid[index]), int(binding[index])
+        # There is no double between the two, so that the change cannot be located more closely.
         if np.nextafter(near, far) == far:
             break
     times_before, times_after = times_at(np.array([near, far])).T

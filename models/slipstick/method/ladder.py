@@ -225,6 +225,8 @@ class LadderForm(CompiledModel):
         """
         solved_parts = self._parts(values, count_of(values))
         amounts = self.amounts is not None and any(name.startswith("amount[") for name in columns)
+        # Amounts are computed from the solution, and methods may take over from each other between
+        # two points: differences contain both.
         if amounts or len(solved_parts) > 1:
             return super().slopes(values, names, columns)
         ((_, _, form),) = solved_parts
@@ -288,6 +290,7 @@ class LadderForm(CompiledModel):
             else values_of_rows
         )
         solution = self._alike(solve(form, known_values))
+        # A solution that breaks an identity is refused at that point, and the next method is asked.
         if self.identities is not None:
             solution = self.identities(solution, values_of_rows)
         refused = sorted(solution.refused)

@@ -60,6 +60,7 @@ _KINDS: dict[type, str] = {
     QueueingNetwork: NETWORK,
 }
 
+# Takeovers are searched one by one, and a longer list of them is not read.
 _MOST_TAKEOVERS = 20
 
 SIMULATED = (

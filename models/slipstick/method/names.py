@@ -307,27 +307,32 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
             f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline)
         )
     if method in (None, SIMULATION):
-        if thinking(model.bodies[0]) is None:
-            yield from (f"time_quantile[{level:g}]" for level in TIME_QUANTILES)
-        for group in model.population.groups:
-            levels = QUANTILES if group.responds else ()
-            yield from (
-                named_of("response_time_quantile", group.name, f"{level:g}") for level in levels
-            )
-        yield from (named_of("within_target", name) for name in model.population.targets)
-        homes = [
-            name
-            for name, resource in model.resources.items()
-            if isinstance(resource, Lock) and resource.home is not None
-        ]
-        yield from (f"accesses[{name},{where}]" for name in homes for where in ("local", "remote"))
-        attempted = dict.fromkeys(
-            node.resource for node in each_once(model.bodies) if isinstance(node, Attempt)
+        yield from _simulated_only(model)
+
+
+def _simulated_only(model: Model) -> Iterator[str]:
+    """List the names of the values of an activity that only a simulation has."""
+    if thinking(model.bodies[0]) is None:
+        yield from (f"time_quantile[{level:g}]" for level in TIME_QUANTILES)
+    for group in model.population.groups:
+        levels = QUANTILES if group.responds else ()
+        yield from (
+            named_of("response_time_quantile", group.name, f"{level:g}") for level in levels
         )
-        kinds = ("abandonment", "amplification", "goodput")
-        yield from (f"{kind}[{name}]" for name in attempted for kind in kinds)
-        yield from ("fairness", *(f"fairness[{name}]" for name in model.resources))
-        yield from (f"share[time,{name}]" for name in model.parameters)
+    yield from (named_of("within_target", name) for name in model.population.targets)
+    homes = [
+        name
+        for name, resource in model.resources.items()
+        if isinstance(resource, Lock) and resource.home is not None
+    ]
+    yield from (f"accesses[{name},{where}]" for name in homes for where in ("local", "remote"))
+    attempted = dict.fromkeys(
+        node.resource for node in each_once(model.bodies) if isinstance(node, Attempt)
+    )
+    kinds = ("abandonment", "amplification", "goodput")
+    yield from (f"{kind}[{name}]" for name in attempted for kind in kinds)
+    yield from ("fairness", *(f"fairness[{name}]" for name in model.resources))
+    yield from (f"share[time,{name}]" for name in model.parameters)
 
 
 def _labels(model: Model, waiting: bool) -> Iterator[str]:

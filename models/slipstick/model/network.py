@@ -657,41 +657,9 @@ class _Inspection:
         """Check that customers may abandon the queue: those that wait for a service that is not
         interrupted.
         """
-        kind = DISCIPLINES[station.discipline]
         for key in ("patience", "timeout"):
             for label, time in getattr(station, key).items():
-                place = ("stations", name, key, label)
-                if label in self._names and label not in station.visitors():
-                    yield Fault(
-                        place, f"{label} has no service at {name}; leave its {key} out", key=True
-                    )
-                elif key == "timeout" and label in station.patience:
-                    yield Fault(
-                        place, f"{label} has a patience at {name}, too; give one of them", key=True
-                    )
-                elif not kind.queued or station.rates:
-                    kind_in_words = (
-                        "a station with rates"
-                        if station.rates
-                        else f"a station that is {station.discipline}"
-                    )
-                    why = (
-                        f"{kind_in_words} has no queue that customers abandon before their service; leave"
-                        f" {key} out"
-                    )
-                    yield Fault(place, why, key=True)
-                elif _value(time) == 0:
-                    yield Fault(
-                        place,
-                        f"the {key} of {label} at {name} must be above 0 s; with capacity none"
-                        " waits",
-                    )
-                elif station.blocking != "loss":
-                    why = (
-                        f"customers that abandon {name} are not covered where it blocks; leave"
-                        f" {key} or blocking out"
-                    )
-                    yield Fault(place, why, key=True)
+                yield from self._patience_of(label, time, key, name, station)
         waits = {
             label
             for label in station.visitors()
@@ -709,6 +677,38 @@ class _Inspection:
                     " them a patience"
                 )
                 yield Fault(("stations", name), why, key=True)
+
+    def _patience_of(
+        self, label: str, time: Expr, key: str, name: str, station: NetworkStation
+    ) -> Iterator[Fault]:
+        """Check the patience or the timeout, as `key` says, of one class at a station."""
+        place = ("stations", name, key, label)
+        if label in self._names and label not in station.visitors():
+            yield Fault(place, f"{label} has no service at {name}; leave its {key} out", key=True)
+        elif key == "timeout" and label in station.patience:
+            yield Fault(place, f"{label} has a patience at {name}, too; give one of them", key=True)
+        elif not DISCIPLINES[station.discipline].queued or station.rates:
+            kind_in_words = (
+                "a station with rates"
+                if station.rates
+                else f"a station that is {station.discipline}"
+            )
+            why = (
+                f"{kind_in_words} has no queue that customers abandon before their service; leave"
+                f" {key} out"
+            )
+            yield Fault(place, why, key=True)
+        elif _value(time) == 0:
+            yield Fault(
+                place,
+                f"the {key} of {label} at {name} must be above 0 s; with capacity none waits",
+            )
+        elif station.blocking != "loss":
+            why = (
+                f"customers that abandon {name} are not covered where it blocks; leave"
+                f" {key} or blocking out"
+            )
+            yield Fault(place, why, key=True)
 
     def _chains(self) -> Iterator[Fault]:
         taken: dict[str, str] = {}
@@ -819,6 +819,8 @@ class _Inspection:
             routes_from.setdefault(route.source, []).append((index, _value(route.probability)))
         for (label, station), routes in routes_from.items():
             known_probabilities = [value for _, value in routes if value is not None]
+            # Probabilities that are computed are checked at their points, see
+            # `slipstick.method.networks.arrays`.
             if len(known_probabilities) == len(routes) and not math.isclose(
                 math.fsum(known_probabilities), 1.0, rel_tol=1e-9
             ):

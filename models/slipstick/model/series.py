@@ -318,6 +318,7 @@ class FittedSeries:
         mean, covariance = self.levels(years)
         values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
         order = np.argsort(values)[::-1]  # what varies most takes the first numbers
+        # The sign of an eigenvector is arbitrary: this rule makes it a fixed one.
         signs = np.where(vectors[:, order].sum(axis=0) < 0, -1.0, 1.0)
         roots = np.sqrt(np.maximum(values[order], 0.0))
         levels = mean + (normals * roots) @ (vectors[:, order] * signs).T

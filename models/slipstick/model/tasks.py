@@ -226,6 +226,7 @@ def longest_paths(
                 times += 1
                 ahead.append((added, inner, outer, times + 1))
         ends.add((inner, outer, times))
+    # Which path is longest depends on the times, so that all that may be longest are kept.
     return [
         path for path in ends if not any(end != path and all(map(ge, end, path)) for end in ends)
     ]

@@ -220,6 +220,8 @@ class Trend:
             if shared is not None:
                 count = min(len(years), normals.shape[1])
                 common_part = RateModel().common
+                # Both parts are standard normal, so that the sum is too, and two rates have the
+                # correlation `common`.
                 own = sqrt(1 - common_part) * normals[:, :count]
                 normals[:, :count] = own + sqrt(common_part) * shared[:, :count]
             draws_by_key[key] = rate.drawn(years, normals)

@@ -182,6 +182,7 @@ def _one_class(network: NetworkArrays, name: str) -> tuple[Array, Array, Array, 
         )
     demand = network.demand[:, 0].real
     queueing = demand[:, ~network.delays]
+    # A delay is think time for the other stations.
     away = network.think[:, 0].real + demand[:, network.delays].sum(axis=1)
     return network.population[:, 0].astype(float), away, queueing, queueing.max(axis=1, initial=0.0)
 

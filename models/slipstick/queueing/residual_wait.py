@@ -117,6 +117,7 @@ def finite_source_residual(
     return residual
 
 
+# Far above the smallest double, so that (1 - transform) / transform and its logarithm stay finite.
 _LEAST_TRANSFORM = 1e-200
 
 
@@ -346,6 +347,7 @@ def all_busy_by_load(busy: Array, servers: int, other_customers: Array) -> Array
     """
     load = busy / servers
     load_in_range = np.where(load.real <= 0, 0, np.where(load.real < 1, load, 1))
+    # With fewer other customers than servers an arriving one always finds a free server.
     chance: Array = np.where(
         other_customers >= servers, load_in_range ** (np.sqrt(2 * (servers + 1)) - 1), 0
     )

@@ -102,6 +102,8 @@ by Euler's summation.
 
 BINOMIAL = np.array([math.comb(AVERAGED, k) for k in range(AVERAGED + 1)]) / 2.0**AVERAGED
 
+# Steps of the search that brackets the quantile, and of the one that narrows it down; both leave
+# much earlier where the transform is smooth.
 MOST_STEPS = 100
 
 

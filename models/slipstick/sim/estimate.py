@@ -228,6 +228,8 @@ def correlated(batches: Array, negligible: float = 1e-12) -> bool:
     )
 
 
+# Neighbouring bins differ by 1 / 500, so that a quantile is known within 0.2 %; from 1e-12 s on,
+# 32,000 bins reach beyond 1e15 s.
 _BINS_PER_FACTOR_E = 500.0
 _LEAST = 1e-12
 _MOST_BINS = 32_000

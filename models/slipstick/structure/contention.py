@@ -145,8 +145,12 @@ def _waits(model: Model, node: Activity, present: Expr) -> dict[str, Excess]:
     """Return where a step waits for something other than a place at a resource."""
     if node.use in (NOTHING, SERVED, HELD, GIVEN):
         return {}
+    # Whether a unit is there when it is asked for depends on the other processors, so that a wait
+    # is always possible.
     if node.use == TAKEN:
         return {node.counter: (Number(1.0), 0)}
+    # From the second processor on, processors may wait for the monitor of a queue, and at the end
+    # for the last task.
     if node.use == ASKED:
         return {f"tasks of {name}": (present, 1) for name in node.uses}
     if node.use == MET:
@@ -159,8 +163,11 @@ def _met_by_others(model: Model, barrier: str, parties: int | None, present: Exp
     are constant, and how many can meet without a wait: groups with different cycles, or all members
     of the population but the barrier's parties.
     """
+    # Members of the population beyond the parties of one meeting have to wait for the next meeting.
     if parties is not None:
         return present, parties
+    # The members of one group have the same cycle and, if its times are constant, come together. So
+    # a group counts as one, and the second group with members makes a wait possible.
     meeting = [
         minimum(group.processors, 1)
         for group in model.population.groups
@@ -179,6 +186,7 @@ def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
         for body in model.bodies
         if model.population.finite or any(node.use == MET for node in steps(body))
     ]
+    # A single processor never waits for another one, so that its variation makes no maximum random.
     further_members = maximum(present - 1, NEVER)
     varied = total(
         [variation(compared), variation(meeting) * further_members, model.population.variation]
@@ -248,6 +256,7 @@ def _asked_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
         if name == "own":
             further_processors = present - 1 if {"other", "each-other"} & set(names) else 0.0
             return largest(of_bodies) + further_processors
+        # An upper bound: all processors may be in the body with the most requests at the same time.
         return largest(of_bodies) * present
 
     return {name: at_once(name) for name in names}

@@ -87,6 +87,8 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
                 used
             )
     locks = (lock for lock in model.resources.values() if isinstance(lock, HeldResource))
+    # A resource with further uses elsewhere, or with a lock's word, differs from the others of its
+    # choice, whatever the options look like.
     words = {lock.word for lock in locks}
     lumped_rows = {
         rows

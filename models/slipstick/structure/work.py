@@ -180,6 +180,7 @@ def most_at_once(
         name = counted(activity)
         own = {} if name is None else {name: Number(1.0)}
         match activity.combination:
+            # Of children that are executed in turn only one is under way, of branches all are.
             case Combination.IN_TURN:
                 numbers = _by_name([own, *numbers_of_children], largest)
             case Combination.LONGEST:
@@ -201,6 +202,7 @@ def _items_at_once(
     by_stage = [
         _by_name([next(bodies) for _ in stage.bodies], largest) for stage in pipeline.stages
     ]
+    # A serial stage holds one item at a time, a parallel one any number of them.
     lines = [
         numbers if stage.kind == "serial" else _times(pipeline.items, numbers)
         for stage, numbers in zip(pipeline.stages, by_stage, strict=True)
@@ -245,6 +247,7 @@ class ParallelWork:
     def __init__(self, model: Model) -> None:
         self.model = model
         bodies = model.population.bodies if model.population.finite else model.population.bodies[:1]
+        # How often a child is executed by state is known only from a solution, and so is its work.
         by_state = any(BY_STATE in node.executions for node in each_once(bodies))
         parallel_nodes = [] if by_state else side_by_side(bodies)
         parallel_components = dict.fromkeys(
@@ -334,6 +337,8 @@ class ParallelWork:
             for (kind, place), number in numbers.items()
             if kind == "at"
         ]
+        # A processor counts even while it waits. Steps side by side need servers, so that there are
+        # never more workers than the places for them.
         count: Array = np.maximum(
             size, np.minimum(size * numbers["most", ""], sum(limits, np.zeros(1)))
         )

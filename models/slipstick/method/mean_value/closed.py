@@ -493,6 +493,8 @@ class Recursion:
                     chosen = np.flatnonzero(np.all(processor_counts == n, axis=1))
                     yield SolvedPopulation(state, alike, points[chosen], rows[chosen], curve)
             if n[0] > 1:
+                # A population is computed from those with one processor fewer; all earlier ones are
+                # no longer needed.
                 states.pop((n[0] - 2, *n[1:]), None)
 
     def _alike(
@@ -842,6 +844,8 @@ class _RecursionStep:
         arrival_waits = before.arrivals.waits(
             self._outside, ratios, self._means, self._ratios[r].keys()
         )
+        # Visits in a row find other numbers than visits at random moments, so that their waits
+        # replace the first ones.
         for row in self._rows.values() if before.arrivals.others else ():
             means = before.arrivals.waits_in_a_row(row, arrival_waits.waits)
             arrival_waits.waits.update(row.replaced(arrival_waits.waits, means))
@@ -868,6 +872,7 @@ class _RecursionStep:
                 spin_lock.at(arrivals, self.numbers).waits(self._uncontended).items()
             ):
                 wait = waits_with_spinning.get(index, ZERO_TIME)
+                # An exponential time has the square of its mean as its variance.
                 waits_with_spinning[index] = RandomTime(
                     wait.mean + more, wait.variance + more * more
                 )
@@ -1009,6 +1014,8 @@ class _RecursionStep:
             else:
                 services.update(cycle.found.services)
                 means.add(ratios, cycle.rate, cycle.found, items=False)
+        # Permits whose body was solved alone: their numbers of holders come from the birth-death
+        # process, and replace the estimates of the probability that all are held.
         holders = {name: section.holders(sum(n), means) for name, section in self._sections.items()}
         for section in (section for section in self._sections.values() if section.full(sum(n))):
             services.update(
@@ -1087,6 +1094,8 @@ class _RecursionStep:
         to a queue [1].
         """
         mean, variance = cycle.time.mean, cycle.time.variance
+        # The rest of the cycle is the cycle without the visits to the queue; their times are taken
+        # as independent of it, so that variances subtract.
         for index in visits:
             service, wait, ratio = (
                 cycle.found.services[index],

@@ -232,6 +232,7 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     executed = stacked([places.executed[place] for place in places_there])
     follows = table / nonzero(executed)[..., None, :]
     first_arrivals = 1.0 - follows.sum(axis=-2)
+    # A sum of probabilities that misses 1 by no more than 1e-9 misses it by rounding.
     first_arrivals = np.where(first_arrivals.real > 1e-9, first_arrivals, 0.0)
     onward = table / nonzero(executed)[..., :, None]
     # Customers that never leave the queue come at no random moment.

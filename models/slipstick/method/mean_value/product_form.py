@@ -78,6 +78,8 @@ def product_form_points(
         for equal_time in equal_times:
             difference = np.abs(numbers[first_time].real - numbers[equal_time].real)
             in_product_form &= difference <= ROUNDING * np.abs(numbers[first_time].real)
+            # The imaginary part carries a derivative: times that are equal but change differently
+            # leave product form with the first step.
             in_product_form &= numbers[first_time].imag == numbers[equal_time].imag
     return in_product_form
 

@@ -302,6 +302,11 @@ def _longer(a: RandomTime, b: RandomTime) -> RandomTime:
     )
 
 
+def _time_in_turn(traversal: Traversal, nodes: Sequence[Activity]) -> RandomTime:
+    """Return the time of nodes that are executed one after the other."""
+    return sum_of([traversal.time(node) for node in nodes])
+
+
 def _served_together(
     traversal: Traversal, branches: Sequence[Activity], name: str, servers: int, last: bool
 ) -> RandomTime:
@@ -320,30 +325,21 @@ def _served_together(
         np.zeros(1),
     )
     for branch in branches:
-        branch_parts, places, ratios = (
-            _parts(branch),
-            _places(branch, name),
-            visit_ratios(branch, traversal.numbers),
-        )
+        nodes, places = _parts(branch), _places(branch, name)
+        ratios = visit_ratios(branch, traversal.numbers)
         first_place = places[-1] if last else places[0]
         visits_there = [
-            v
-            for branch_part in branch_parts[first_place : places[-1] + 1]
-            for v in visits_in(branch_part)
-            if v.queue == name
+            visit
+            for node in nodes[first_place : places[-1] + 1]
+            for visit in visits_in(node)
+            if visit.queue == name
         ]
         visits += visits_there
         works.append(
             sum_of([repeated(ratios[v.index], traversal.services[v.index]) for v in visits_there])
         )
-        before.append(
-            sum_of([traversal.time(branch_part) for branch_part in branch_parts[:first_place]]).mean
-        )
-        after.append(
-            sum_of(
-                [traversal.time(branch_part) for branch_part in branch_parts[places[-1] + 1 :]]
-            ).mean
-        )
+        before.append(_time_in_turn(traversal, nodes[:first_place]).mean)
+        after.append(_time_in_turn(traversal, nodes[places[-1] + 1 :]).mean)
         for visit in visits_there:
             calls = calls + ratios[visit.index]
     count, kinds = len(works), {work.kind for work in works}

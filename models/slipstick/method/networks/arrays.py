@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -255,38 +255,8 @@ class NetworkLayout:
             for label in getattr(station, key)
         }
         for path, column in columns.items():
-            values = column.real
-            fits = np.isfinite(values) & (values >= 0)
-            if path.endswith(".population"):
-                fits &= values == np.floor(values)
-            for point in np.flatnonzero(~fits):
-                kind = "a whole number" if path.endswith(".population") else "a finite number"
-                wrong.setdefault(
-                    int(point), f"{path} must be {kind} that is not negative, got {values[point]:g}"
-                )
-            is_count = path.endswith(".population")
-            for point in np.flatnonzero(values > MOST_CUSTOMERS) if is_count else ():
-                limit_text = f"{path} must be at most {MOST_CUSTOMERS:.4g}, above which doubles are no counts"
-                wrong.setdefault(int(point), f"{limit_text}, got {values[point]:g}")
-            for point in np.flatnonzero(values == 0) if path in lasting else ():
-                remedy = (
-                    "patience a capacity says which customers do not wait"
-                    if "patience" in path or "timeout" in path
-                    else ""
-                )
-                wrong.setdefault(
-                    int(point),
-                    f"{path} must be above 0 s: without {remedy or 'bursts leave it out'}",
-                )
-            for point in np.flatnonzero((values != 0) & ((values < SMALLEST) | (values > LARGEST))):
-                range_text = (
-                    f"{path} must be 0 or from {SMALLEST:g} to {LARGEST:g} in base units, got"
-                    f" {values[point]:g}"
-                )
-                wrong.setdefault(
-                    int(point),
-                    f"{range_text}; beyond that products of numbers leave the range of doubles",
-                )
+            for point, text in _unsound_numbers(path, column.real, path in lasting):
+                wrong.setdefault(point, text)
         return wrong
 
     def _sums(self, probabilities: Array) -> dict[int, str]:
@@ -332,30 +302,8 @@ class NetworkLayout:
     def _network(
         self, columns: Columns, points: int, service: Array, visits: Array, scv: Array
     ) -> NetworkArrays:
-        stations, count = self.model.stations.values(), len(self.chains)
-        think, arrivals = (
-            np.zeros((points, count), service.dtype),
-            np.zeros((points, count), service.dtype),
-        )
-        population, bursts = (
-            np.zeros((points, count), dtype=np.int64),
-            np.zeros((points, count, 4), service.dtype),
-        )
-        for c, (name, chain) in enumerate(self.chains.items()):
-            prefix = f"{'chains' if name in self.model.chains else 'classes'}.{name}"
-            if isinstance(chain.members, OpenClass) and chain.members.bursty:
-                bursts[:, c] = self._bursts(columns, prefix)
-                quiet, burst, begins, ends = bursts[:, c].T
-                arrivals[:, c] = (quiet * ends + burst * begins) / (begins + ends)
-            elif isinstance(chain.members, OpenClass):
-                arrivals[:, c] = columns[f"{prefix}.arrivals"]
-            if isinstance(chain.members, OpenClass):
-                with np.errstate(over="ignore"):  # beyond all numbers is saturated as well
-                    arrivals[:, c] *= chain.members.batch
-            else:
-                think[:, c] = columns[f"{prefix}.think_time"]
-                customers = np.nan_to_num(columns[f"{prefix}.population"].real)
-                population[:, c] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
+        stations = self.model.stations.values()
+        think, arrivals, population, bursts = self._customers(columns, points, service.dtype)
         members = [chain.members for chain in self.chains.values()]
         batch = tuple(
             class_member.batch if isinstance(class_member, OpenClass) else 1
@@ -394,6 +342,33 @@ class NetworkLayout:
             },
             **self._patience(columns, [chain.classes for chain in self.chains.values()]),
         )
+
+    def _customers(
+        self, columns: Columns, points: int, kind: np.dtype[Any]
+    ) -> tuple[Array, Array, NDArray[np.int64], Array]:
+        """Return think times [s], rates of arrivals [1/s] and populations of the chains [points,
+        chains], and the rates of bursts, see `_bursts` [points, chains, 4].
+        """
+        count = len(self.chains)
+        think, arrivals = np.zeros((points, count), kind), np.zeros((points, count), kind)
+        population = np.zeros((points, count), dtype=np.int64)
+        bursts = np.zeros((points, count, 4), kind)
+        for c, (name, chain) in enumerate(self.chains.items()):
+            prefix = f"{'chains' if name in self.model.chains else 'classes'}.{name}"
+            if isinstance(chain.members, OpenClass) and chain.members.bursty:
+                bursts[:, c] = self._bursts(columns, prefix)
+                quiet, burst, begins, ends = bursts[:, c].T
+                arrivals[:, c] = (quiet * ends + burst * begins) / (begins + ends)
+            elif isinstance(chain.members, OpenClass):
+                arrivals[:, c] = columns[f"{prefix}.arrivals"]
+            if isinstance(chain.members, OpenClass):
+                with np.errstate(over="ignore"):  # beyond all numbers is saturated as well
+                    arrivals[:, c] *= chain.members.batch
+            else:
+                think[:, c] = columns[f"{prefix}.think_time"]
+                customers = np.nan_to_num(columns[f"{prefix}.population"].real)
+                population[:, c] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
+        return think, arrivals, population, bursts
 
     def _patience(self, columns: Columns, members: Sequence[Sequence[str]]) -> dict[str, Any]:
         """Return how long customers wait at each station, and whether that is constant; of a
@@ -450,3 +425,41 @@ class NetworkLayout:
             for labels in members
         ]
         return np.array(ranks, dtype=np.int64).reshape(len(members), len(self.stations))
+
+
+def _unsound_numbers(
+    path: str, values: NDArray[np.float64], is_lasting: bool
+) -> Iterator[tuple[int, str]]:
+    """Yield each point at which a number is out of its range, with the reason.
+
+    Parameters
+    ----------
+    path, values : of the number, and its value at each point, in base units
+    is_lasting : it is a duration that must be above 0
+    """
+    is_count = path.endswith(".population")
+    fits = np.isfinite(values) & (values >= 0)
+    if is_count:
+        fits &= values == np.floor(values)
+    for point in np.flatnonzero(~fits).tolist():
+        kind = "a whole number" if is_count else "a finite number"
+        yield point, f"{path} must be {kind} that is not negative, got {values[point]:g}"
+    for point in np.flatnonzero(values > MOST_CUSTOMERS).tolist() if is_count else ():
+        limit_text = (
+            f"{path} must be at most {MOST_CUSTOMERS:.4g}, above which doubles are no counts"
+        )
+        yield point, f"{limit_text}, got {values[point]:g}"
+    for point in np.flatnonzero(values == 0).tolist() if is_lasting else ():
+        remedy = (
+            "patience a capacity says which customers do not wait"
+            if "patience" in path or "timeout" in path
+            else "bursts leave it out"
+        )
+        yield point, f"{path} must be above 0 s: without {remedy}"
+    beyond = (values != 0) & ((values < SMALLEST) | (values > LARGEST))
+    for point in np.flatnonzero(beyond).tolist():
+        range_text = (
+            f"{path} must be 0 or from {SMALLEST:g} to {LARGEST:g} in base units, got"
+            f" {values[point]:g}"
+        )
+        yield point, f"{range_text}; beyond that products of numbers leave the range of doubles"

@@ -420,6 +420,8 @@ def _shared(arrays: NetworkPoints, residence: Array) -> Array:
     visits, service = network.visits[:, arrays.chain_of], network.service[:, arrays.chain_of]
     # An empty station has no waiting time.
     wait = np.where(time != 0, quotient(time, visits) - service, 0.0)
+    # In the order of arrival all classes of a chain have the same wait and their own service; at
+    # shared servers the time is in proportion to the service.
     in_order = arrays.visits * (arrays.service + wait)
     shared = np.asarray(time) * quotient(arrays.visits * arrays.service, visits * service)
     for k, kind in enumerate(network.discipline):
@@ -742,6 +744,8 @@ class CompiledNetwork(CompiledModel):
         network = self.compiled.arrays(self.compiled.columns(own_values)).network
         names_at_once = MOST_NUMBERS // _numbers_of_point(network) or 1
         slopes: dict[str, dict[str, float]] = {}
+        # Each moved parameter is a point of its own; so many at a time keep the memory below
+        # `MOST_NUMBERS`.
         for start in range(0, len(names), names_at_once) or (0,):
             moved_names = names[start : start + names_at_once]
             arrays = self.compiled.arrays(self.compiled.perturbed(own_values, moved_names))

@@ -764,6 +764,7 @@ def _shares(
     chain = next(iter(compiled.chains))
     value = f"response_time[{chain}]"
     approximate = CompiledNetwork(compiled.model, LINEARIZER)
+    # The approximate shares only rank the parameters; each of those chosen costs two simulations.
     guess = approximate.points(values).answer(0).share.get(value, {})
     parameters = compiled.tape.parameters
     timed = (name for name in approximate.smooth if parameters[name].dimension.time_power)

@@ -112,6 +112,7 @@ def _pieces(
         if len(points) == 1 or alike:
             wrong.update(dict.fromkeys(points.tolist(), str(error)))
             return
+        # Halving finds a few failing points in few solutions, and the others stay together.
         for half in np.array_split(points, 2):
             yield from _pieces(arrays, half, solver, wrong, alike)
     else:
@@ -167,6 +168,8 @@ def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
             arrays, MARKOV_CHAIN, min(MOST_CHAINED, MOST_PLACES // max(1, classes * stations))
         )
     except (NoAnswerError, ModelError):
+        # Approximations take neither losses nor arrivals that are not Poisson, so the refusal of
+        # the chain stands.
         if arrays.network.losses or arrays.network.not_poisson:
             raise
         from slipstick.queueing.approximate import untrusted

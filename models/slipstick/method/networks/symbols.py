@@ -152,19 +152,19 @@ def _mean_values(
         {letter for row in symbol_rows for symbol in row for letter in symbol.free_symbols}, key=str
     )
     polynomials, *_ = ring(letters or [sympy.Symbol("x")], sympy.QQ)
-    *loads, away = [[polynomials.from_expr(entry) for entry in row] for row in symbol_rows]
+    *loads, delays = [[polynomials.from_expr(entry) for entry in row] for row in symbol_rows]
     lattice = list(product(*(range(customers + 1) for customers in population)))
-    fewer = {
+    with_one_less = {
         n: [tuple(m - (i == r) for i, m in enumerate(n)) for r in range(len(n))] for n in lattice
     }
     constants = dict.fromkeys(lattice, polynomials.one)
     for n in lattice:
         for r in [r for r, count in enumerate(n) if count][:1]:
-            constants[n] = constants[fewer[n][r]] * away[r] / n[r]
+            constants[n] = constants[with_one_less[n][r]] * delays[r] / n[r]
     for station in range(len(loads[0])):
         for n in lattice:
             for r in (r for r, count in enumerate(n) if count):
-                constants[n] = constants[n] + loads[r][station] * constants[fewer[n][r]]
+                constants[n] = constants[n] + loads[r][station] * constants[with_one_less[n][r]]
             if len(constants[n]) > MOST_TERMS:
                 return [], []
     constant = constants[lattice[-1]]
@@ -173,10 +173,12 @@ def _mean_values(
     throughput, response = [sympy.Integer(0)] * len(loads), [sympy.Integer(0)] * len(loads)
     for r, count in enumerate(population):
         if count:
-            less = constants[fewer[lattice[-1]][r]]
+            constant_with_one_less = constants[with_one_less[lattice[-1]][r]]
             throughput[r], response[r] = (
-                _quotient(less, constant),
-                _quotient(count * constant - away[r] * less, less),
+                _quotient(constant_with_one_less, constant),
+                _quotient(
+                    count * constant - delays[r] * constant_with_one_less, constant_with_one_less
+                ),
             )
     return throughput, response
 

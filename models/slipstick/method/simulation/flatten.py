@@ -103,7 +103,7 @@ Parties = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """A plan and the numbers of its model.
+    """A plan, with the numbers of its model that the plan does not hold.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Flat:
 
 
 def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
-    """Turn a model into a plan.
+    """Write a model as a plan of the simulator.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def _groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
 
 
 def _between(pattern: ArrivalPattern, rate: Expr, numbers: Numbers) -> Times | None:
-    """Return the times between arrivals; None without arrivals."""
+    """Return the times between arrivals of a population; None without arrivals."""
     per_second = numbers[rate]
     if pattern.burst_time is not None and pattern.quiet_time is not None:
         burst = 0.0 if pattern.burst_arrivals is None else numbers[pattern.burst_arrivals]
@@ -210,11 +210,11 @@ def _between(pattern: ArrivalPattern, rate: Expr, numbers: Numbers) -> Times | N
 
 
 def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
-    """Count for each barrier all processors whose cycle comes to it."""
+    """Return, for each barrier, the number of processors whose cycle comes to it."""
     parties: dict[str, int] = {}
     for group, size in zip(groups, sizes, strict=True):
-        together = (node for node in steps(group.cycle) if node.use in (MET, ASKED))
-        for name in {name for node in together for name in node.uses}:
+        meetings = (node for node in steps(group.cycle) if node.use in (MET, ASKED))
+        for name in {name for node in meetings for name in node.uses}:
             parties[name] = parties.get(name, 0) + size
     return parties
 
@@ -259,7 +259,7 @@ def _supersteps(population: SuperstepPopulation, writer: Writer) -> Flat:
 
 
 class Writer:
-    """Writes activities as instructions.
+    """Writes activities as instructions of a plan.
 
     A rule of another package for its kind of step reads `numbers`, the value of each expression,
     calls `builder`, and `write` for the parts of the step.
@@ -274,7 +274,7 @@ class Writer:
         self._fraction_notes: dict[str, None] = {}
 
     def flat(self, population: float) -> Flat:
-        """Return the plan as written."""
+        """Return the plan that was written, with the model's numbers."""
         targets = self.model.population.targets
         aimed = {name: self.numbers[target] for name, target in targets.items()}
         notes = tuple(self._fraction_notes)
@@ -316,15 +316,15 @@ class Writer:
                 self.builder.station(OUTSIDE, copies=self.others)
 
     def refuse_own(self, *bodies: Activity) -> None:
-        """Refuse processors as resources in what customers do that arrive."""
+        """Raise if activities of arriving customers name a processor as a resource."""
         if any(is_processor(name) for node in each_once(bodies) for name in node.uses):
             raise ModelError(
                 "customers that arrive have no processors of their own; name a resource instead"
             )
 
     def _check_size(self, members: int) -> None:
-        """Refuse a model of which more is under way at once than memory is for; of arrivals, one
-        alone.
+        """Raise if more branches and items of a model would be under way at once than there is
+        memory for; of arrivals, those of one customer.
         """
         counts_by_node: dict[int, float] = {}
         at_once = members * max(self._at_once(body, counts_by_node) for body in self.model.bodies)
@@ -343,29 +343,37 @@ class Writer:
         check_cost("numbers", numbers, numbers_in_words, f"{fewer}, ask for mean-value", ModelError)
 
     def _at_once(self, activity: Activity, counts_by_node: dict[int, float]) -> float:
-        """Count the branches and items of an activity that may exist at once."""
+        """Return the number of branches and items of an activity that may exist at once."""
         if id(activity) not in counts_by_node:
-            inside = [self._at_once(child, counts_by_node) for child in activity.children] or [1.0]
-            many = self.numbers[activity.items] if isinstance(activity, Pipeline) else 1.0
+            counts_of_children = [
+                self._at_once(child, counts_by_node) for child in activity.children
+            ] or [1.0]
+            items = self.numbers[activity.items] if isinstance(activity, Pipeline) else 1.0
+            # Branches exist together, children in turn replace each other, and all items of a
+            # pipeline may be at the stage with the most branches.
             side_by_side = activity.combination is Combination.LONGEST
-            counts_by_node[id(activity)] = sum(inside) if side_by_side else many * max(inside)
+            counts_by_node[id(activity)] = (
+                sum(counts_of_children) if side_by_side else items * max(counts_of_children)
+            )
         return counts_by_node[id(activity)]
 
     def _pool(self, name: str, pool: TaskPool) -> None:
-        """Add the problems of a pool, one behind the other, with the times of their parts."""
+        """Add the problems of a pool to the plan, one after the other, with the times of their
+        parts.
+        """
         leaf, interior = self.numbers[pool.leaf], self.numbers[pool.interior]
         problems: list[list[int]] = []
         tasks: list[list[tuple[float, int]]] = []
         for roots, problem in pool.source.problems():
-            first = len(tasks)
-            problems.append([first + root for root in roots])
+            first_task = len(tasks)
+            problems.append([first_task + root for root in roots])
             for task in problem:
                 task_parts = (
                     (inner * interior + outer * leaf, added) for inner, outer, added in task
                 )
                 tasks.append(
                     [
-                        (seconds, added if added < 0 else first + added)
+                        (seconds, added if added < 0 else first_task + added)
                         for seconds, added in task_parts
                     ]
                 )
@@ -375,16 +383,26 @@ class Writer:
         name = node.pool
         pool = self.model.resources[name]
         assert isinstance(pool, TaskPool)
-        inside = ServiceTime("deterministic", self.numbers[pool.inside], 0.0)
-        self.builder.ask(name, parties.get(name, self.members), inside, name, f"{MONITOR}:{name}")
+        time_inside = ServiceTime("deterministic", self.numbers[pool.inside], 0.0)
+        self.builder.ask(
+            name, parties.get(name, self.members), time_inside, name, f"{MONITOR}:{name}"
+        )
 
     def _lock(self, lock: Lock) -> LockImplementation:
+        # Accesses in a row are one access of their whole time.
         kind, rounds = _QUEUE_LOCKS.get(lock.kind, (lock.kind, 1))
         access = ServiceTime("deterministic", rounds * self.numbers[lock.access], 0.0)
-        most = self.numbers[lock.most] if lock.back_off == "exponential" else math.inf
+        longest_pause = self.numbers[lock.most] if lock.back_off == "exponential" else math.inf
         home = lock.home if self.members else None
         return LockImplementation(
-            kind, lock.word, access, lock.back_off, self.numbers[lock.base], most, home, rounds - 1
+            kind,
+            lock.word,
+            access,
+            lock.back_off,
+            self.numbers[lock.base],
+            longest_pause,
+            home,
+            rounds - 1,
         )
 
     def phase(self, index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
@@ -393,37 +411,39 @@ class Writer:
         of_all = dict.fromkeys(self.model.resources, parties)
         self.builder.repeat(count, lambda: self.write(cycle, of_all), f"phase-{index + 1}:repeat")
 
-    def superstep(self, index: int, each: Superstep, member: int) -> None:
+    def superstep(self, index: int, superstep: Superstep, member: int) -> None:
         """Write the activity of one processor in a superstep."""
 
         def body() -> None:
-            self.write(each.bodies[member], {})
-            self.builder.await_parties(f"end-of-superstep-{index + 1}", len(each.bodies), IDLE)
-            self.write(each.barrier, {})
+            self.write(superstep.bodies[member], {})
+            self.builder.await_parties(f"end-of-superstep-{index + 1}", len(superstep.bodies), IDLE)
+            self.write(superstep.barrier, {})
 
-        count = self._count(each.repeat, f"the repeat of superstep {index + 1}")
+        count = self._count(superstep.repeat, f"the repeat of superstep {index + 1}")
         self.builder.repeat(count, body, f"superstep-{index + 1}:repeat")
 
     def cycle(self, cycle: Activity, parties: Parties) -> None:
-        """Write a cycle; the time of a response begins where its thinking ends."""
-        begun = thinking(cycle)
-        if begun is None:
+        """Write a cycle; the response time begins when the thinking ends."""
+        think_step = thinking(cycle)
+        if think_step is None:
             self.write(cycle, parties)
             return
-        self._step(begun, parties)
+        self._step(think_step, parties)
         self.builder.start_response()
-        for part in cycle.children[1:]:
-            self.write(part, parties)
+        for child in cycle.children[1:]:
+            self.write(child, parties)
 
     def write(self, activity: Activity, parties: Parties) -> None:
-        """Write an activity; a barrier is for its `parties` if it does not say."""
+        """Write an activity; a barrier that does not state its number waits for `parties`."""
         rule = INSTRUCTIONS.get(activity.kind)
         if rule is None:
             raise no_rule("simulation", activity)
         rule(activity, self, parties)
 
     def later(self, activity: Activity, parties: Parties) -> Callable[[], None]:
-        """Return what writes an activity, for a builder that calls it where its place is."""
+        """Return a function that writes an activity, for a builder that calls it at the right
+        place.
+        """
         return partial(self.write, activity, parties)
 
     def _then(self, node: Then, parties: Parties) -> None:
@@ -435,7 +455,7 @@ class Writer:
         self.builder.fork([self.later(branch, parties) for branch in node.branches], join)
 
     def _join(self, node: Fork) -> int:
-        """Return how many branches of a fork are waited for."""
+        """Return the number of branches of a fork that are waited for."""
         assert node.join is not None
         return _whole(self.numbers[node.join], "the join of a fork", 0, len(node.branches))
 
@@ -465,8 +485,8 @@ class Writer:
         body = self.later(node.body, parties)
         permits = 1
         if node.permits is not None:
-            what = f"the permits of a hold of {node.resource}"
-            permits = _whole(self.numbers[node.permits], what, 1, lock.capacity)
+            permits_in_words = f"the permits of a hold of {node.resource}"
+            permits = _whole(self.numbers[node.permits], permits_in_words, 1, lock.capacity)
         self.builder.hold(node.resource, body, rank, node.mode == "write", after, permits)
 
     def _wait(self, node: WaitUnit, parties: Parties) -> None:
@@ -476,12 +496,12 @@ class Writer:
         self.builder.give(node.counter, self.model.monitor_of(node.counter))
 
     def _pipeline(self, node: Pipeline, parties: Parties) -> None:
-        many = self._count(node.items, f"the items of {node.name}")
+        items = self._count(node.items, f"the items of {node.name}")
         line = [
             (stage.kind == "serial", [self.later(body, parties) for body in stage.bodies])
             for stage in node.stages
         ]
-        self.builder.pipeline(many, line, node.name)
+        self.builder.pipeline(items, line, node.name)
 
     def _attempt(self, node: Attempt, parties: Parties) -> None:
         pause = limit = None
@@ -502,18 +522,18 @@ class Writer:
         )
 
     def _places(self, node: Attempt) -> int:
-        """Return how many may wait for what is attempted."""
+        """Return the number of places in the queue of an attempt."""
         assert node.queue is not None
-        what = f"the queue of an attempt at {node.resource}"
-        value = self._counted(node.queue, what)
+        queue_in_words = f"the queue of an attempt at {node.resource}"
+        value = self._counted(node.queue, queue_in_words)
         if value != round(value):
-            raise NoAnswerError(f"{what} is {value:g}; it must be a whole number")
+            raise NoAnswerError(f"{queue_in_words} is {value:g}; it must be a whole number")
         return round(value)
 
     def _pick(self, node: Pick, parties: Parties) -> None:
         bodies = [self.later(option, parties) for option in node.options]
-        named = list(zip(node.places, bodies, strict=True))
-        self.builder.pick(named, node.by, self._number(node))
+        bodies_by_place = list(zip(node.places, bodies, strict=True))
+        self.builder.pick(bodies_by_place, node.by, self._number(node))
 
     def _step(self, step: Step, parties: Parties) -> None:
         mean = self.numbers[step.time]
@@ -532,7 +552,9 @@ class Writer:
             self._serve_at_processor(step, time)
 
     def _serve_at_processor(self, step: Step, time: ServiceTime | DistributedTime) -> None:
-        """Visit a processor: the requesting one itself, another, or a numbered one."""
+        """Write a visit to a processor: to the requesting one itself, to another, or to a numbered
+        one.
+        """
         assert step.resource is not None
         wait = f"wait:{step.resource}"
         numbered = re.fullmatch(r"processor\[([0-9]+)\]", step.resource)
@@ -555,14 +577,15 @@ class Writer:
         self.builder.serve(OWN, time, step.name, wait=wait, where=Where.DESTINATION)
 
     def _most_at_once(self) -> int:
-        """Count the other processors that a single one uses at the same time at most: one for
-        each branch or item.
+        """Return how many other processors a single one uses at the same time at most: one for each
+        branch or item.
         """
         nodes = [node for body in self.model.bodies for node in steps(body)]
         branches = [len(node.children) for node in nodes if node.combination is Combination.LONGEST]
         items = [
             math.ceil(self.numbers[node.items]) for node in nodes if isinstance(node, Pipeline)
         ]
+        # Branches beyond this number ask the same processors again, in turn.
         return min(max([1, *branches, *items]), MOST_OTHERS)
 
     def _barrier(self, node: BarrierWait, parties: Parties) -> None:
@@ -610,7 +633,7 @@ class Writer:
         return value
 
     def _number(self, activity: Activity) -> str:
-        """Number choices and repeats, so that the names of their streams are stable."""
+        """Return the number of a choice or a repeat, so that the name of its stream is stable."""
         return self._choices.setdefault(id(activity), str(len(self._choices) + 1))
 
 
@@ -655,7 +678,7 @@ def _whole(value: float, number_in_words: str, least: int = 1, most: int = 1_000
 
 
 def _check_load(model: Model, values: Mapping[str, float]) -> None:
-    """Raise an error for a resource that streams of arrivals saturate."""
+    """Raise if streams of arrivals saturate a resource."""
     saturated = Saturation(model).reasons(values)
     if saturated:
         raise NoAnswerError(saturated[0])
@@ -702,12 +725,12 @@ def timeline(
         for name, resource in model.resources.items()
         if isinstance(resource, TaskPool)
     }
-    together = (span.end for span in timeline_found.spans if span.label in (IDLE, *waits))
+    ends_of_phases = (span.end for span in timeline_found.spans if span.label in (IDLE, *waits))
     return replace(
         timeline_found,
         path=critical_path(timeline_found),
         components={**waits, **components},
         places=places,
-        phase=min(together, default=None),
+        phase=min(ends_of_phases, default=None),
         useful=model.useful,
     )

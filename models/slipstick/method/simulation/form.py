@@ -48,7 +48,7 @@ NOT_TRUSTED = "not converged: the run is too short, or drifts, so no interval ca
 
 
 def as_value(estimate: Estimate, unit: str) -> Value:
-    """Write an estimate as a value with its interval.
+    """Return an estimate as a value with its interval.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def as_value(estimate: Estimate, unit: str) -> Value:
 
 
 def notes_of(result: Result) -> tuple[str, ...]:
-    """Write what was run, why it ended, and the precision of the least precise mean time.
+    """Return notes on what was run, why it ended, and the precision of the least precise mean time.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def notes_of(result: Result) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Shares of a mean, from differences of runs with the same random numbers.
+    """Computes shares of a mean from differences of runs with the same random numbers.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ class Differences:
         own_values: Mapping[str, float],
         parameters: Mapping[str, Parameter],
     ) -> tuple[Gradient, dict[str, Value], str]:
-        """Return gradient, shares with intervals, and a note; a parameter costs two runs, one that
-        is 0 has no share.
+        """Return the gradient, shares with intervals, and a note; each parameter costs two runs,
+        and a parameter that is 0 has no share.
 
         Parameters
         ----------
@@ -164,7 +164,9 @@ class Differences:
         """Estimate theta / T x dT/dtheta from two runs, batch by batch."""
         settings = replace(self.base.settings, cycles=self.base.cycles)
         high, low = (self.rerun({name: theta * (1 + side)}, settings) for side in (STEP, -STEP))
+        # The last batches of both runs are compared, because their numbers of batches may differ.
         count = min(len(high), len(low))
+        # A central difference: its error falls with the square of the step.
         differences = (high[-count:] - low[-count:]) / (2 * STEP * mean)
         slope = float(differences.mean())
         if count < 2:
@@ -207,32 +209,34 @@ def compared_with_one(
     own_values = {
         name: value for name, value in given_values.items() if name in compiled.parameters
     }
-    plain = compiled.points(own_values).answer(0, shares=False)
+    by_closed_form = compiled.points(own_values).answer(0, shares=False)
     simulated = (
-        plain if plain.exact else Answers(_solution(single.model, own_values, settings)).answer(0)
+        by_closed_form
+        if by_closed_form.exact
+        else Answers(_solution(single.model, own_values, settings)).answer(0)
     )
-    alone = simulated.values["time"]
-    if plain.exact:
-        alone = replace(alone, low=alone.value, high=alone.value)
-    among = values["time"]
-    if not (alone.value and among.value):
+    time_alone = simulated.values["time"]
+    if by_closed_form.exact:
+        time_alone = replace(time_alone, low=time_alone.value, high=time_alone.value)
+    time_among = values["time"]
+    if not (time_alone.value and time_among.value):
         return values
-    if processors == 1 or math.isclose(alone.value, among.value, rel_tol=ROUNDING):
+    if processors == 1 or math.isclose(time_alone.value, time_among.value, rel_tol=ROUNDING):
         # The same run is T_0 and T_N; or, without contention, they differ by the rounding of the
         # simulation's clock.
-        alone = replace(alone, value=among.value)
-    assert alone.value
-    spread = 0.0 if processors == 1 else math.hypot(_relative(alone), _relative(among))
-    shortest = alone.value
-    if among.value < shortest <= among.value * (1 + spread):
+        time_alone = replace(time_alone, value=time_among.value)
+    assert time_alone.value
+    spread = 0.0 if processors == 1 else math.hypot(_relative(time_alone), _relative(time_among))
+    shortest = time_alone.value
+    if time_among.value < shortest <= time_among.value * (1 + spread):
         shortest = (
-            among.value
+            time_among.value
         )  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise
-    efficiency = float(GRAIN_EFFICIENCY.equation(shortest, among.value))
-    interference = float(GRAIN_INTERFERENCE.equation(shortest, among.value))
+    efficiency = float(GRAIN_EFFICIENCY.equation(shortest, time_among.value))
+    interference = float(GRAIN_INTERFERENCE.equation(shortest, time_among.value))
     zeta, phi = _within(efficiency, spread * efficiency), _within(interference, spread / efficiency)
     ratios_found = {
-        "time_alone": alone,
+        "time_alone": time_alone,
         "grain_efficiency": zeta if zeta.high is None else replace(zeta, high=min(zeta.high, 1.0)),
         "grain_interference": phi if phi.low is None else replace(phi, low=max(phi.low, 0.0)),
     }
@@ -250,7 +254,7 @@ def compared_with_one(
 
 
 def _relative(time: Value) -> float:
-    """Return half the interval in parts of the mean; NaN if there is none."""
+    """Return half the width of an interval relative to the mean; NaN without an interval."""
     if time.low is None or time.high is None:
         return math.nan
     assert time.value
@@ -314,7 +318,7 @@ SURELY = 2.0
 
 
 def _overloads(
-    model: Model, values_given: Mapping[str, float], found: Mapping[str, Value]
+    model: Model, values_given: Mapping[str, float], values: Mapping[str, Value]
 ) -> Iterator[str]:
     """Yield a note for each resource that may be asked for more than it can do by branches for
     which no processor waits, so that nothing slows down those that begin them.
@@ -333,19 +337,19 @@ def _overloads(
     except NoAnswerError:  # what is asked depends on the state
         return
     forks = [node for node in side_by_side(model.bodies) if node.beside]
-    begun = [inner for node in forks for part in node.beside for inner in steps(part)]
+    begun = [inner for node in forks for branch in node.beside for inner in steps(branch)]
     used = {name for inner in begun for name in inner.uses}
     for name, resource in model.resources.items():
         if name not in used:
             continue
-        seconds = [asked.get(name, zero(TIME)) for asked in work]
+        seconds = [work_of_group.get(name, zero(TIME)) for work_of_group in work]
         tape = Tape(seconds)
         columns = tape.run(only(values_given, tape.parameters))
         low, load, high = (
             sum(
-                float(column[0]) * (getattr(found[rate], end) or found[rate].value or 0.0)
+                float(column[0]) * (getattr(values[rate], end) or values[rate].value or 0.0)
                 for rate, column in zip(names, columns, strict=True)
-                if rate in found
+                if rate in values
             )
             / resource.capacity
             for end in ("low", "value", "high")
@@ -371,7 +375,7 @@ def one_point(
     gradient: Gradient | None,
     booked: Mapping[str, Mapping[str, Estimate]],
 ) -> Solution:
-    """Make a solution of the values of one run.
+    """Build the solution of one run from its values.
 
     Parameters
     ----------
@@ -384,7 +388,7 @@ def one_point(
         book: {key: as_value(estimate, "s") for key, estimate in estimates.items()}
         for book, estimates in booked.items()
     }
-    every = {
+    all_values = {
         **values,
         **{
             f"{book}[{key}]": value
@@ -404,8 +408,8 @@ def one_point(
         model=name,
         method=SIMULATION,
         values=columns(values),
-        low=columns(every, "low"),
-        high=columns(every, "high"),
+        low=columns(all_values, "low"),
+        high=columns(all_values, "high"),
         account=columns(tables.get("account", {})),
         technology=columns(tables.get("technology", {})),
         steps=columns(tables.get("step", {})),
@@ -427,17 +431,17 @@ class _SimulatedAccount:
     def __init__(self, model: Model, result: Result) -> None:
         self.result, self.layout, self.labels = result, result.layout, Labels.of(model)
         self.time = _cycles_of_first(model, result)
-        first, count = self.layout.booked[0], len(result.plan.labels)
+        first_column, count = self.layout.booked[0], len(result.plan.labels)
         sums = result.batches.sum(axis=0)
         booked = np.zeros(self.layout.width)
-        booked[first : first + count] = 1.0
+        booked[first_column : first_column + count] = 1.0
         total = float(sums @ booked)
         unended = bool(result.unended())
         scale = float(sums @ self.time) / total if total and not unended else 1.0
         self._weights = {
-            label: scale * self.layout.column(first + index)
+            label: scale * self.layout.column(first_column + index)
             for index, label in enumerate(result.plan.labels)
-            if sums[first + index]
+            if sums[first_column + index]
         }
         for label, share in unbooked_waits(result).items() if unended else ():
             earlier = self._weights.get(label, np.zeros(self.layout.width))
@@ -451,7 +455,7 @@ class _SimulatedAccount:
         }
 
     def weights(self, key: Callable[[str], str]) -> dict[str, Array]:
-        """Add up the weights of the labels that have the same key, in the order of their first
+        """Return the weights of the labels, added up by a key of the labels, in the order of first
         appearance.
         """
         weights_by_name: dict[str, Array] = {}
@@ -502,14 +506,16 @@ def unbooked_waits(result: Result) -> dict[str, float]:
 
 
 def _cycles_of_first(model: Model, result: Result) -> Array:
-    """Return the weights that add the cycles of the first group up, thinking included [s]."""
-    spent = cycle_spent if thinking(model.bodies[0]) else time_spent
-    return spent(result.plan, result.batches, 0)
+    """Return the weights of the columns that add up the cycles of the first group, thinking
+    included [s].
+    """
+    weights_of_time = cycle_spent if thinking(model.bodies[0]) else time_spent
+    return weights_of_time(result.plan, result.batches, 0)
 
 
 def _responses(model: Model, flat: Flat, result: Result) -> Iterator[tuple[str, Estimate]]:
-    """Yield the response times of the groups that think or arrive, and which share of all is
-    within its target.
+    """Yield the response times of the groups that think or arrive, and the share of responses
+    within the target of each group that has one.
     """
     by_name = {group.name or ALL: group for group in model.population.groups}
     for index, customers in enumerate(result.plan.groups):
@@ -521,8 +527,8 @@ def _responses(model: Model, flat: Flat, result: Result) -> Iterator[tuple[str, 
                 yield named_of("response_time_quantile", group.name, f"{p:g}"), quantile
     indices = {customers.name: index for index, customers in enumerate(result.plan.groups)}
     for name, target in flat.targets.items():
-        if (at := indices.get(name or ALL)) is not None:
-            yield named_of("within_target", name), result.share_within(target, at)
+        if (target_index := indices.get(name or ALL)) is not None:
+            yield named_of("within_target", name), result.share_within(target, target_index)
 
 
 def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
@@ -659,10 +665,10 @@ def _accesses(result: Result) -> dict[str, Estimate]:
 
 
 def _attempts(result: Result) -> dict[str, Estimate]:
-    """Estimate for each resource that is attempted the part of the tries that are abandoned, the
-    tries of an attempt, and the attempts that succeed in a second.
+    """Estimate, for each resource that attempts visit, the part of the tries that are abandoned,
+    the tries of an attempt, and the attempts that succeed in a second.
     """
-    layout, found = result.layout, {}
+    layout, estimates = result.layout, {}
     columns = {
         tuple(name.split(":", 1)): (layout.column(tried), layout.column(refused))
         for name, tried, refused in zip(
@@ -672,11 +678,11 @@ def _attempts(result: Result) -> dict[str, Estimate]:
     for (kind, name), (tried, abandoned) in columns.items():
         if kind == TRIES:
             attempts, given_up = columns[GIVEN_UP, name]
-            found[f"abandonment[{name}]"] = result.ratio(abandoned, tried)
-            found[f"amplification[{name}]"] = result.ratio(tried, attempts)
+            estimates[f"abandonment[{name}]"] = result.ratio(abandoned, tried)
+            estimates[f"amplification[{name}]"] = result.ratio(tried, attempts)
             served, elapsed = attempts - given_up, layout.column(layout.time)
-            found[f"goodput[{name}]"] = result.ratio(served, elapsed)
-    return found
+            estimates[f"goodput[{name}]"] = result.ratio(served, elapsed)
+    return estimates
 
 
 def _fairness(result: Result) -> dict[str, Estimate]:
@@ -690,40 +696,47 @@ def _fairness(result: Result) -> dict[str, Estimate]:
     """
     layout = result.layout
     locks = {
-        lock.name: at for at, lock in enumerate(result.plan.locks) if lock.label.startswith("lock:")
+        lock.name: index
+        for index, lock in enumerate(result.plan.locks)
+        if lock.label.startswith("lock:")
     }
     members_by_lock = {
         "fairness": tuple(locks.values()),
-        **{f"fairness[{name}]": (at,) for name, at in locks.items()},
+        **{f"fairness[{name}]": (index,) for name, index in locks.items()},
     }
     sums, values = result.batches.sum(axis=0), {}
     for name, members in members_by_lock.items():
-        taken, waited, squares = (
-            sum((layout.column(column[at]) for at in members), np.zeros(layout.width))
+        counts, waited, squares = (
+            sum((layout.column(column[index]) for index in members), np.zeros(layout.width))
             for column in (layout.taken, layout.waited, layout.squares)
         )
-        n, w, q = (float(sums @ column) for column in (taken, waited, squares))
+        n, w, q = (float(sums @ column) for column in (counts, waited, squares))
         if q > 0:
-            even = w * w / (n * q)
-            values[name] = result.ratio(2 * even / w * waited - even / n * taken, squares / q)
+            fairness = w * w / (n * q)
+            values[name] = result.ratio(
+                2 * fairness / w * waited - fairness / n * counts, squares / q
+            )
     return values
 
 
 def _shares(
     model: Model, values_given: Mapping[str, float], mean: float, base: Result, settings: Simulation
 ) -> tuple[Gradient, dict[str, Value], str]:
-    """Differentiate by the parameters that matter most in closed form."""
+    """Estimate the shares of the parameters whose shares are largest in closed form, by differences
+    of simulations.
+    """
     compiled = ClosedForm(model)
-    without = compiled.points(values_given).answer(0)
-    ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[
+    # The closed form only ranks the parameters; each of those chosen costs two simulations.
+    answer = compiled.points(values_given).answer(0)
+    ranked = sorted(answer.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[
         : settings.shares
     ]
     parameters = compiled.tape.parameters
 
     def rerun(changed: Mapping[str, float], longer: Simulation) -> Array:
         result = simulate(flatten(model, {**values_given, **changed}).plan, longer)
-        spent = result.batches @ _cycles_of_first(model, result)
-        means: Array = spent / result.batches[:, result.layout.cycles[0]]
+        times = result.batches @ _cycles_of_first(model, result)
+        means: Array = times / result.batches[:, result.layout.cycles[0]]
         return means
 
     own_values = {
@@ -736,7 +749,7 @@ def _shares(
 
 
 class CompiledSimulation(CompiledModel):
-    """A model to be simulated, one point after the other.
+    """A model that is simulated at one point after the other.
 
     Every point has the same streams of random numbers, so that points differ by what was varied and
     not by chance.
@@ -767,7 +780,7 @@ class CompiledSimulation(CompiledModel):
         )
 
     def solution(self, values: Values) -> Solution:
-        """Simulate every point; aligned arrays, or single numbers."""
+        """Simulate every point; the values are aligned arrays, or single numbers."""
         columns = {
             name: np.atleast_1d(np.asarray(value, dtype=np.float64))
             for name, value in values.items()

@@ -347,13 +347,8 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     """
     network, routing = point.network, point.routing
     classes, count = network.service.shape[1:]
-    population, visited = point.population(), point.visited()
-    for r in np.flatnonzero(population):
-        if not routing.entry[r].real.any():
-            raise NoAnswerError(
-                f"{network.classes[r]} spends no time anywhere, so its cycles are endlessly many;"
-                " give it a service or think time"
-            )
+    visited = point.visited()
+    _check_time_spent(point)
     entry, onward = routing.entry * visited, routing.onward * visited
     begins = [
         [(r, int(k), row[k].item()) for k in np.flatnonzero(row)] for r, row in enumerate(entry)
@@ -366,20 +361,18 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     stations = [_station_state(point, k, truncation) for k in range(count)]
     thinking = {int(r): exponential(network.think[0, r]) for r in np.flatnonzero(visited[:, count])}
     stations.append(SharedServers(thinking, classes, None))
-    largest = max(
-        int(population.sum()), truncation or 0, *(capacity or 0 for capacity in network.capacity)
-    )
     bursts = (
         {}
         if network.bursts is None
         else {r: burst for r, burst in enumerate(network.bursts[0]) if burst.any()}
     )
+    # After service, a blocked station says for which one it waits, and in which order.
     columns = (
         sum(state.width for state in stations)
         + 2 * count * (AFTER_SERVICE in network.blocking)
         + len(bursts)
     )
-    empty = np.zeros(max(1, columns), dtype=np.int16 if largest < 2**14 else np.int32)
+    empty = _empty_row(point, columns, truncation)
     space = StateSpace(
         stations=stations,
         names=network.stations,
@@ -406,6 +399,23 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         interleaved=empty,
     )
     return _with_closed_customers(space, point)
+
+
+def _check_time_spent(point: NetworkPoint) -> None:
+    """Raise if a closed class with customers spends no time anywhere."""
+    for r in np.flatnonzero(point.population()):
+        if not point.routing.entry[r].real.any():
+            raise NoAnswerError(
+                f"{point.network.classes[r]} spends no time anywhere, so its cycles are endlessly"
+                " many; give it a service or think time"
+            )
+
+
+def _empty_row(point: NetworkPoint, columns: int, truncation: int | None) -> Array:
+    """Return the state without customers [columns], of the smallest integers that hold all."""
+    capacities = (capacity or 0 for capacity in point.network.capacity)
+    largest = max(int(point.population().sum()), truncation or 0, *capacities)
+    return np.zeros(max(1, columns), dtype=np.int16 if largest < 2**14 else np.int32)
 
 
 def _with_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace:

@@ -28,6 +28,8 @@ from slipstick.phases import (
 )
 from slipstick.time_laws import TimeLaw
 
+# Uniform numbers are multiples of 2^-52 and half of one: doubles hold them exactly, and none is 0
+# or 1.
 _SCALE = 2.0**-52
 
 

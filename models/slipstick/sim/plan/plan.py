@@ -18,6 +18,7 @@ from slipstick.late import Array
 from slipstick.sim.plan.distributions import Stream, Times
 from slipstick.vocabulary import MOST_HOLDERS, SIMULATED_DISCIPLINES
 
+# Each instruction has a row of equal length, as the compiled kernel reads it.
 OPERANDS = 7
 
 COUNTER = "counter"
