@@ -198,6 +198,9 @@ def measured(
     """
     points, notes = reduce_repetitions(runs, statistic)
     regions = regions_of(points, region)
+    if region is not None:  # runs of other programs in one table have no time of this one
+        of_region = [point for point in points if region in point.regions("time")]
+        points = of_region or points
     notes = [*runs.notes, *notes, *unknown_metrics(runs.records), *regions.notes]
     account = _Account(runs, points, regions, runs.timer or 0.0 if timer is None else timer, notes)
     answers = tuple(map(account.answer, points))
@@ -269,6 +272,7 @@ class _Account:
         all_times = {at: self._time(point) for at, point in enumerate(self.points)}
         times = {at: time for at, time in all_times.items() if time is not None}
         self.growth = growth_of(self.runs, self.points, times)
+        self.timed = [self.points[at] for at in times] or self.points
 
     def answer(self, point: MeasuredPoint) -> Answer:
         """Return the account of one point, and the values that follow from it."""
@@ -309,7 +313,7 @@ class _Account:
                     SPEEDUP.equation(processors=point.p, efficiency=working / elapsed), "1"
                 )
         values |= self._ratios(point, elapsed, account, own)
-        if not own and self.growth.reference(point, self.points).p > 1:
+        if not own and self.growth.reference(point, self.timed).p > 1:
             values.pop("speedup", None)
         if time.run.metric in _WITHOUT_TIME:
             values.pop("latency", None)
@@ -375,7 +379,7 @@ class _Account:
         """Return the run on one processor with the same size, in weak scaling the same work a
         processor.
         """
-        reference = self.growth.reference(point, self.points)
+        reference = self.growth.reference(point, self.timed)
         return reference if reference.p == 1 else None
 
     def _time(self, point: MeasuredPoint) -> Reduced | None:
@@ -520,7 +524,7 @@ class _Account:
         """Beside the reference: each region loses what it takes beyond what it would without
         loss.
         """
-        reference = self.growth.reference(point, self.points)
+        reference = self.growth.reference(point, self.timed)
         first = self._time(reference)
         single_time = self._one_processor(point)
         if first is None or (single_time is None and len(self._group(point)) == 1):
@@ -569,7 +573,7 @@ class _Account:
             if single_time is not None:
                 values["one_processor_time"] = Value(single_time, "s")
                 ratios["one_processor_drift"] = estimate / single_time - 1
-        reference = self.growth.reference(point, self.points)
+        reference = self.growth.reference(point, self.timed)
         first = self._time(reference)
         if first is not None and reference.p > 1 and reference is not point and first.value > 0:
             ideal = self.growth.ideal_time(reference, first.value, point.p)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -24,7 +25,7 @@ from slipstick_measure.readers import (
 )
 from slipstick_measure.readers.known import known_text
 from slipstick_measure.readers.load_tests import GENERATORS, load_format, read_load
-from slipstick_measure.readers.reading import FileFormat, Reading, open_file
+from slipstick_measure.readers.reading import NUMBER, FileFormat, Reading, open_file
 from slipstick_measure.traces.readers import TRACE_FORMATS, checked_trace, read_trace, trace_format
 
 FORMATS: Registry[FileFormat] = Registry(
@@ -71,6 +72,9 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     name = format or _recognized(reading)
     if format is None and name in (None, "csv") and (tool := known_text(reading.text)):
         reading.refuse(1, "", f"this is {tool.what}: {tool.way}")
+    if name is None and (line := _first_of_numbers(reading)):
+        why = "the table has no heading; write one above its numbers, such as: p  time [s]"
+        reading.refuse(line, "", why)
     if name is None:
         reading.refuse(
             1,
@@ -80,6 +84,13 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
             " time=NAME) or its --format, which slipstick measured --help lists",
         )
     return _as_told(FORMATS[name].read(reading), reading.hints)
+
+
+def _first_of_numbers(reading: Reading) -> int:
+    """Return the first line of a table that has numbers alone; 0 if it is none."""
+    rows = [(at, re.split(r"[\s,;|]+", text.strip())) for at, text in reading.content]
+    numbers = all(NUMBER.fullmatch(cell) for _, cells in rows for cell in cells)
+    return rows[0][0] if len(rows) > 1 and numbers and len(rows[0][1]) > 1 else 0
 
 
 def _as_told(measurements: Measurements, hints: Hints) -> Measurements:

@@ -56,8 +56,9 @@ class Growth:
         """Return the run that a run is compared with, which may be itself."""
         own = self.group(point)
         return min(
-            (point for point in points if self.group(point) == own),
+            (candidate for candidate in points if self.group(candidate) == own),
             key=lambda candidate: candidate.p,
+            default=point,
         )
 
     def ideal_time(self, reference: MeasuredPoint, time: float, p: int) -> float:

@@ -400,11 +400,22 @@ class _FormulaReader:
                 near = did_you_mean(
                     name.text, [name for name in among if re.fullmatch(self._name_of, name)]
                 )
+                if "did you mean" not in near:
+                    near = self._as_unit(name.text) or near
                 raise FormulaError(
                     f"there is no {kind_of_name} {short(name.text)}{near}", name.column
                 )
             self._named[name.text] = _checked(name, _measured(expr))
         return self._named[name.text]
+
+    def _as_unit(self, word: str) -> str:
+        """Return how the unit is written that a name may mean; nothing if it means none."""
+        try:
+            self._quantity(f"1 {word}")
+        except UnitError as error:
+            _, written, unit = str(error).rpartition("; write ")
+            return f"; the unit is written {unit}" if written and " " not in unit else ""
+        return ""
 
     def _number(self, token: _FormulaToken) -> _ParsedPart:
         value, dimension = self._made(token, self._quantity, token.text)

@@ -17,7 +17,7 @@ _AROUND = re.compile(r"^[\s*_`~≈]+|[\s*_`†‡]+$")
 _SPREAD = re.compile(
     rf"({_NUMBER})\s*+(?:±|\+/?-|\+\\-)\s*+{_NUMBER}\s*+(.*)|({_NUMBER})\s*+\([^)]*+\)\s*+(.*)"
 )
-_WITH_UNIT = re.compile(rf"({_NUMBER})\s*+([^\W\d_%]++(?:\s*+/\s*+[^\W\d_]++)*+|%)")
+_WITH_UNIT = re.compile(rf"({_NUMBER})\s*+([^\W\d_%]++(?:\s*+/\s*+[^\W\d_]++)*+|/\s*+[^\W\d_]++|%)")
 _CLOCK = re.compile(
     r"(?:(?P<days>\d+)(?:-| days?,? ))?(?P<fields>\d+(?::\d{1,2}){1,2})(?P<rest>\.\d*)?"
 )
@@ -31,13 +31,18 @@ _LEADING = re.compile(r"[-+]?[0-9.][-+0-9.,eE]*")
 _PRODUCT = re.compile(rf"{_NUMBER}(?:\s*+[x×*]\s*+{_NUMBER})++")
 _TUPLE = re.compile(rf"\(\s*+({_NUMBER}(?:\s*+,\s*+{_NUMBER})*+)\s*+,?\s*+\)")
 _TIMES = re.compile(rf"({_NUMBER})\s*+[x×]")
+_DEVICES = re.compile(r"([0-9]++)\s*+[x×]\s*+[^\W\d_].*")
+_FAILED = re.compile(
+    r"(?:oom|out of memory|time ?out|timed out|failed|crash(?:ed)?|dnf)\b", re.IGNORECASE
+)
+_SCALED = re.compile(rf"({_NUMBER})\s*+([kKMGT])(?:\s++([^\W\d_]++(?:\s*+/\s*+[^\W\d_]++)++))?")
 _POWER = re.compile(r"([0-9]+)\s*(?:\^|\*\*)\s*([0-9]{1,2})")
 _PREFIXED = re.compile(rf"({_NUMBER})\s*+([kKMGT]i?)")
 
 
 def is_missing(text: str) -> bool:
     """Return whether a cell says that nothing was measured."""
-    return text.strip().casefold() in MISSING
+    return text.strip().casefold() in MISSING or _FAILED.match(bare_cell(text)) is not None
 
 
 def bare_cell(text: str) -> str:
@@ -104,12 +109,33 @@ def split_value(text: str) -> tuple[str, str | None, bool]:
     return (match[1], match[2], False) if match else (bare, None, False)
 
 
+def thousands(text: str) -> tuple[str, str | None]:
+    """Part an amount of work into its number, written with a prefix or not, and its unit.
+
+    >>> thousands("2.5M tok/s"), thousands("220k"), thousands("3.9 G"), thousands("40 GB/s")
+    (('2500000.0', 'tok/s'), ('220000.0', None), ('3900000000.0', None), ('40', 'GB/s'))
+    """
+    if scaled := _SCALED.fullmatch(bare_cell(text)):
+        factor = 1000.0 ** ("kMGT".index(scaled[2].replace("K", "k")) + 1)
+        return repr(float(scaled[1]) * factor), scaled[3]
+    number, unit, _ = split_value(text)
+    return number, unit
+
+
+def device_of(text: str) -> str:
+    """Return the name of the device that a cell counts, as 4x A100; nothing if it names none."""
+    devices = _DEVICES.fullmatch(bare_cell(text))
+    return re.split(r"[x×]\s*", devices[0], maxsplit=1)[1] if devices else ""
+
+
 def whole_number(text: str) -> str:
     """Return a count without the noun behind it.
 
-    >>> whole_number("8 GPUs"), whole_number("64"), whole_number("x")
-    ('8', '64', 'x')
+    >>> whole_number("8 GPUs"), whole_number("64"), whole_number("4x A100 (40GB)"), whole_number("x")
+    ('8', '64', '4', 'x')
     """
+    if devices := _DEVICES.fullmatch(bare_cell(text)):
+        return devices[1]
     number, noun, _ = split_value(text)
     return number if noun is None or noun.isalpha() else text
 

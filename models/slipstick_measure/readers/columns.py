@@ -168,12 +168,37 @@ def roles_of(columns: Sequence[TableColumn], mapped: Mapping[str, str], rate_tol
     free = _take_told(roles, list(columns), mapped)
     free = _take_places(roles, free)
     _take_values(roles, free, columns, rate_told)
+    _take_programs(roles, columns)
     used = {*roles.place.values(), *roles.values}
     roles.left_out = [column.text for column in columns if column.index not in used and column.text]
     roles.of_one |= {
         column.index for column in columns if column.index in roles.values and column.is_of_one
     }
     return roles
+
+
+def _take_programs(roles: Roles, columns: Sequence[TableColumn]) -> None:
+    """Take for the region a column of words that tells rows of the same processors and size apart:
+    they are of several programs, or variants of one, and no repetitions.
+    """
+    if "p" not in roles.place or {"region", "repetition", "processor", "metric"} & set(roles.place):
+        return
+    places = [columns[roles.place[ours]].cells for ours in ("p", "n") if ours in roles.place]
+    runs = list(zip(*places, strict=True))
+    if len(set(runs)) == len(runs):
+        return
+    used = {*roles.place.values(), *roles.values}
+    for column in columns:
+        of_words = column.kind in ("", "ideal") and not column.known
+        if column.index in used or not of_words or column.words in names.OCCASIONS:
+            continue
+        runs_of: dict[str, list[tuple[str, ...]]] = {}
+        for word, run in zip(column.cells, runs, strict=True):
+            runs_of.setdefault(word.strip(), []).append(run)
+        alone = all(len(set(own)) == len(own) for own in runs_of.values())
+        if alone and "" not in runs_of and sum(len(own) > 1 for own in runs_of.values()) > 1:
+            roles.place["region"] = column.index
+            return
 
 
 def _take_told(

@@ -60,7 +60,7 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     ]
     table_lines = _drawn_table(lines)
     used = [(at, text) for at, text in lines if not table_lines or at in table_lines]
-    plain = [(at, text) for at, text in used if not _is_rule(text)]
+    plain = [(at, text) for at, text in used if not is_rule(text)]
     content = [(at, text) for at, text in plain if not text.lstrip().startswith("#")]
     if table_lines and plain and plain[0][1].lstrip().startswith("#"):
         content = [plain[0], *content]
@@ -123,7 +123,8 @@ def _turned(grid: CellGrid) -> CellGrid:
     return grid._replace(heading=list(names), rows=[(grid.line, list(run)) for run in runs])
 
 
-def _is_rule(text: str) -> bool:
+def is_rule(text: str) -> bool:
+    """Return whether a line is drawn below a heading or around a table."""
     return _RULE.fullmatch(text) is not None and _DRAWN.search(text) is not None
 
 
@@ -134,7 +135,7 @@ def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
         (
             at
             for at, text in lines
-            if _is_rule(text) and any("|" in texts.get(at + step, "") for step in (-1, 1))
+            if is_rule(text) and any("|" in texts.get(at + step, "") for step in (-1, 1))
         ),
         None,
     )
@@ -143,7 +144,7 @@ def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
     rules = {rule}
     for step in (-1, 1):
         at = rule + step
-        while "|" in texts.get(at, "") or _is_rule(texts.get(at, "x")):
+        while "|" in texts.get(at, "") or is_rule(texts.get(at, "x")):
             rules.add(at)
             at += step
     return rules

@@ -133,6 +133,14 @@ COUNTING = frozenset(
 )
 """Words that say that something is counted, or of what kind it is, beside the noun."""
 
+OCCASIONS = frozenset(
+    (
+        *("host", "hostname", "node list", "nodelist", "date", "day", "user", "jobid", "jobidraw"),
+        *("partition", "account", "state", "exitcode", "start", "end", "submit", "qos", "cluster"),
+    )
+)
+"""Headings of columns that tell where, when or for whom a run was made, and not what ran."""
+
 MISSING = frozenset(
     (
         "",

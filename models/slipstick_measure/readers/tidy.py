@@ -12,20 +12,23 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from slipstick.errors import SpecError, did_you_mean, short
+from slipstick.errors import SpecError, UnitError, did_you_mean, short
+from slipstick.units import scale
 from slipstick_measure.measurements import METRICS, Measurements
 from slipstick_measure.readers import names
 from slipstick_measure.readers.cells import (
     bare_cell,
     comma_of,
+    device_of,
     is_missing,
     product,
     seconds,
     split_value,
+    thousands,
     whole_number,
 )
 from slipstick_measure.readers.columns import Roles, TableColumn, looks_like_runs, roles_of
-from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of
+from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of, is_rule
 from slipstick_measure.readers.reading import (
     COLUMNS,
     Coordinates,
@@ -195,6 +198,7 @@ def _note_understood(
         heading
         for heading in roles.left_out
         if heading.casefold() not in {column.text.casefold() for column in columns if column.kind}
+        and names.plain_words(heading) not in names.OCCASIONS
         and "did you mean" in did_you_mean(names.plain_words(heading), [*COLUMNS, *METRICS])
     ]
     for text in near:
@@ -214,7 +218,12 @@ def _note_understood(
     if grid.outside:
         count = len(grid.outside)
         lines = f"{count} lines outside the table" if count > 1 else "a line outside the table"
-        reading.odd(grid.outside[0], "", f"{lines} {'are' if count > 1 else 'is'} left out")
+        texts = [(at, reading.lines[at - 1]) for at in grid.outside]
+        rule = next((at for at, text in texts if is_rule(text) and re.search("[|┼╪╋]", text)), None)
+        rest = ""
+        if rule is not None:
+            rest = f"; another table begins in line {rule - 1}: keep it in a file of its own"
+        reading.odd(grid.outside[0], "", f"{lines} {'are' if count > 1 else 'is'} left out{rest}")
 
 
 def _is_ours(ours: str, column: TableColumn) -> bool:
@@ -253,6 +262,7 @@ class _TableReading:
         self.missing: list[tuple[int, str]] = []
         self.spread: list[int] = []
         self.short_clock: list[tuple[int, str]] = []
+        self.devices: dict[str, int] = {}
 
     def read_row(self, line: int, cells: Sequence[str]) -> None:
         """Read a row: its place, then the value of each column that holds one."""
@@ -263,6 +273,10 @@ class _TableReading:
             reading.wrong(
                 line, "", f"{counts}, where the header promises {width}; check the delimiter"
             )
+            return
+        texts = [cells[index] for index in self.roles.values]
+        if all(is_missing(text) for text in texts) and any(text.strip() for text in texts):
+            self.missing.append((line, next(text.strip() for text in texts if text.strip())))
             return
         where = self._where(line, cells)
         if where is None:
@@ -288,6 +302,8 @@ class _TableReading:
         """Read the coordinates of a row; None, and a problem, where one is wrong."""
         reading, place = self.reading, self.roles.place
         cell = {name: bare_cell(cells[index]) for name, index in place.items()}
+        if device := device_of(cell.get("p", "")):
+            self.devices.setdefault(device, line)
         p = (
             reading.processors(line, "p", product(whole_number(cell["p"])))
             if "p" in cell
@@ -338,6 +354,10 @@ class _TableReading:
             return
         number, own, spread = split_value(text)
         self.spread += [line] if spread else []
+        if name == "throughput":
+            number, own = thousands(text)
+        if own is not None and unit is not None and not _is_unit(unit):
+            unit = None  # a word in brackets
         if own is not None and unit is not None and _unit(own) != _unit(unit):
             reading.wrong(
                 line,
@@ -357,6 +377,10 @@ class _TableReading:
             reading.odd(line, "", f"{short(text)} is no value; the run is left out{rest}")
         if self.spread:
             reading.odd(self.spread[0], "", "what stands beside a value as its spread is left out")
+        if len(self.devices) > 1:
+            listed = ", ".join(self.devices)
+            why = f"the processors are not alike: {listed}; speed-ups compare them all the same"
+            reading.odd(list(self.devices.values())[1], "p", why)
         if self.short_clock:
             line, text = self.short_clock[0]
             reading.odd(line, "time", f"{text} is read as minutes and seconds")
@@ -367,6 +391,14 @@ _TIMED = [metric for metric in METRICS.values() if str(metric.dimension) == "s"]
 
 def _unit(text: str) -> str:
     return time_of_unit(text)[0]
+
+
+def _is_unit(text: str) -> bool:
+    try:
+        scale(time_of_unit(text)[0])
+    except UnitError:
+        return names.rate_unit(text) is not None
+    return True
 
 
 def _times(text: str, count: int) -> str:

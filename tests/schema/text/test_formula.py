@@ -526,6 +526,7 @@ def test_refuses_an_expression(formula: str, column: int, message: str) -> None:
         ("bytes < 2 B parts", 13, f"'parts' {MISSING}"),
         ("n <> 2", 4, f"{WANTED} '>'"),
         ("not n < 2", 1, f"there is no name 'not'; known: {ALL_NAMES}"),
+        ("n >= 500 /sec", 11, "there is no name 'sec'; the unit is written 's'"),
         ("n < t", 3, "cannot compare [1] and [s]: n and t"),
         ("1 < n < t", 7, "cannot compare [1] and [s]: n and t"),
         ("n <= 4 B", 3, "cannot compare [1] and [B]: n and 4 B"),
