@@ -84,6 +84,11 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
         "dataType,success,bytes,Latency, or save with jmeter.save.saveservice.print_field_names=true",
     ),
     KnownFile(
+        re.compile(r"\A[0-9]+(?:_[0-9]+)?\|[0-9]+\|.*\|(?:[0-9]+-)?[0-9]{2}:[0-9]{2}:[0-9]{2}\|"),
+        "a list of jobs without the names of its columns",
+        "let sacct print them: without --noheader, --parsable2 --format=JobID,NCPUS,Elapsed,State",
+    ),
+    KnownFile(
         re.compile(r"\A\ufeff?metric_name,timestamp,metric_value,"),
         "a list of k6's samples, whose times are cut to seconds",
         "slipstick measured reads the summary: k6 run --summary-export=FILE",

@@ -145,6 +145,9 @@ def _read_row(
             value = words[at]
             if tool.name == "netgauge" and reading.number(line, metric, value) is not None:
                 value = repr(float(value) / 2)
+            if metric == "bandwidth" and size == 0:
+                reading.odd(line, name, "0 bytes have no bandwidth, so the row is left out")
+                return
             reading.add(line, Coordinates(p, size, name), metric, value, unit)
             return
     reading.wrong(line, name, f"{short(', '.join(columns))} has no column of a time or a bandwidth")

@@ -139,7 +139,7 @@ OCCASIONS = frozenset(
         *("partition", "account", "state", "exitcode", "start", "end", "submit", "qos", "cluster"),
     )
 )
-"""Headings of columns that tell where, when or for whom a run was made, and not what ran."""
+"""Headings of columns that tell where and when a run was made, and not what ran."""
 
 MISSING = frozenset(
     (

@@ -295,6 +295,7 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
         packing, way = packed
         raise SpecError([Problem(shown_name(path), 1, 1, "", f"this is {packing}: {way}")])
     text = file_text(path, "data_bytes", "keep what you need of it, or split it")
+    text = _without_labels(text)
     reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
     if not text.strip("\ufeff \t\r\n"):
         reading.refuse(1, "", "the file is empty; a measurement may have failed to write it")
@@ -309,6 +310,18 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
         line = len(_LINE_END.split(text[: long.start()]))
         reading.refuse(line, "", "a number of more than 1,000 digits; write it shorter, as 1.5e9")
     return reading
+
+
+_TAGGED = re.compile(r"^\[[0-9]+,[0-9]+\]<std[a-z]+>: ?", re.MULTILINE)
+_LABELLED = re.compile(r"^ *[0-9]+: ?", re.MULTILINE)
+
+
+def _without_labels(text: str) -> str:
+    """Return a text without the ranks that launchers write before each line (mpirun --tag-output,
+    srun --label); comments behind them tell them from other numbers.
+    """
+    text = _TAGGED.sub("", text)
+    return _LABELLED.sub("", text) if re.search(r"^ *[0-9]+: ?# ", text, re.MULTILINE) else text
 
 
 def time_of_unit(text: str) -> tuple[str, bool]:
