@@ -172,8 +172,8 @@ class Chain:
     ----------
     classes : their names
     members : population and think time, or arrivals
-    reference : where a cycle begins, or where a stream comes in; a cycle ends with each visit of any
-        class of a closed chain to that station
+    reference : where a cycle begins, or where a stream comes in; a cycle of a closed chain ends where a
+        customer comes to that station as a member of that class
     """
 
     classes: tuple[str, ...]

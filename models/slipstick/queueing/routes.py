@@ -50,7 +50,7 @@ def traffic_equations(
     A place is a class at a station. With v the visits in one cycle and p the probabilities of the
     ways::
 
-        v_j = sum_i v_i p_ij                          closed: the visits to the reference station add up to 1
+        v_j = sum_i v_i p_ij                          closed: there is one visit to the reference
         v_j = [j is the reference] + sum_i v_i p_ij   open: every customer enters at the reference
 
     Parameters
@@ -88,7 +88,7 @@ def traffic_equations(
     inflow = (places == start).astype(float)[:, None]
     if closed:
         # One of the equations follows from the others; in its place stands what a cycle is.
-        balance[:, int(inflow[:, 0].argmax()), :] = places % shape[1] == reference[1]
+        balance[:, int(inflow[:, 0].argmax()), :] = places == start
     solution = np.zeros((points, shape[0] * shape[1]), dtype=balance.dtype)
     solution[:, places] = _solved(balance, inflow)
     return solution.reshape(points, *shape)

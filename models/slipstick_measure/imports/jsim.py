@@ -418,7 +418,8 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     if any("population" in chain for chain in chains.values()):
         spec.say(
             "a cycle of a closed class begins at its reference station, whose time is part of the"
-            " response time"
+            " response time; where classes change, here it ends where a customer comes there as the"
+            " class in reference, in JMT as any class"
         )
     return jsim.ledger.close(spec)
 

@@ -293,8 +293,9 @@ def test_a_model_of_jsim_keeps_classes_that_change_and_probabilities(tmp_path: P
     assert answer.exact
     assert answer["utilization[Web,CPU]"] == pytest.approx(0.5 / 0.3 * 0.5 / 2)
     assert answer["utilization[Web,Disk-1]"] == pytest.approx(0.5 * 0.7 / 0.3 * 0.25)
-    # Three of four cycles are of jobs: 2 visits of the CPU each, whoever they are.
-    cycles = answer["throughput[Jobs-chain]"] or 0.0
+    # Three of four visits of the reference station are of jobs: 2 visits of the CPU follow each,
+    # whoever they are.
+    cycles = (answer["throughput[Jobs-chain]"] or 0.0) + (answer["throughput[Night-jobs]"] or 0.0)
     assert answer["utilization[Jobs,Disk-1]"] == pytest.approx(cycles * 0.8 * 0.25)
     assert answer["utilization[Night-jobs,CPU]"] == pytest.approx(cycles * 0.2 * 2 * 0.5 / 2)
 

@@ -248,8 +248,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         [
             (
                 "3:10: chains.users.reference: key 'reference' is missing: class and station where a"
-                " cycle begins, or where customers arrive; a cycle ends with each visit of any class"
-                " of a closed chain to that station"
+                " cycle begins, or where customers arrive; a cycle of a closed chain ends where a"
+                " customer comes to that station as a member of that class"
             )
         ],
     ),

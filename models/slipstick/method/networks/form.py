@@ -400,16 +400,7 @@ def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
         for label in station.service
         if label in in_chains and (label, name) not in places
     )
-    arriving = {route.target for route in model.routing}
-    begun = (
-        f"a cycle of {name} goes from one visit of any of its classes to {station} to the next;"
-        f" which of them is in reference changes nothing"
-        for name, chain in model.chains.items()
-        if isinstance(chain.members, ClosedClass)
-        for station in (chain.reference[1],)
-        if sum((label, station) in arriving for label in chain.classes) > 1
-    )
-    return *alike, *unused, *begun
+    return *alike, *unused
 
 
 def _shared(arrays: NetworkPoints, residence: Array) -> Array:
@@ -502,8 +493,7 @@ class Measures:
 
     def _passing(self, c: int, chain: Chain, r: int) -> Array:
         """Return how many customers become members of a class in a second [1/s]; of a closed chain,
-        the visits of the class to the reference station, at which each cycle has one visit of any
-        class.
+        the visits of the class to the station of the reference.
 
         Of customers that may be lost only those that arrive are known by this [1/s].
         """

@@ -143,17 +143,17 @@ def _routed(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
 
 
 def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
-    """Replace the throughput of each chain by its cycles in a second; a cycle ends at the reference
-    station.
+    """Replace the throughput of each chain by its cycles in a second; a cycle ends at the reference, a
+    class at a station.
     """
     flow, begun = solution.throughput.copy(), solution.begun.copy()
     network = arrays.network
     phases_known = known_phases(arrays.scv, network.phases, arrays.classes, network.stations)
     for c, members in _routed(arrays).items():
-        cells = (slice(None), list(members), arrays.references[c][1])
+        place = (slice(None), *arrays.references[c])
         admitted = solution.ended / (1 - solution.abandoned)
         ended, came, stated = (
-            values[cells].sum(axis=1) for values in (solution.ended, admitted, arrays.visits)
+            values[place] for values in (solution.ended, admitted, arrays.visits)
         )
         for values, events in ((flow, ended), (begun, came)):
             values[:, list(members)] = quotient(events, stated)[:, None]

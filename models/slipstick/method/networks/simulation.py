@@ -63,8 +63,8 @@ class FlatNetwork:
     A class that keeps its class goes to the stations in the order written: one of V <= 1 visits is
     passed by with probability 1 - V; one of V > 1 is visited again at once with probability 1 - 1/V
     after each visit. A class in a chain goes where routing says, and a closed cycle ends where it
-    comes to the reference station again. Service times have the usual distribution of their mean
-    and scv.
+    comes to the reference again, a class at a station. Service times have the usual distribution of
+    their mean and scv.
 
     Parameters
     ----------
@@ -255,9 +255,8 @@ class FlatNetwork:
         """
         places = self._places(chain)
         if name in self.model.chains:
-            home = chain.reference[1]
-            counted = {place: 1.0 for place in places if place[1] == home}
-            begins = [home]
+            counted = {chain.reference: 1.0}
+            begins = [chain.reference[1]]
         else:
             counted = {places[0]: self.visits[places[0]]}
             sure = next(
@@ -330,11 +329,7 @@ class FlatNetwork:
         return start
 
     def _ends_at(self, chain: Chain, place: Place | None) -> bool:
-        return (
-            isinstance(chain.members, ClosedClass)
-            and place is not None
-            and place[1] == chain.reference[1]
-        )
+        return isinstance(chain.members, ClosedClass) and place == chain.reference
 
     def _ways(self, name: str, chain: Chain, place: Place) -> Iterator[tuple[float, str]]:
         for index, route in enumerate(self.model.routing):

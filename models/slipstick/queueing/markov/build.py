@@ -109,8 +109,8 @@ def routing_of_chains(
 ) -> Routing:
     """Send the classes of some chains along their routes; all others visit the stations in order.
 
-    The cycle of a closed chain ends where a customer comes to the reference station, as whichever
-    class; a customer that thinks does so on the way there.
+    The cycle of a closed chain ends where a customer comes to the reference, a class at a station; a
+    customer that thinks does so on the way there.
 
     Parameters
     ----------
@@ -146,8 +146,9 @@ def routing_of_chains(
             )
             if s == OUTSIDE:
                 continue
-            onward[r, k, s, begin if j == station else j] += p
-            if begin == think and j == station:
+            ends = (s, j) == (label, station)
+            onward[r, k, s, begin if ends else j] += p
+            if begin == think and ends:
                 onward[s, think, s, j] = 1
     return Routing(entry, onward, tuple(restart))
 

@@ -168,8 +168,8 @@ class ChainSpec(MembersSpec):
     classes: list[Name] = Field(description="the classes", min_length=1)
     reference: Pair = Field(
         description=(
-            "class and station where a cycle begins, or where customers arrive; a cycle ends with"
-            " each visit of any class of a closed chain to that station"
+            "class and station where a cycle begins, or where customers arrive; a cycle of a closed"
+            " chain ends where a customer comes to that station as a member of that class"
         )
     )
 
