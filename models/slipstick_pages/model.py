@@ -165,7 +165,7 @@ def _live(model: LiveModel) -> str:
         name for name in answer.account if model.grid is None or name in model.grid["shares"]
     ]
     units = {name: answer.unit(name) for name in model.outputs}
-    dimensions = {"s", *units.values(), *(slider.unit for slider in model.sliders)}
+    dimensions = sorted({"s", *units.values(), *(slider.unit for slider in model.sliders)})
     data = {
         "tape": tape,
         "grid": model.grid,

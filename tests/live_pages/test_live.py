@@ -5,7 +5,10 @@ hold.
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
@@ -636,3 +639,15 @@ def test_a_model_that_is_costly_is_computed_at_fewer_points(
         assert grid is not None
         assert grid["error"] < 0.02
         assert nodes in [len(axis["nodes"]) for axis in grid["axes"]]
+
+
+def test_a_page_is_the_same_in_every_process(tmp_path: Path) -> None:
+    """Strings hash differently in each process: the order of a set must not reach the page."""
+    pages = []
+    for seed in ("1", "2"):
+        page = tmp_path / f"{seed}.html"
+        command = [sys.executable, "-m", "slipstick", "page", "central-server", "-o", str(page)]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run(command, check=True, capture_output=True, env=environment)
+        pages.append(page.read_bytes())
+    assert pages[0] == pages[1]

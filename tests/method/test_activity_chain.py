@@ -159,6 +159,8 @@ def test_a_program_ends_with_the_slowest_of_each_phase() -> None:
     found = exact(shared)
     assert found["time"] == pytest.approx(2 * 3 * 1.0 + 2)
     assert found.account["busy"] == pytest.approx(2 + 2 / 3)
+    # The services that begin with the phase count as visits, too.
+    assert 2 * value_of(found, "wait[bus]") == pytest.approx(found.account["wait:bus"])
     assert sum(found.account.values()) == pytest.approx(found["time"])
 
 

@@ -27,10 +27,15 @@ from slipstick.model.network import (
     open_class,
     station,
 )
-from slipstick.model.system import Lock, Model, Station, closed_model
+from slipstick.model.system import Lock, Model, Station, closed_model, phased_model
 from slipstick.sim.settings import Simulation
 from tests.sim_strategies import busy_models, open_models
 
+PROGRAM = phased_model(
+    (3, 4, service("bus", 1.0, scv=1.0)),
+    (1, 2, hold("door", service("bus", 0.5, name="inside", scv=1.0))),
+    resources={"door": Lock("fifo")},
+)
 SHORT = Simulation(seed=3, events=100_000)
 ACTIVITY = closed_model(delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0), 4)
 NETWORK = network(
@@ -72,6 +77,9 @@ CHANGES = [
     (ACTIVITY, "mean-value", "utilization[bus]", 0.9, "throughput x demand at bus is"),
     (ACTIVITY, "markov-chain", "wait[bus]", 1.01, "throughput x visits x wait at bus is"),
     (ACTIVITY, "mean-value", "queue_length[bus]", 1.01, "wait there"),
+    (PROGRAM, "markov-chain", "wait[bus]", 1.01, "throughput x visits x wait at bus is"),
+    (PROGRAM, "markov-chain", "utilization[bus]", 0.99, "throughput x demand at bus is"),
+    (PROGRAM, "markov-chain", "wait[door]", 1.01, "throughput x visits x wait at door is"),
 ]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from slipstick.schema.text import Scalar, Table, read_text
 from slipstick.study.cases import MOST_USED, case_settings, shown
+from slipstick.study.check import check_reference
 from tests.specs import refused, study, valid
 
 
@@ -135,3 +136,14 @@ def test_the_problems_of_all_cases_come_at_once(tmp_path: Path) -> None:
         "x.yaml:5:15: partis: unknown key; did you mean 'parties'?",
         "x.yaml:6:33: network: there is no network 'atm'; did you mean 'atm-oc3'?",
     ]
+
+
+@pytest.mark.parametrize("name", ["model", "inputs", "trend"])
+def test_a_case_may_have_any_name(name: str, tmp_path: Path) -> None:
+    """What is built once is kept by its kind: a case called `model` was taken for a model."""
+    text = study(
+        f"cases: {{{name}: {{classes.jobs.population: 3}}}}", base="{model: central-server}"
+    )
+    path = tmp_path / "study.yaml"
+    path.write_text(text)
+    assert check_reference(str(path)) == ["study"]

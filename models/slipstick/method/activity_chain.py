@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -324,6 +324,9 @@ WAYS = 16
 """Ways to go on from a state that take the time of one state: each is followed by itself, 0.05 ms
 (1,048,576 ways took 56 s in November 2026), and a state takes up to 1 ms."""
 
+STATES_A_LOOK = 64
+"""States between two looks at the clock, which takes up to a tenth of the time of a state."""
+
 FACTOR, DERIVATIVE = 1.8e-6, 1e-6
 """Processor time of the long run of n states, and of each derivative of it, in n^1.5 [s]: measured
 with 10,086 states (a pool, two locks and 64 processors) and with 21,752 (6 processors, scv 0.25),
@@ -411,15 +414,16 @@ def _times_and_flows(
     solved: Known = {}  # points that differ in derivatives alone have one factor
     for rate in rates.T:
         chain_there = replace(chain, rates=rate)
-        time_in_states = (
-            mean_times(chain_there, stuck) * begun
-            if finite
-            else stationary(chain_there, solved_before=solved)
-        )
+        if finite:
+            # The state before the start is left at rate 1 once: what begins there counts, its time
+            # does not.
+            time_in_states = mean_times(chain_there, stuck)
+        else:
+            time_in_states = stationary(chain_there, solved_before=solved)
         flow = (time_in_states[chain.sources] * rate) @ happened
         # The processors of the first group over the rate at which their cycles end: Little's law.
         cycle_time = 1.0 if finite else states.kinds.count(0) / flow[0]
-        times.append(time_in_states * cycle_time)
+        times.append(time_in_states * begun * cycle_time)
         flows.append(flow * cycle_time)
     return times, flows
 
@@ -481,6 +485,7 @@ class _States:
             number: (node.law and node.law.phases) or phase_type(1.0, node.scv)
             for number, node in steps
         }
+        self._holds_at = dict[Position, list[Any]]()
         self.positions: list[Position] = [()]
         self._position_numbers, self._places = dict[Position, int](), [("", 0)]
         self._pace, self._explored, self._ways = WorkPace(), 0, 0
@@ -537,11 +542,12 @@ class _States:
         ones = np.ones_like(next(iter(self._numbers.values())))
         for state, row in enumerate(rows.tolist()):
             self._explored, self._ways = self._explored + 1, 0
-            self._pace.check(
-                self._explored,
-                limit("states"),
-                f"up to {limit('states'):,.0f} states are explored before the chain is solved",
-            )
+            if self._explored % STATES_A_LOOK == 1:
+                self._pace.check(
+                    self._explored,
+                    limit("states"),
+                    f"up to {limit('states'):,.0f} states are explored before the chain is solved",
+                )
             for rate, positions, units, names in self._moves(row):
                 self.rates += [ones * rate] * ((key := (ones * rate).tobytes()) not in self._rate)
                 number = self._rate.setdefault(key, len(self.rates) - 1)
@@ -745,17 +751,11 @@ class _States:
         woke go on after it, in the order in which they were woken, and what ends at the same
         instant after them.
         """
-        running = [
-            processor
-            for processor, (position, _) in enumerate(positions)
-            if position[0] in self._instant
-        ]
-        later = [
-            processor for processor, (position, _) in enumerate(positions) if position[0] == "later"
-        ]
-        if not running and not later:
+        processor = _first(positions, self._instant)
+        if processor is None:
+            processor = _first(positions, ("later",))
+        if processor is None:
             return None
-        processor = (running or later)[0]
         (word, number, *further_words), remaining = positions[processor]
         if word == "later":
             return (
@@ -1062,15 +1062,12 @@ class _States:
 
     def _held(self, position: Position) -> list[Any]:
         """List what a processor holds; one that waits for a condition of a monitor has left it."""
-        (word, number_of_step, *_), remaining = position
-        held = [
-            self._nodes[number] for word_of_step, number, _ in remaining if word_of_step == "held"
-        ]
-        return (
-            held[:-1]
-            if word == "wait" and self.model.monitor_of(self._nodes[number_of_step].counter)
-            else held
-        )
+        if position not in self._holds_at:
+            (word, number_of_step, *_), remaining = position
+            holds = [self._nodes[number] for kind, number, _ in remaining if kind == "held"]
+            left = word == "wait" and self.model.monitor_of(self._nodes[number_of_step].counter)
+            self._holds_at[position] = holds[:-1] if left else holds
+        return self._holds_at[position]
 
     def _begun(self, kind: int) -> Outcomes:
         """Begin the cycle, or all rounds, of a kind of processor."""
@@ -1208,6 +1205,14 @@ def _moved(positions: Sequence[Position], processor: int, options: Outcomes) -> 
         (p, [*positions[:processor], *positions[processor + 1 :], new_position])
         for p, new_position in options
     ]
+
+
+def _first(positions: Sequence[Position], words: Collection[str]) -> int | None:
+    """Return the first processor whose position has one of some words; None without any."""
+    for processor, (position, _) in enumerate(positions):
+        if position[0] in words:
+            return processor
+    return None
 
 
 def _in_place(positions: Sequence[Position], processor: int, options: Outcomes) -> Outcomes:

@@ -11,6 +11,7 @@ It reads the values of a solution by name, as users see them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,12 +22,23 @@ from slipstick.expression.nodes import TIME, Expr, Number, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, NDArray, np
 from slipstick.method.answers import Remarks, Solution
-from slipstick.model.activity import Attempt, Step
+from slipstick.model.activity import Attempt, Hold, Step
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.model.steps import Activity, each_once
-from slipstick.model.system import ClosedPopulation, HeldResource, Model, OpenPopulation, Station
+from slipstick.model.system import (
+    ClosedPopulation,
+    HeldResource,
+    Lock,
+    Model,
+    OpenPopulation,
+    Permits,
+    PhasedPopulation,
+    ReaderWriterLock,
+    ResourceKind,
+    Station,
+)
 from slipstick.structure.work import demands, total_work
-from slipstick.vocabulary import SIMULATION
+from slipstick.vocabulary import LOCKS, SIMULATION
 
 ROUNDING = 1e-6
 """Relative difference that rounding, and the end of an iteration, explain."""
@@ -61,19 +73,19 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class StationLoad:
-    """What one pass of an activity asks of a station.
+    """What one pass of an activity asks of a station, or of a lock or permits.
 
     Parameters
     ----------
     name : of the station
-    servers : it has
-    demand : service of one pass [s]
+    servers : it has, or permits
+    demand : service of one pass [s]; None where it is how long a lock is held
     visits : of one pass [1]
     """
 
     name: str
     servers: int
-    demand: Expr
+    demand: Expr | None
     visits: Expr
 
 
@@ -95,7 +107,9 @@ class Identities:
     def __init__(self, model: Model | QueueingNetwork) -> None:
         self._products: list[Product]
         self._stations = [] if isinstance(model, QueueingNetwork) else _station_loads(model)
-        columns = [side for load in self._stations for side in (load.demand, load.visits)]
+        columns = [
+            side for load in self._stations for side in (load.demand or zero(TIME), load.visits)
+        ]
         self._demands = Tape(columns) if columns else None
         if isinstance(model, QueueingNetwork):
             self._products, self._members = list(_of_network(model)), "customers"
@@ -163,7 +177,8 @@ class Identities:
             yield np.abs(product_value - total) > allowed, text, product_value, total
 
     def _of_stations(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
-        """Check the utilization law and Little's law at the stations of an activity.
+        """Check the utilization law and Little's law at the stations of an activity, and Little's law
+        for those who wait for its locks and permits.
 
         A simulation draws services and visits, so that both hold for what it drew by definition.
         """
@@ -178,18 +193,17 @@ class Identities:
                 continue
             utilization, present, wait = (columns[key] for key in names)
             busy, rate = load.servers * utilization, columns["throughput"]
-            pairs = (
-                (
-                    f"throughput x demand at {name} is {{:.6g}}, but {{:.6g}} of its servers are busy",
-                    rate * demand,
-                    busy,
-                ),
-                (
-                    f"throughput x visits x wait at {name} is {{:.6g}}, but {{:.6g}} wait there",
-                    rate * visits * wait,
-                    present - busy,
-                ),
+            waiting = (
+                f"throughput x visits x wait at {name} is {{:.6g}}, but {{:.6g}} wait there",
+                rate * visits * wait,
+                present - busy,
             )
+            served = (
+                f"throughput x demand at {name} is {{:.6g}}, but {{:.6g}} of its servers are busy",
+                rate * demand,
+                busy,
+            )
+            pairs = [waiting] if load.demand is None else [served, waiting]
             for text, expected, reported in pairs:
                 differs = np.abs(expected - reported) > ROUNDING * np.maximum(present, busy) + 1e-12
                 yield differs & answered, text, expected, reported
@@ -254,34 +268,73 @@ def _of_activity(model: Model) -> Iterator[Product]:
 
 
 def _station_loads(model: Model) -> list[StationLoad]:
-    """List what one pass asks of each station, of a closed population of one kind or a stream."""
-    population = model.population
-    closed = isinstance(population, ClosedPopulation) and len(population.groups) == 1
-    if not (closed or isinstance(population, OpenPopulation)) or len(model.bodies) != 1:
-        return []
+    """List what one pass asks of each station: of a closed population of one kind, a stream, or the
+    phases of a program, whose rounds are spread over the processors.
+    """
+    passes = _passes(model)
     if any(isinstance(node, Attempt) for node in each_once(model.bodies)):
         return []  # how often it is tried depends on the state
+    demands_of = defaultdict[str, Expr](lambda: zero(TIME))
+    visits = defaultdict[str, Expr](lambda: Number(0.0))
     try:
-        demands_by_station = demands(model.bodies[0], model)
-        visits = total_work(model.bodies[0], _visited)
+        for body, rounds in passes:
+            for name, demand in demands(body, model).items():
+                demands_of[name] = demands_of[name] + rounds * demand
+            for name, number in total_work(body, _visited).items():
+                visits[name] = visits[name] + rounds * number
     except NoAnswerError:  # what is asked depends on the state
         return []
     # Who waits for a lock may access its word again and again, as often as the state says.
-    words = {
-        resource.word for resource in model.resources.values() if isinstance(resource, HeldResource)
+    others = {lock.word for lock in model.resources.values() if isinstance(lock, HeldResource)}
+    others |= {
+        name for node in each_once(model.bodies) if not _takes_one(node) for name in node.uses
     }
     return [
-        StationLoad(name, resource.servers, demands_by_station[name], visits[name])
+        StationLoad(
+            name,
+            resource.capacity,
+            demands_of[name] if isinstance(resource, Station) else None,
+            visits[name],
+        )
         for name, resource in model.resources.items()
-        if isinstance(resource, Station)
-        and name in demands_by_station
-        and name in visits
-        and name not in words
+        if name in visits and name not in others and _counts_each_once(resource)
     ]
 
 
+def _counts_each_once(resource: ResourceKind) -> bool:
+    """Return whether each visit waits once and then takes one server, or permit."""
+    if isinstance(resource, Lock):
+        return resource.word is None and not LOCKS[resource.kind].spinning
+    return isinstance(resource, Station | Permits | ReaderWriterLock)
+
+
+def _passes(model: Model) -> list[tuple[Activity, Expr]]:
+    """List the bodies of a model, with how often a processor passes each; none where groups pass
+    unlike ones.
+    """
+    population = model.population
+    if isinstance(population, PhasedPopulation):
+        return [
+            (phase.cycle, phase.repeat * phase.processors / population.size)
+            for phase in population.phases
+        ]
+    alone = not isinstance(population, ClosedPopulation) or len(population.groups) == 1
+    if alone and isinstance(population, ClosedPopulation | OpenPopulation):
+        return [(body, Number(1.0)) for body in model.bodies] if len(model.bodies) == 1 else []
+    return []
+
+
 def _visited(node: Activity) -> dict[str, Expr]:
-    return dict.fromkeys(node.uses, Number(1.0)) if isinstance(node, Step) else {}
+    return dict.fromkeys(node.uses, Number(1.0)) if _takes_one(node) else {}
+
+
+def _takes_one(node: Activity) -> bool:
+    """Return whether a node is a visit that waits once and takes one server, or permit, until its
+    processor goes on.
+    """
+    if isinstance(node, Hold):
+        return node.permits is None and node.after is None
+    return isinstance(node, Step)
 
 
 def _of_network(model: QueueingNetwork) -> Iterator[Product]:

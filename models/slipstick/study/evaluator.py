@@ -266,7 +266,9 @@ def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
     SpecError : something is wrong with its settings
     """
     inputs, built = built_with(settings, library)
-    return library.once((case, id(inputs)), lambda: Evaluator(case, inputs, built), inputs)
+    return library.once(
+        ("evaluator", case, id(inputs)), lambda: Evaluator(case, inputs, built), inputs
+    )
 
 
 def with_values(case: str, settings: Settings, values: Settings, library: Library) -> Evaluator:
