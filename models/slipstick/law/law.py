@@ -118,8 +118,8 @@ class Law:
 
     @cached_property
     def right(self) -> Expr:
-        """The right-hand side over the symbols; raises ModelError unless it is of the dimension
-        of the left.
+        """The right-hand side over the symbols; ModelError if its dimension is not that of the
+        left-hand side.
         """
         right: Expr = self.equation(**self.parameters)
         if right.dimension != self.gives.dimension:

@@ -283,12 +283,12 @@ def _late(load: Any, servers: Any, elapsed: Any) -> Any:
     a large x matters.
     """
     spare = servers - 1 - load
-    late = (
+    waiting_tail = (
         elapsed
         * exp(-elapsed * (1 + minimum(spare, 0)))
         * exprel(-elapsed * maximum(spare, -spare))
     )
-    return exp(-elapsed) + all_busy(servers, load) * late
+    return exp(-elapsed) + all_busy(servers, load) * waiting_tail
 
 
 MMC_RESPONSE_TAIL = Law(
@@ -342,8 +342,8 @@ def _delayed(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
 def _abandons(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
     """Return the share of waiting customers that abandon: 1 / (rho A) + 1 - 1 / rho [1]."""
     spare = servers / (arrivals * service)
-    late = palm(arrivals * patience, servers * patience / service) * spare + 1 - spare
-    return _delayed(servers, service, arrivals, patience) * late
+    abandoning_share = palm(arrivals * patience, servers * patience / service) * spare + 1 - spare
+    return _delayed(servers, service, arrivals, patience) * abandoning_share
 
 
 IMPATIENCE = tuple(

@@ -53,17 +53,15 @@ def uncountable(
     most: int = MOST_PROCESSORS,
     method: str = MEAN_VALUE,
 ) -> dict[int, str]:
-    """Find the points at which a number of processors is not a whole number in range; give the
-    reason for each.
-    """
+    """Return, by point, the reason why a number of processors is not a whole number in range."""
     values = sizes.real
-    bad = ~((values >= least) & (values <= most) & (np.abs(values - np.rint(values)) <= 1e-9))
+    uncounted = ~((values >= least) & (values <= most) & (np.abs(values - np.rint(values)) <= 1e-9))
     return {
         int(point): (
             f"{method} counts processors one by one: {number_in_words} must be a whole number from {least}"
             f" to {most:,}, got {values[point]:g}"
         )
-        for point in np.flatnonzero(bad)
+        for point in np.flatnonzero(uncounted)
     }
 
 
@@ -83,9 +81,7 @@ MOST_COUNTED = 2.0**53
 
 
 def out_of_range(model: Model, numbers: Numbers, method: str = MEAN_VALUE) -> dict[int, str]:
-    """Find the points at which a time, a count or a probability is out of its range; give the
-    reason for each.
-    """
+    """Return, by point, the reason why a time, a count or a probability is out of its range."""
     wrong: dict[int, str] = {}
     for allowed in _ranges(model, method):
         values = numbers[allowed.quantity].real

@@ -30,7 +30,7 @@ _COMPARED_BY = ("time", "response_time", "throughput")
 
 
 def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
-    """Put answers to one question side by side, and say in words whether they agree.
+    """Compare answers to one question, and say in a sentence whether they agree.
 
     A simulation is the reference of the others, for it leaves nothing out; without one, the first
     exact answer is, or the first. An exact method has to be within the simulation's interval, an
@@ -77,8 +77,8 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
 
 
 def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Return answers to one question, those without numbers that are called exact and differ: at
-    least one of them is wrong.
+    """Return answers to one question; answers that are called exact and differ lose their numbers,
+    because at least one of them is wrong.
 
     >>> both = [Answer("m", name, {"time": Value(t, "s")}, exact=True) for name, t in (("a", 2.5), ("b", 3.0))]
     >>> without_contradictions(both)[0].failed[:66]
@@ -171,13 +171,15 @@ def _values_compared(answer: Answer, reference_answer: Answer | None = None) -> 
     """List the values that answers are compared by: the time, or the response times, or the
     throughputs.
     """
-    both = [
+    shared_names = [
         name
         for name in answer.values
         if reference_answer is None or name in reference_answer.values
     ]
-    kinds = ([name for name in both if name.partition("[")[0] == kind] for kind in _COMPARED_BY)
-    return next((names for names in kinds if names), both[:1])
+    kinds = (
+        [name for name in shared_names if name.partition("[")[0] == kind] for kind in _COMPARED_BY
+    )
+    return next((names for names in kinds if names), shared_names[:1])
 
 
 def _comparison(answer: Answer, reference: Answer) -> tuple[str, bool]:
@@ -197,9 +199,9 @@ def _comparison(answer: Answer, reference: Answer) -> tuple[str, bool]:
     farthest = max(
         range(len(names)), key=lambda index: (not compared[index][1], compared[index][2])
     )
-    words, agrees, off = compared[farthest]
-    several = len(names) > 1 and (off or not agrees)
-    return f"{names[farthest]} differs most: {words}" if several else words, agrees
+    words, agrees, difference = compared[farthest]
+    names_the_value = len(names) > 1 and (difference or not agrees)
+    return f"{names[farthest]} differs most: {words}" if names_the_value else words, agrees
 
 
 def _compared(
@@ -211,10 +213,12 @@ def _compared(
     assert truth.value is not None
     if value.value is None:
         return *_encloses(answer.method, value, reference.method, truth), 0.0
-    off = _relative(value.value, truth.value)
-    if off == 0:
+    difference = _relative(value.value, truth.value)
+    if difference == 0:
         return f"{answer.method} and {reference.method} agree exactly", True, 0.0
-    return *_differ(answer, reference, off, _half_widths_off(value.value, truth)), abs(off)
+    return *_differ(answer, reference, difference, _half_widths_off(value.value, truth)), abs(
+        difference
+    )
 
 
 def _differ(answer: Answer, reference: Answer, off: float, place: float) -> tuple[str, bool]:
@@ -260,7 +264,7 @@ def _exact(method: str, reference: str, off: float, place: float) -> tuple[str, 
 
 
 def _encloses(method: str, bounds: Value, reference: str, truth: Value) -> tuple[str, bool]:
-    """Return whether an interval meets bounds; more cannot be required of a simulated mean."""
+    """Return whether an interval meets bounds, which is all that a simulated mean can show."""
     assert truth.value is not None
     low = truth.value if truth.low is None else truth.low
     high = truth.value if truth.high is None else truth.high
@@ -283,6 +287,7 @@ def _half_widths_off(value: float, truth: Value) -> float:
     """Return the distance of a value from a mean, in half-widths of the interval of the mean."""
     assert truth.value is not None
     if truth.low is None or truth.high is None or truth.high <= truth.low:
+        # Without an interval, chance explains no difference.
         return math.inf
     return abs(value - truth.value) / ((truth.high - truth.low) / 2)
 

@@ -78,8 +78,8 @@ class Amounts:
 
     def solvable(self, values: Values) -> Values:
         """Leave out the parameters that nothing but amounts is computed from."""
-        alone = set(self.parameters) - self._solved
-        return {name: value for name, value in values.items() if name not in alone}
+        of_amounts_only = set(self.parameters) - self._solved
+        return {name: value for name, value in values.items() if name not in of_amounts_only}
 
     def added(self, solution: Solution, values: Values) -> Solution:
         """Add the amounts that follow from the values of a solution.
@@ -157,7 +157,7 @@ class Amounts:
         inner = solution.gradient
         if inner is None:
             return solution
-        alone = {
+        of_amounts_only = {
             name: parameter.value
             for name, parameter in self.model.parameters.items()
             if name not in self._solved
@@ -167,12 +167,14 @@ class Amounts:
             inner_gradient = inner(index)
             at_point = {
                 name: value_at(values, name, index, own)
-                for name, own in {**alone, **inner_gradient.at}.items()
+                for name, own in {**of_amounts_only, **inner_gradient.at}.items()
             }
 
             def slopes() -> dict[str, Mapping[str, float]]:
                 by_value = {**inner_gradient.slopes}
-                names = {name for by_name in by_value.values() for name in by_name} | alone.keys()
+                names = {
+                    name for by_name in by_value.values() for name in by_name
+                } | of_amounts_only.keys()
                 moved = [name for name in at_point if name in names and at_point[name] > 0]
                 point = {name: np.atleast_1d(number) for name, number in at_point.items()}
                 differences = self.slopes(point, moved, columns)

@@ -103,8 +103,8 @@ class Gradient:
     plain: frozenset[str] = frozenset()
 
     def shares(self, values: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
-        """Weigh derivatives by the power k of time in each parameter's unit: k theta / T x
-        dT/dtheta. Those of deferred derivatives are deferred too.
+        """Return the derivatives weighed by the power k of time in each parameter's unit: k theta /
+        T x dT/dtheta. Shares of deferred derivatives are deferred, too.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class CompiledModel:
         return self._held(self.solution(self.solvable(values)), values)
 
     def solvable(self, values: Values) -> Values:
-        """Leave out the parameters that nothing but amounts is computed from."""
+        """Return the values without those of parameters that only amounts depend on."""
         return values if self.amounts is None else self.amounts.solvable(values)
 
     def brief_points(self, values: Values) -> Answers:
@@ -462,22 +462,22 @@ class Answers:
 
     @cached_property
     def outside(self) -> dict[int, str]:
-        """Describe, by point, the values outside of their bounds.
+        """Return, by point, a description of the values outside of their bounds.
 
         Exact answers cannot be, so that of many points only the others are compared.
         """
         solution = self.solution
-        few = solution.count <= FEW_POINTS
-        if self._bounds is None or (solution.exact.all() and not few) or not solution.values:
+        few_points = solution.count <= FEW_POINTS
+        if self._bounds is None or (solution.exact.all() and not few_points) or not solution.values:
             return {}
         first_column = np.broadcast_to(next(iter(solution.values.values())), (solution.count,))
-        compared = few | ~np.broadcast_to(solution.exact, (solution.count,))
+        compared = few_points | ~np.broadcast_to(solution.exact, (solution.count,))
         # What has no answer may have no bounds either.
         rows = np.flatnonzero(np.isfinite(first_column) & compared)
         return self._outside_among(rows) if len(rows) else {}
 
     def _outside_among(self, rows: NDArray[np.intp]) -> dict[int, str]:
-        """Compare some points with their bounds; a point without bounds is outside of none."""
+        """Compare some points with their bounds; a point without bounds has no value outside."""
         assert self._bounds is not None
         try:
             bounds = self._bounds(rows)
@@ -671,8 +671,8 @@ ROUNDING = 1e-9
 def _outside(
     name: str, solution: Solution, bounds: Solution, rows: NDArray[np.intp]
 ) -> dict[int, str]:
-    """Find the points at which a value lies below its lower or above its upper bound, and
-    describe by how much.
+    """Return, by point, a description of how far a value lies below its lower or above its upper
+    bound.
     """
     words: dict[int, str] = {}
     value = np.broadcast_to(solution.values[name], (solution.count,))[rows]
@@ -684,8 +684,8 @@ def _outside(
             continue
         limit = np.broadcast_to(ends[name], (len(rows),))
         with np.errstate(invalid="ignore"):
-            beyond = sign * (limit - value) > ROUNDING * np.abs(limit)
-        for place in np.flatnonzero(beyond):
+            is_outside = sign * (limit - value) > ROUNDING * np.abs(limit)
+        for place in np.flatnonzero(is_outside):
             index = int(rows[place])
             if _by_chance(solution, name, index, value[place], limit[place]):
                 continue
@@ -768,7 +768,7 @@ def _at(columns: Columns, index: int) -> dict[str, float]:
 
 
 def added_up(booked: Columns, key: Callable[[str], str]) -> dict[str, Array]:
-    """Add seconds up by a key of their labels, in the order of first appearance."""
+    """Return seconds added up by a key of their labels, in the order of first appearance."""
     sums: dict[str, Array] = {}
     for label, seconds in booked.items():
         name = key(label)
@@ -847,7 +847,7 @@ def activity_solution(
 
 
 def think_times(model: Model, values: Values) -> dict[str, Array]:
-    """Return the think time of a cycle of each group, 0 of one that arrives [s, points]."""
+    """Return the think time of a cycle of each group, 0 for arriving customers [s, points]."""
     groups = [group for group in model.population.groups if group.responds]
     steps = [thinking(group.cycle) for group in groups]
     times = [zero(TIME) if step is None else step.time for step in steps]
@@ -857,8 +857,8 @@ def think_times(model: Model, values: Values) -> dict[str, Array]:
 
 
 def _work(model: Model, account: Columns, n: Array, time: Array) -> dict[str, Array]:
-    """Return efficiency and speed-up, where some work is useful, and the processors lost to each
-    other component.
+    """Return efficiency and speed-up, if some work is useful, and the processors lost to each other
+    component.
     """
     efficiencies = {}
     useful = [account[name] for name in model.useful if name in account]
@@ -894,12 +894,12 @@ class SingleProcessorValues:
         among : time of a processor among the others [s, points]
         size : processors of its kind, all of which access as many words [1, points]
         """
-        alone = self._compiled.times(only(values, self._compiled.parameters))
+        time_alone = self._compiled.times(only(values, self._compiled.parameters))
         with np.errstate(all="ignore"):
             values_by_name = {
-                "time_alone": alone,
-                "grain_efficiency": GRAIN_EFFICIENCY.equation(alone, among),
-                "grain_interference": GRAIN_INTERFERENCE.equation(alone, among),
+                "time_alone": time_alone,
+                "grain_efficiency": GRAIN_EFFICIENCY.equation(time_alone, among),
+                "grain_interference": GRAIN_INTERFERENCE.equation(time_alone, among),
             }
             if self._words is not None:
                 (words,) = self._words.run(only(values, self._words.parameters))
@@ -950,5 +950,5 @@ def complex_step(value: float) -> float:
 
 
 def value_at(values: Values, name: str, index: int, otherwise: float | None) -> float:
-    """Read the value of a parameter at one point; `otherwise` is the model's own."""
+    """Return the value of a parameter at one point; `otherwise` is the model's own value."""
     return at(np.ravel(values[name]), index) if name in values else otherwise or 0.0

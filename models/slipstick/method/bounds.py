@@ -87,7 +87,7 @@ class CompiledBounds(CompiledModel):
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """The lower bounds on the time: `SPAN`, and each resource that is used."""
+        """The causes of the lower bounds on the time: `SPAN`, and each resource that is used."""
         return tuple(self._lows)
 
     def terms(self, values: Values) -> tuple[Array, dict[str, Array], Array | None]:
@@ -199,8 +199,8 @@ def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]
 
 
 def _monitors_time(pool: Resource) -> Expr:
-    """Return how long the monitors of a pool are held, at least, in the mean over its problems and
-    queues [s].
+    """Return a lower bound on how long the monitors of a pool are held, as the mean over its
+    problems and queues [s].
     """
     assert isinstance(pool, TaskPool)
     problems = pool.problem_times()

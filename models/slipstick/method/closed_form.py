@@ -166,8 +166,8 @@ class ClosedForm(CompiledModel):
         return without(time, self._saturation.reasons(values))
 
     def brief(self, values: Values) -> Solution:
-        """Evaluate the time alone: the fast path for large sweeps [s, points]; NaN where it
-        comes out negative.
+        """Return the time alone, the fast path for large sweeps; NaN where it comes out negative
+        [s, points].
         """
         time = self._alone(values)
         return Solution(
@@ -181,8 +181,8 @@ class ClosedForm(CompiledModel):
     def slopes(
         self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
-        """Return values with derivatives: those of the time from its tape, others by differences;
-        as for `CompiledModel`.
+        """Return values with their derivatives: of the time by its tape, of other values by
+        differences; see `CompiledModel`.
         """
         if list(columns) != [self.quantity]:
             return super().slopes(values, names, columns)
@@ -299,7 +299,7 @@ def _not_negative(time: Array) -> Array:
 def _asked_by_others(
     resource: str, groups: Mapping[str, tuple[Array, Array, Mapping[str, Array]]]
 ) -> Array:
-    """Add up the busy servers that the groups after the first take."""
+    """Return the busy servers of a resource that serve the groups after the first."""
     busy = np.zeros(1)
     for cycle, size, work in list(groups.values())[1:]:
         # A group with nothing to do takes no time and asks for nothing.
@@ -349,15 +349,15 @@ def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
     """Return the time of supersteps, booked by label as the mean over the processors' lines; a line
     is idle until the slowest has ended [s].
     """
-    booked: dict[int, Expr] = {}
-    plain: dict[int, Expr] = {}
+    booked_times: dict[int, Expr] = {}
+    unbooked_times: dict[int, Expr] = {}
     terms: list[Expr] = []
     for superstep in population.supersteps:
-        lines = [time(line, model, False, plain) for line in superstep.bodies]
+        lines = [time(line, model, False, unbooked_times) for line in superstep.bodies]
         longest = maximum(*lines)
-        own = (time(line, model, True, booked) for line in superstep.bodies)
+        own_lines = (time(line, model, True, booked_times) for line in superstep.bodies)
         idle_times = (Booked(IDLE_PROCESSORS, longest - line) for line in lines)
-        mean = total([*own, *idle_times], TIME) / len(lines)
+        mean = total([*own_lines, *idle_times], TIME) / len(lines)
         terms.append(superstep.repeat * (mean + time(superstep.barrier, model)))
     return total(terms, TIME)
 
@@ -369,8 +369,8 @@ def _demands(cycle: Activity, model: Model) -> dict[str, Expr]:
 
 
 def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
-    """Return each group's cycle time, its size, and the work that a cycle of it asks of each
-    station.
+    """Return the cycle time of each group, its size, and the work that one of its cycles demands of
+    each station.
     """
     return {
         group.name: (
@@ -384,7 +384,7 @@ def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
 
 
 def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
-    """Return the times of one item at the serial stages of each pipeline [s]; none of supersteps,
+    """Return the times of one item at the serial stages of each pipeline [s]; empty for supersteps,
     where a pipeline is one of many operations.
     """
     if isinstance(model.population, SuperstepPopulation):
@@ -527,7 +527,9 @@ class CompiledLaw(CompiledModel):
     def slopes(
         self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
-        """Return the law with its derivatives, NaN where it does not hold; as for `CompiledModel`."""
+        """Return the law's value with its derivatives, NaN where the law does not hold; see
+        `CompiledModel`.
+        """
         value, by_name = self.tape.slopes(values, names)
         return {self.quantity: (np.where(self._holds(values, len(value)), value, np.nan), by_name)}
 

@@ -37,11 +37,13 @@ class Variation:
 
     def __init__(self, model: Model) -> None:
         groups = model.population.groups
-        several = [variation([group.cycle]) for group in groups if len(groups) > 1]
-        varied = several or [total([variation(model.bodies), model.population.variation])]
+        variation_of_groups = [variation([group.cycle]) for group in groups if len(groups) > 1]
+        varied = variation_of_groups or [
+            total([variation(model.bodies), model.population.variation])
+        ]
         self.possible = NEVER not in varied
         self._count = len(varied)
-        self._tape = Tape([*varied, *(group.processors for group in groups if several)])
+        self._tape = Tape([*varied, *(group.processors for group in groups if variation_of_groups)])
 
     def there(self, values: Values) -> Flags:
         """Return at which points a time or a count is random in every group."""

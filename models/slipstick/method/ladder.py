@@ -189,7 +189,7 @@ class LadderForm(CompiledModel):
     def blocks(self, values: Values, count: int) -> Iterator[Rows]:
         """Divide aligned points by method, then into blocks that are solved together."""
         for rows, _, form in self._parts(values, count):
-            yield from (rows[cut] for cut in form.blocks({}, len(rows)))
+            yield from (rows[rows_of_block] for rows_of_block in form.blocks({}, len(rows)))
 
     def simulated(self, values: Values, count: int) -> int:
         """Return the number of points that are simulated."""

@@ -81,7 +81,7 @@ def _mean_value(model: Subject, parameters: Parameters, simulation: Simulation) 
 
 
 def _promises(model: Subject, smooth: bool) -> Acceptance:
-    """Accept what mean value is exact for, or promises an error of."""
+    """Accept models for which mean value is exact or promises an error."""
     from slipstick.method.mean_value.form import promise_holds
 
     if smooth or promise_holds(cast(Model, model)):
@@ -101,7 +101,7 @@ def _chain(model: Subject, parameters: Parameters, simulation: Simulation) -> Co
 
 
 def _chains(model: Subject, smooth: bool) -> Acceptance:
-    """Accept what a Markov chain takes, but not where mean value is exact at less cost."""
+    """Accept models that a Markov chain takes, except where mean value is exact at less cost."""
     from slipstick.method.activity_chain import fits_by_kind
     from slipstick.method.mean_value.form import exact_everywhere
 
@@ -148,7 +148,7 @@ def _answers_network(model: Subject, smooth: bool) -> Acceptance:
 
 
 def _approximates(model: Subject, smooth: bool) -> Acceptance:
-    """Accept an approximation with a large error only where nothing can be simulated."""
+    """Accept an approximation with a large error only if nothing can be simulated."""
     return Acceptance(smooth, "" if smooth else "its measured error is over a tenth")
 
 
@@ -210,8 +210,8 @@ def method_named(kind: str, name: str) -> Method:
 
 
 def ladder(kind: str) -> list[Method]:
-    """Return the methods that answer where none is named for a kind of model, in the order in
-    which they are asked.
+    """Return the methods that answer for a kind of model if none is named, in the order in which
+    they are asked.
     """
     methods = [method_named(kind, name) for name in known_methods(kind)]
     ranked = [(method.rank, method) for method in methods if method.rank is not None]
@@ -219,7 +219,7 @@ def ladder(kind: str) -> list[Method]:
 
 
 def default_method(model: Subject, smooth: bool = False) -> str:
-    """Name the method that answers where none is named, and the closed form is not exact.
+    """Return the name of the method that answers if none is named and the closed form is not exact.
 
     Of an activity it is mean value, where that is exact or an error is promised, and the Markov
     chain before it at points where that is small; else simulation,
@@ -247,7 +247,7 @@ def kind_of(model: Subject) -> str:
 
 
 def left_out_of(model: Subject) -> Mapping[str, str]:
-    """Return the losses of the import that a model comes from; a law has none."""
+    """Return what the import lost that a model comes from; a law comes from none."""
     return {} if isinstance(model, Law) else model.left_out
 
 
@@ -258,7 +258,7 @@ def form_of(
     simulation: Simulation | None = None,
     smooth: bool = False,
 ) -> CompiledModel:
-    """Compile a model for many points.
+    """Compile a model by a method, or by the ladder of methods, for many points.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def default_answer(
     simulation: Simulation | None = None,
     smooth: bool = False,
 ) -> Answer:
-    """Answer for a model at the values of its own parameters, where no method is named.
+    """Return the answer for a model at its own values if no method is named.
 
     This is the one place in which a default answer at one point is made; of many points `LadderForm`
     makes it.
@@ -334,8 +334,8 @@ def default_answer(
 
 
 def _with_takeovers(form: CompiledModel | None, answer: Answer) -> Answer:
-    """Add the takeovers of a closed form; they are searched one by one, and a longer list of them
-    is not read.
+    """Add takeovers to the limits of a closed form; they are searched one by one, and a longer list
+    is not searched.
     """
     if not isinstance(form, ClosedForm) or answer.failed or len(answer.limits) > _MOST_TAKEOVERS:
         return answer
@@ -350,7 +350,8 @@ def answered(
     smooth: bool = False,
     values: Collection[str] = (),
 ) -> tuple[Answer, ...]:
-    """Answer for a model by one method, at the values of its own parameters; bounds may be several.
+    """Return the answers for a model by one method, at the model's own values; bounds may be
+    several answers.
 
     Parameters
     ----------
@@ -389,7 +390,7 @@ def answered(
 
 
 def _with_groups(answer: Answer, groups: Sequence[str]) -> Answer:
-    """Name the groups of an answer, and say what is of the first of them."""
+    """Add notes on the groups of an answer, and on which values belong to the first group."""
     note = (
         f"account, quantiles and shares are those of the first group, {groups[0]}, and speed-up and processors"
         " lost of its processors"
@@ -401,7 +402,7 @@ def _with_groups(answer: Answer, groups: Sequence[str]) -> Answer:
 def _with_transient(
     answers: tuple[Answer, ...], model: Subject, parameters: Parameters, values: Collection[str]
 ) -> tuple[Answer, ...]:
-    """Add the values before the steady state that are asked for."""
+    """Add the transient values that are asked for."""
     if not isinstance(model, QueueingNetwork) or not any(map(is_transient, values)):
         return answers
     from slipstick.method.networks.transient import with_transient
@@ -424,7 +425,7 @@ def _steady(
     simulation: Simulation | None,
     smooth: bool,
 ) -> tuple[Answer, ...]:
-    """Answer without transient values, which are computed on request only."""
+    """Return the answers without transient values."""
     groups = group_names(model)
     if len(groups) > 1:
         answers = _of_one_group(model, parameters, method, simulation, smooth)
@@ -439,7 +440,7 @@ def _of_one_group(
     simulation: Simulation | None,
     smooth: bool,
 ) -> tuple[Answer, ...]:
-    """Answer without the names of groups."""
+    """Return the answers without notes on groups."""
     if method is None:
         return (default_answer(model, parameters, simulation, smooth),)
     if method == BOUNDS and isinstance(model, QueueingNetwork):
@@ -451,7 +452,9 @@ def _of_one_group(
 
 
 def _known_method(kind: str, name: str | None) -> str | None:
-    """Return the method of that name; None for the ladder."""
+    """Return the name of a method that exists for a kind of model; None if the ladder of methods
+    answers.
+    """
     if name is None or (kind, name) == (NETWORK, BEST):
         return None
     methods = known_methods(kind)

@@ -64,7 +64,8 @@ _AT = re.compile(
 
 
 def until(name: str) -> tuple[str, int] | None:
-    """Read the station and the number of customers in the name of a first passage time.
+    """Return, from the name of a first passage time, the station and the number of customers; None
+    for another name.
 
     >>> until("time_until[door,2]"), until("time")
     (('door', 2), None)
@@ -74,8 +75,8 @@ def until(name: str) -> tuple[str, int] | None:
 
 
 def moment(name: str) -> tuple[str, str] | None:
-    """Read the steady-state value in the name of a transient value, and its time after the start:
-    seconds, or a path.
+    """Return, from the name of a transient value, the name of the steady-state value and the time
+    after the start, in seconds or as a path; None for another name.
 
     >>> moment("queue_length_at[door,2 min]"), moment("probability_at[door,2,parameters.when]"), moment("time")
     (('queue_length[door]', '120.0'), ('probability[door,2]', 'parameters.when'), None)
@@ -183,7 +184,8 @@ _MEANS = (
 
 
 def means_of(model: Model | QueueingNetwork) -> dict[str, Parameter]:
-    """Return what stands for the values that amounts of a model may be computed from, by name.
+    """Return, by name, the parameters that stand for the values from which amounts of a model may
+    be computed.
 
     Of several groups the time and the throughput have the group's name.
 
@@ -214,7 +216,7 @@ def group_names(model: Model | QueueingNetwork | AddedModel | Law) -> list[str]:
 def first_quantity(
     model: Model | QueueingNetwork | AddedModel | Law, method: str | None = None
 ) -> str:
-    """Name the value that an answer for a model gives first of all.
+    """Return the name of the first value of an answer for a model.
 
     Parameters
     ----------
@@ -336,7 +338,7 @@ def _simulated_only(model: Model) -> Iterator[str]:
 
 
 def _labels(model: Model, waiting: bool) -> Iterator[str]:
-    """List the labels that time is booked to: steps, locks and barriers, and waits.
+    """List the labels to which time is booked: steps, locks and barriers, and waits.
 
     Without waiting, of groups those of the first, and of phases idle processors only where some
     have fewer than others.

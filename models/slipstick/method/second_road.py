@@ -80,11 +80,12 @@ Simulated = Callable[[Values], Solution]
 def checked(
     subject: Model | QueueingNetwork,
     values: Values,
-    found: Solution,
+    solution: Solution,
     simulation: Simulation,
     simulated: Simulated,
 ) -> Solution:
-    """Look at a solution by a second road; a point that differs is answered by simulation.
+    """Check a solution by a short simulation of some points; a point that differs is answered by
+    simulation.
 
     Parameters
     ----------
@@ -94,19 +95,21 @@ def checked(
     simulation : settings; `Simulation.check` says how much is looked at
     simulated : answers points by simulation
     """
-    rows = _doubtful(subject, found) if simulation.check != CHECK_OFF else []
+    rows = _doubtful(subject, solution) if simulation.check != CHECK_OFF else []
     if not rows:
-        return found
-    methods = found.methods or [found.method] * found.count
+        return solution
+    methods = solution.methods or [solution.method] * solution.count
     looks: dict[int, Verdict] = {}
-    chosen = rows if simulation.check == CHECK_ALL else _chosen(found, rows)
-    for several in (chosen, [row for row in rows if row not in chosen]):
-        if several is not chosen and not any(each.word == REPLACED for each in looks.values()):
+    chosen = rows if simulation.check == CHECK_ALL else _chosen(solution, rows)
+    for rows_of_round in (chosen, [row for row in rows if row not in chosen]):
+        if rows_of_round is not chosen and not any(
+            look.word == REPLACED for look in looks.values()
+        ):
             break
-        for row in several:
-            looks[row] = _look(subject, _point(values, row), found, row, simulation)
-    told = f"{len(looks)} of {len(rows)} points were looked at"
-    checks = {row: looks.get(row, Verdict(NOT_CHECKED, told)) for row in rows}
+        for row in rows_of_round:
+            looks[row] = _look(subject, _point(values, row), solution, row, simulation)
+    count_in_words = f"{len(looks)} of {len(rows)} points were looked at"
+    checks = {row: looks.get(row, Verdict(NOT_CHECKED, count_in_words)) for row in rows}
     # A closed form adds up what the model says: of one it is only said where it was looked at.
     settled = (AGREED, REPLACED)
     checks = {
@@ -114,39 +117,39 @@ def checked(
         for row, check in checks.items()
         if methods[row] != CLOSED_FORM or check.word in settled
     }
-    return _replaced(values, found, checks, simulated)
+    return _replaced(values, solution, checks, simulated)
 
 
 def _replaced(
-    values: Values, found: Solution, checks: Mapping[int, Verdict], simulated: Simulated
+    values: Values, solution: Solution, checks: Mapping[int, Verdict], simulated: Simulated
 ) -> Solution:
-    """Put the answers of simulation in the place of those that were rejected."""
+    """Replace the answers that were rejected by those of the usual simulation."""
     wrong = [row for row, check in checks.items() if check.word == REPLACED]
-    pieces, kept = [], dict(checks)
+    pieces, new_checks = [], dict(checks)
     for row in wrong:
         answer = simulated(_point(values, row))
         remarks = answer.remarks_at(0)
         if remarks.failed or remarks.interrupted:
-            why = f"simulation differs, but has no answer: {remarks.failed or 'interrupted'}"
-            kept[row] = Verdict(UNDECIDED, why)
+            reason = f"simulation differs, but has no answer: {remarks.failed or 'interrupted'}"
+            new_checks[row] = Verdict(UNDECIDED, reason)
             continue
         verdict = _compared(checks[row], answer)
-        kept[row] = verdict
+        new_checks[row] = verdict
         if verdict.word == REPLACED:
             pieces.append((row, replace(answer, checks={0: verdict})))
-    found = replace(found, checks=kept)
+    solution = replace(solution, checks=new_checks)
     if not pieces:
-        return found
-    if found.count == 1:
+        return solution
+    if solution.count == 1:
         return pieces[0][1]
-    others = [row for row in range(found.count) if row not in dict(pieces)]
-    rest = [([row], _row(found, row)) for row in others]
-    return joined([*rest, *(([row], piece) for row, piece in pieces)])
+    kept_rows = [row for row in range(solution.count) if row not in dict(pieces)]
+    kept_pieces = [([row], _row(solution, row)) for row in kept_rows]
+    return joined([*kept_pieces, *(([row], piece) for row, piece in pieces)])
 
 
 def _compared(verdict: Verdict, answer: Solution) -> Verdict:
-    """Return the verdict on a rejected value after the usual simulation, which is longer than the
-    look that rejected it and has other random streams: a value inside its interval is right.
+    """Return the verdict on a rejected value by the usual simulation, which is longer than the
+    check that rejected it and has other random streams: a value inside its interval is right.
     """
     rejected = verdict.rejected
     if rejected is None or rejected.name not in answer.values or rejected.value is None:
@@ -164,26 +167,26 @@ def _compared(verdict: Verdict, answer: Solution) -> Verdict:
     return replace(verdict, reason=f"{float(f'{off:.2g}'):g} % off")
 
 
-def _row(found: Solution, row: int) -> Solution:
-    """Return the solution of one point of several."""
+def _row(solution: Solution, row: int) -> Solution:
+    """Return the solution of a single point."""
     tables = ("values", "low", "high", "account", "technology", "steps", "once")
-    cut: dict[str, Any] = {
-        name: {key: np.array([at(column, row)]) for key, column in getattr(found, name).items()}
+    tables_of_row: dict[str, Any] = {
+        name: {key: np.array([at(column, row)]) for key, column in getattr(solution, name).items()}
         for name in tables
     }
     return replace(
-        found,
+        solution,
         count=1,
-        methods=[found.methods[row]] if found.methods else [],
-        exact=np.array([bool(at(found.exact, row))]),
+        methods=[solution.methods[row]] if solution.methods else [],
+        exact=np.array([bool(at(solution.exact, row))]),
         stages={
             name: {key: np.array([at(column, row)]) for key, column in stages.items()}
-            for name, stages in found.stages.items()
+            for name, stages in solution.stages.items()
         },
-        errors={0: found.errors[row]} if row in found.errors else {},
-        checks={0: found.checks[row]} if row in found.checks else {},
-        detail=lambda _: (found, row) if found.detail is None else found.detail(row),
-        **cut,
+        errors={0: solution.errors[row]} if row in solution.errors else {},
+        checks={0: solution.checks[row]} if row in solution.checks else {},
+        detail=lambda _: (solution, row) if solution.detail is None else solution.detail(row),
+        **tables_of_row,
     )
 
 
@@ -191,48 +194,48 @@ def _point(values: Values, row: int) -> dict[str, float]:
     return {name: float(at(np.ravel(column), row)) for name, column in values.items()}
 
 
-def _doubtful(subject: Model | QueueingNetwork, found: Solution) -> list[int]:
-    """List the points whose answers are looked at."""
-    first = next(iter(found.values.values()), np.full(1, np.nan))
-    times = np.broadcast_to(first, (found.count,))
-    methods = found.methods or [found.method] * found.count
+def _doubtful(subject: Model | QueueingNetwork, solution: Solution) -> list[int]:
+    """List the points whose answers are to be checked."""
+    first_values = next(iter(solution.values.values()), np.full(1, np.nan))
+    times = np.broadcast_to(first_values, (solution.count,))
+    methods = solution.methods or [solution.method] * solution.count
     approximate = (MEAN_VALUE, LINEARIZER, SCHWEITZER)
-    closed = isinstance(subject, Model) and _takes_maxima(subject)
+    takes_maxima = isinstance(subject, Model) and _takes_maxima(subject)
     return [
         row
-        for row in range(found.count)
+        for row in range(solution.count)
         if np.isfinite(times[row])
         and times[row] > 0
-        and (methods[row] in approximate or (closed and methods[row] == CLOSED_FORM))
+        and (methods[row] in approximate or (takes_maxima and methods[row] == CLOSED_FORM))
     ]
 
 
 def _takes_maxima(model: Model) -> bool:
-    """Return whether a closed form of a model may have taken a maximum, or a count that is not
-    whole, for exact.
+    """Return whether the closed form of a model may have used a maximum, or a count that is not
+    whole, in an answer that it calls exact.
     """
     kinds = (BarrierWait, Fork, Pipeline, Repeat, Ask)
     return any(isinstance(node, kinds) for node in each_once(model.bodies))
 
 
-def _chosen(found: Solution, rows: list[int]) -> list[int]:
-    """Choose the points that are looked at: both ends, the one nearest to a knee, two at random."""
-    loads = _loads(found)
+def _chosen(solution: Solution, rows: list[int]) -> list[int]:
+    """Select the points to check: both ends, the point nearest to a knee, and two at random."""
+    loads = _loads(solution)
     knee = min(rows, key=lambda row: abs(float(at(loads, row)) - _KNEE))
     draw = random.Random(len(rows))
-    some = draw.sample(rows, min(_AT_RANDOM, len(rows)))
-    return list(dict.fromkeys([rows[0], rows[-1], knee, *some]))
+    random_rows = draw.sample(rows, min(_AT_RANDOM, len(rows)))
+    return list(dict.fromkeys([rows[0], rows[-1], knee, *random_rows]))
 
 
-def _loads(found: Solution) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def _loads(solution: Solution) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """Return the largest utilization of each point; 0 where there is none."""
     uses = [
-        np.broadcast_to(column, (found.count,))
-        for name, column in found.values.items()
+        np.broadcast_to(column, (solution.count,))
+        for name, column in solution.values.items()
         if name.startswith("utilization[")
     ]
     if not uses:
-        return np.zeros(found.count)
+        return np.zeros(solution.count)
     table = np.stack(uses)
     return np.asarray(np.where(np.isnan(table), 0.0, table).max(axis=0))
 
@@ -240,164 +243,178 @@ def _loads(found: Solution) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 def _look(
     subject: Model | QueueingNetwork,
     point: Mapping[str, float],
-    found: Solution,
+    solution: Solution,
     row: int,
     simulation: Simulation,
 ) -> Verdict:
-    """Look at the answer of one point."""
+    """Return the verdict on the answer of one point."""
     from slipstick.sim.kept_looks import kept_look
     from slipstick.sim.second_look import AGREES, DIFFERS, UNSETTLED, second_look
 
     try:
         network = isinstance(subject, QueueingNetwork)
-        plan, expected = (_of_network if network else _of_activity)(subject, point, found, row)
+        plan, expected = (_of_network if network else _of_activity)(subject, point, solution, row)
         events = EVENTS * (OF_NETWORKS if network else 1)
         if isinstance(simulation.check, int):
             events = simulation.check
-        if (found.methods or [found.method])[row if found.methods else 0] == CLOSED_FORM:
+        if (solution.methods or [solution.method])[row if solution.methods else 0] == CLOSED_FORM:
             if plan.population > MOST_ADDED_UP:
                 return Verdict(NOT_CHECKED, "it is added up of too many processors")
             events = min(events, FOR_CLOSED_FORMS)
-        parts = _parts(plan, found, row)
+        waits_and_utilizations = _parts(plan, solution, row)
         look_at = second_look if simulation.check == CHECK_AGAIN else kept_look
-        look = look_at(plan, expected, events, parts)
-        borne = min(each.tolerance for each in expected.values())
+        look = look_at(plan, expected, events, waits_and_utilizations)
+        least_tolerance = min(expected_mean.tolerance for expected_mean in expected.values())
         open_ended = look.verdict not in (AGREES, DIFFERS, UNSETTLED)
-        suspect = open_ended and abs(look.off) > SUSPICIOUS * borne
-        if suspect:
-            look = look_at(plan, expected, SUSPECT * events, parts)
+        is_suspicious = open_ended and abs(look.off) > SUSPICIOUS * least_tolerance
+        if is_suspicious:
+            look = look_at(plan, expected, SUSPECT * events, waits_and_utilizations)
     except SlipstickError as error:
         return Verdict(NOT_CHECKED, f"it is not simulated: {error}")
     if look.verdict == UNSETTLED:
         return Verdict(NOT_CHECKED, f"{look.reason}, after {look.events:,} events")
-    name, value = _first(plan, look.group, found, row)
+    name, value = _first(plan, look.group, solution, row)
     unit = "s"
     if look.value:
-        name, value, unit = look.value, parts[look.value], unit_of(look.value)
-    method = (found.methods or [found.method])[row if found.methods else 0]
-    seen = look.seen
+        name, value, unit = look.value, waits_and_utilizations[look.value], unit_of(look.value)
+    method = (solution.methods or [solution.method])[row if solution.methods else 0]
+    estimate = look.seen
     if look.verdict == AGREES:
         off = f"{max(100 * abs(look.off), 0.01):.2g}"
         return Verdict(
             AGREED,
             f"within {off} % of a short simulation",
             value=name,
-            mean=seen.mean,
+            mean=estimate.mean,
             parts=_words(look.parts),
         )
-    half = seen.half_width
+    half_width = estimate.half_width
     if look.verdict == DIFFERS:
         return Verdict(
             REPLACED,
             f"{float(f'{100 * abs(look.off):.2g}'):g} % off",
             Rejected(method, name, value, unit),
             value=name,
-            mean=seen.mean,
-            half_width=half,
+            mean=estimate.mean,
+            half_width=half_width,
         )
     return Verdict(
         UNDECIDED,
-        f"a short simulation says {seen.mean:.4g} +- {half:.2g} s",
+        f"a short simulation says {estimate.mean:.4g} +- {half_width:.2g} s",
         value=name,
-        mean=seen.mean,
-        half_width=half,
+        mean=estimate.mean,
+        half_width=half_width,
         parts=_words(look.parts),
     )
 
 
-def _words(parts: Mapping[str, str]) -> dict[str, str]:
-    """Return the word of the check of each wait and utilization that was compared."""
+def _words(verdicts: Mapping[str, str]) -> dict[str, str]:
+    """Return the verdict on each wait and utilization that was compared."""
     from slipstick.sim.second_look import AGREES
 
-    return {name: AGREED if state == AGREES else UNDECIDED for name, state in parts.items()}
+    return {name: AGREED if state == AGREES else UNDECIDED for name, state in verdicts.items()}
 
 
-def _parts(plan: Plan, found: Solution, row: int) -> dict[str, float]:
-    """Return the wait of a visit to each resource of a plan, and its utilization [s, 1]."""
+def _parts(plan: Plan, solution: Solution, row: int) -> dict[str, float]:
+    """Return the answer's wait of a visit to each resource of a plan, and its utilization [s, 1]."""
     from slipstick.sim.second_look import UTILIZATION, WAIT
 
     names = [f"{kind}[{name}]" for kind in (WAIT, UTILIZATION) for name in plan.resources]
-    parts = {name: float(at(found.values[name], row)) for name in names if name in found.values}
-    return {name: value for name, value in parts.items() if np.isfinite(value)}
+    values = {
+        name: float(at(solution.values[name], row)) for name in names if name in solution.values
+    }
+    return {name: value for name, value in values.items() if np.isfinite(value)}
 
 
 Expectations: TypeAlias = "dict[int, Expected]"
 
 
 def _of_activity(
-    model: Model | QueueingNetwork, point: Mapping[str, float], found: Solution, row: int
+    model: Model | QueueingNetwork, point: Mapping[str, float], solution: Solution, row: int
 ) -> tuple[Plan, Expectations]:
-    """Return the plan of an activity, and what its answer says of each group."""
+    """Return the plan of an activity, and the expected mean times of its groups."""
     from slipstick.method.simulation.flatten import flatten
     from slipstick.sim.second_look import Expected
 
     assert isinstance(model, Model)
     plan = flatten(model, point).plan
-    certain = bool(at(found.exact, row))
-    promise = None if certain else found.remarks_at(row).promise
-    close = promise is not None and promise <= _CLOSE
-    kind = "certain" if certain else "close" if close else "usual"
+    is_exact = bool(at(solution.exact, row))
+    promise = None if is_exact else solution.remarks_at(row).promise
+    is_close = promise is not None and promise <= _CLOSE
+    kind = "certain" if is_exact else "close" if is_close else "usual"
     steps: dict[str, float] = {}
-    once = {name: float(at(column, row)) for name, column in found.once.items()}
+    once = {name: float(at(column, row)) for name, column in solution.once.items()}
     if len(plan.groups) == 1 and not _branches(model):
-        columns = {name: found.steps[name] for name in found.once if name in found.steps}
+        columns = {name: solution.steps[name] for name in solution.once if name in solution.steps}
         steps = {name: float(at(column, row)) for name, column in columns.items()}
-    needed = _cycles_needed(found, row)
+    needed = _cycles_needed(solution, row)
     expected = {}
     for index, group in enumerate(plan.groups):
-        name = _time_of(plan, index, found)
+        name = _time_of(plan, index, solution)
         if name:
-            mean = float(at(found.values[name], row))
+            mean = float(at(solution.values[name], row))
             cycles = needed if group.kind == "open" else 0.0
-            known = {} if name.startswith("response_time") else steps  # thinking is none of it
-            expected[index] = Expected(mean, TOLERANCES[kind], certain, cycles, known, once)
-    return plan, {index: each for index, each in expected.items() if np.isfinite(each.mean)}
+            known_steps = (
+                {} if name.startswith("response_time") else steps
+            )  # thinking is none of it
+            expected[index] = Expected(mean, TOLERANCES[kind], is_exact, cycles, known_steps, once)
+    return plan, {
+        index: expected_mean
+        for index, expected_mean in expected.items()
+        if np.isfinite(expected_mean.mean)
+    }
 
 
 def _branches(model: Model) -> bool:
-    """Return whether the account of a cycle follows one of several branches."""
+    """Return whether a cycle may take one of several branches."""
     return any(is_parallel(node) or node.use == ASKED for node in each_once(model.bodies))
 
 
 def _of_network(
-    model: Model | QueueingNetwork, point: Mapping[str, float], found: Solution, row: int
+    model: Model | QueueingNetwork, point: Mapping[str, float], solution: Solution, row: int
 ) -> tuple[Plan, Expectations]:
-    """Return the plan of a network, and what its answer says of each chain."""
+    """Return the plan of a network, and the expected mean times of its chains."""
     from slipstick.method.networks.arrays import NetworkLayout
     from slipstick.method.networks.simulation import flat_network
     from slipstick.sim.second_look import Expected
 
     assert isinstance(model, QueueingNetwork)
     flat = flat_network(NetworkLayout(model), point)
-    needed = _cycles_needed(found, row)
+    needed = _cycles_needed(solution, row)
     expected = {}
     for index, group in enumerate(flat.plan.groups):
-        name = _time_of(flat.plan, index, found)
+        name = _time_of(flat.plan, index, solution)
         if name:
-            mean = float(at(found.values[name], row))
+            mean = float(at(solution.values[name], row))
             cycles = needed if group.kind == "open" else 0.0
             steps, once = flat.known_times(group.name)
             expected[index] = Expected(mean, TOLERANCES["usual"], False, cycles, steps, once)
-    return flat.plan, {index: each for index, each in expected.items() if np.isfinite(each.mean)}
+    return flat.plan, {
+        index: expected_mean
+        for index, expected_mean in expected.items()
+        if np.isfinite(expected_mean.mean)
+    }
 
 
-def _time_of(plan: Plan, group: int, found: Solution) -> str:
-    """Name the mean time of a group among the values of a solution."""
+def _time_of(plan: Plan, group: int, solution: Solution) -> str:
+    """Return the name of the mean time of a group among the values of a solution; empty if it has
+    none.
+    """
     name = plan.groups[group].name
-    first = [] if group else ["response_time", "time"]
-    for key in (f"response_time[{name}]", f"time[{name}]", *first):
-        if key in found.values:
+    plain_names = [] if group else ["response_time", "time"]
+    for key in (f"response_time[{name}]", f"time[{name}]", *plain_names):
+        if key in solution.values:
             return key
     return ""
 
 
-def _first(plan: Plan, group: int, found: Solution, row: int) -> tuple[str, float]:
+def _first(plan: Plan, group: int, solution: Solution, row: int) -> tuple[str, float]:
     """Return the name and the value of the mean time of a group."""
-    name = _time_of(plan, group, found)
-    return name, float(at(found.values[name], row))
+    name = _time_of(plan, group, solution)
+    return name, float(at(solution.values[name], row))
 
 
-def _cycles_needed(found: Solution, row: int) -> float:
+def _cycles_needed(solution: Solution, row: int) -> float:
     """Return the requests of a stream after which a run has settled: 100 / (1 - load)^2."""
-    load = min(float(at(_loads(found), row)), 0.9999)
+    load = min(float(at(_loads(solution), row)), 0.9999)
     return 100.0 / (1.0 - load) ** 2

@@ -158,6 +158,8 @@ def _visits(step: Step, visits: Expr) -> list[Activity]:
     if mean == 1:
         return [step]
     if mean > 1:
+        # A geometric number of repetitions, as a network draws it: after each visit another one
+        # with the same probability.
         return [step, Repeat(visits - 1, step, GEOMETRIC)]
     return [Choice(((visits, step), (1 - visits, Then(()))))]
 

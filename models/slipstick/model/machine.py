@@ -101,8 +101,8 @@ class Dvsm(NamedTuple):
 
 
 class Node(NamedTuple):
-    """Processors that a network of their own joins, such as the accelerators of one server: the
-    keys of `NodeSpec`.
+    """Processors that are joined by a network of their own, such as the accelerators of one server:
+    the keys of `NodeSpec`.
     """
 
     processors: Expr
@@ -177,8 +177,8 @@ class Cache(NamedTuple):
 
 
 class Bus(NamedTuple):
-    """One bus for all, as in `BusSpec`. Split, it is free while memory works; else it is held
-    until the data are there.
+    """One bus for all processors: the keys of `BusSpec`. A split bus is free while memory works;
+    another one is held until the data arrive.
     """
 
     request: Expr
@@ -241,7 +241,9 @@ class Ring(NamedTuple):
 
 
 class Crossbar(NamedTuple):
-    """A path of its own from every processor to every module: the keys of `CrossbarSpec`."""
+    """A crossbar with a path of its own from every processor to every module: the keys of
+    `CrossbarSpec`.
+    """
 
     hop: Expr
     transfer: Expr

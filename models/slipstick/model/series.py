@@ -367,13 +367,16 @@ def level_covariance(first_years: Array, second_years: Array, growth: RateModel)
         from_walk = earlier**2 * (3 * later - earlier) / 6
     else:
         from_start = np.expm1(-damping * rows) * np.expm1(-damping * columns) / damping**2
-        near, apart = np.exp(-damping * earlier), np.exp(-damping * (later - earlier))
-        far, both = np.exp(-damping * later), np.exp(-damping * (later + earlier))
+        decay_earlier, decay_between = (
+            np.exp(-damping * earlier),
+            np.exp(-damping * (later - earlier)),
+        )
+        decay_later, decay_sum = np.exp(-damping * later), np.exp(-damping * (later + earlier))
         from_walk = (
             earlier
-            - (1 - near) / damping
-            - (apart - far) / damping
-            + (apart - both) / (2 * damping)
+            - (1 - decay_earlier) / damping
+            - (decay_between - decay_later) / damping
+            + (decay_between - decay_sum) / (2 * damping)
         )
         from_walk = from_walk / damping**2
     return np.asarray(growth.start**2 * from_start + growth.walk**2 * from_walk)
@@ -453,6 +456,7 @@ def back_test(
     for point_series in series:
         later = [p for p in point_series.points if p.year > start and not p.announced]
         known_series = point_series.as_of(start)
+        # A series with too few points for a rate, or none to compare with, is left out of the test.
         if not (later and known_series.usable):
             continue
         fit = fitted(known_series, growth)

@@ -376,8 +376,10 @@ def shown(value: object) -> str:
     """Show a parameter that has a value as the number a user would write."""
     if isinstance(value, tuple):
         return f"({', '.join(map(shown, value))})"
-    plain = isinstance(value, Parameter) and value.value is not None and "." not in value.name
-    return repr(value.value if isinstance(value, Parameter) and plain else value)
+    has_plain_name = (
+        isinstance(value, Parameter) and value.value is not None and "." not in value.name
+    )
+    return repr(value.value if isinstance(value, Parameter) and has_plain_name else value)
 
 
 def steps(activity: Activity) -> Iterator[Activity]:

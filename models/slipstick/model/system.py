@@ -839,6 +839,7 @@ class ArrivalPattern(ModelPart):
         if self.burst_time is not None and self.quiet_time is not None:
             burst = zero(RATE) if self.burst_arrivals is None else self.burst_arrivals
             arrivals_of_period = rate * self.quiet_time + burst * self.burst_time
+            # The mean over one quiet time and one burst, the period of the process.
             rate = arrivals_of_period / (self.quiet_time + self.burst_time)
         return rate if self.batch == 1 else rate * self.batch
 
@@ -1236,6 +1237,7 @@ class Model:
             self.check_uses(node)
             if isinstance(node, Step | Pipeline):
                 kind = f"{type(node).__name__.lower()}s"
+                # Equal steps may share a name: the account adds them up.
                 if by_name.setdefault((kind, node.name), node) != node:
                     raise ModelError(
                         f"two different {kind} are called {node.name}; give each a name of its own"
@@ -1448,8 +1450,8 @@ class Model:
         modes = MODES if isinstance(self.resources[name], ReaderWriterLock) else ("",)
         if node.mode not in modes:
             with_modes = f"in one of the modes {', '.join(MODES)}"
-            how = with_modes if modes == MODES else "without a mode"
-            raise ModelError(f"{name} is {self.resources[name].noun}; hold it {how}")
+            mode_in_words = with_modes if modes == MODES else "without a mode"
+            raise ModelError(f"{name} is {self.resources[name].noun}; hold it {mode_in_words}")
 
     def _check_permits(self, node: Hold, number: Expr) -> None:
         """Raise if several permits are taken of a resource without permits, or more permits than
@@ -1508,8 +1510,8 @@ def _check_thinking(model: Model) -> None:
 
 def _plainly_held(resource: Resource | None) -> bool:
     """Return whether a resource is permits, or a lock that is handed over at no cost."""
-    plain = isinstance(resource, Lock) and resource.kind == "fifo" and resource.word is None
-    return plain or isinstance(resource, Permits)
+    is_plain_lock = isinstance(resource, Lock) and resource.kind == "fifo" and resource.word is None
+    return is_plain_lock or isinstance(resource, Permits)
 
 
 def _counters(resources: Mapping[str, Resource]) -> dict[str, int]:

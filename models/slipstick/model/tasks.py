@@ -199,6 +199,8 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
         sum(task_part[1] for task_part in task_parts),
         0,
     )
+    # Each task is taken out once, and each part that adds a task puts one in: both are inside the
+    # monitor.
     changes = len(tasks) + sum(task_part[2] >= 0 for task_part in task_parts)
     paths = (_weighed(path, times) for path in longest_paths(roots, tasks))
     return ProblemTimes(_weighed(counts, times), changes * inside, maximum(*paths))

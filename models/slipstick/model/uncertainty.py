@@ -43,6 +43,7 @@ def _discrete(probability: Array, values: Sequence[float], weights: Sequence[flo
     """
     reached = np.cumsum(weights) / np.sum(weights)
     place = np.searchsorted(reached, probability, side="left")
+    # Rounding may leave the last sum below 1: the last value takes the rest.
     return np.asarray(values, dtype=float)[np.minimum(place, len(values) - 1)]
 
 
@@ -98,7 +99,7 @@ class Uncertainty:
         """Return one quantile as a number, as `quantile` does for arrays; files are checked by it
         without importing NumPy.
         """
-        normal, rest = NormalDist().inv_cdf(probability), 1.0 - probability
+        normal, upper_probability = NormalDist().inv_cdf(probability), 1.0 - probability
         numbers: tuple[Any, ...] = self.given
         value = numbers[0]
         match self.kind, numbers:
@@ -113,7 +114,7 @@ class Uncertainty:
                 squared = (
                     probability * (high - low) * (mode - low)
                     if below
-                    else rest * (high - low) * (high - mode)
+                    else upper_probability * (high - low) * (high - mode)
                 )
                 value = low + sqrt(squared) if below else high - sqrt(squared)
             case "discrete", (values, weights):

@@ -241,9 +241,9 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
         & ~network.delays
     )
     uneven = np.array([bool(reason) for reason in network.without_product_form], dtype=bool)
-    several = ~network.delays & ~speeds & (network.servers > 1)
+    several_servers = ~network.delays & ~speeds & (network.servers > 1)
     used = {
-        "several servers: probability that all are busy by Sakasegawa (1977)": several,
+        "several servers: probability that all are busy by Sakasegawa (1977)": several_servers,
         "first come first served: residual work by Reiser (1979)": line & uneven & ~speeds,
         "priorities: waiting work by rank after Bryant, Krzesinski, Lakshmi and Chandy (1984)": (
             ranked & ~speeds
@@ -287,8 +287,8 @@ def _by_newton(
     if not step:
         flow, step = _newton_steps(demand, delay, count, own, change, flow)
     x = flow[:, :, None] * demand
-    once = 1 / (1 + x * own)
-    return flow, demand * once * _congestion(x * once, change)[1], step
+    share_met = 1 / (1 + x * own)
+    return flow, demand * share_met * _congestion(x * share_met, change)[1], step
 
 
 def _newton_steps(
@@ -302,10 +302,10 @@ def _newton_steps(
     away, keeps = delay + idle, len(count) > 1 or bool(idle.any())
     for step in range(1, MOST_NEWTON + 1):
         x = flow[:, :, None] * demand
-        once = 1 / (1 + x * own)
-        load = x * once
+        share_met = 1 / (1 + x * own)
+        load = x * share_met
         spare, congestion = _congestion(load, change)
-        squared_demand = demand * once * once
+        squared_demand = demand * share_met * share_met
         slope = squared_demand * congestion
         # d Q_rk / d X_s = slope_rk [r = s] + load_rk slope_sk / (1 - a)
         steep = (load / spare) @ slope.transpose(0, 2, 1)
@@ -586,8 +586,8 @@ def linearizer(network: NetworkArrays) -> NetworkSolution:
 
 
 def _solve(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
-    plain = network.plain or (network.single | network.delays).all()
-    if plain and not any(network.without_product_form):
+    is_product_form = network.plain or (network.single | network.delays).all()
+    if is_product_form and not any(network.without_product_form):
         return _product_form(network, name, scheme)
     return _general(network, name, scheme)
 
@@ -632,8 +632,8 @@ def _refuse_overtaking(network: NetworkArrays) -> None:
         zip(network.stations, network.without_product_form, strict=True)
     ):
         visitors = (network.demand[:, :, k] != 0).any(axis=0)
-        several = visitors.sum() > 1 and (visitors & network.closed).any()
-        if why and several and network.discipline[k] in OVERTAKING_DISCIPLINES:
+        several_closed = visitors.sum() > 1 and (visitors & network.closed).any()
+        if why and several_closed and network.discipline[k] in OVERTAKING_DISCIPLINES:
             raise ModelError(
                 f"{name} {why}; approximate methods take that for one class only; ask for"
                 " markov-chain or simulation"
@@ -650,11 +650,14 @@ def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSoluti
 
     def fixed_point(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         copies = len(count) // network.points
-        many = (
+        network_of_copies = (
             network.select(np.repeat(np.arange(network.points), copies)) if copies > 1 else network
         )
         return _by_substitution(
-            many, count, shift, _first_guess(many, count, np.repeat(load, copies, axis=0))
+            network_of_copies,
+            count,
+            shift,
+            _first_guess(network_of_copies, count, np.repeat(load, copies, axis=0)),
         )
 
     flow, time, steps = scheme(
@@ -706,9 +709,9 @@ def _within_capacity(
     worst = factor.real.argmax(axis=2)[:, :, None]
     lower = np.take_along_axis(factor, worst, axis=2)[:, :, 0]
     time, slower = time.astype(factor.dtype), flow / lower
-    more = count / np.where(slower == 0, 1, slower) - count / np.where(flow == 0, 1, flow)
+    longer_cycle = count / np.where(slower == 0, 1, slower) - count / np.where(flow == 0, 1, flow)
     np.put_along_axis(
-        time, worst, np.take_along_axis(time, worst, axis=2) + more[:, :, None], axis=2
+        time, worst, np.take_along_axis(time, worst, axis=2) + longer_cycle[:, :, None], axis=2
     )
     notes = (
         f"{name} came out busy for {busy.real[:, k].max():.6g} of the time; throughputs were"

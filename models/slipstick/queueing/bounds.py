@@ -34,9 +34,9 @@ def asymptotic(network: NetworkArrays) -> Bounds:
     count, closed = network.population, network.closed
     shortest, longest, capacity = _cycles(network)
     with np.errstate(divide="ignore", invalid="ignore"):
-        alone, behind_all = count / shortest, count / longest
+        without_waits, behind_all = count / shortest, count / longest
     bottleneck_bound = _nearest(network, capacity)
-    high = np.where(alone.real <= bottleneck_bound.real, alone, bottleneck_bound)
+    high = np.where(without_waits.real <= bottleneck_bound.real, without_waits, bottleneck_bound)
     if network.all_closed and count.all():
         return behind_all, high
     unused = closed & (count == 0)
@@ -135,6 +135,7 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
         (np.where(network.closed, 0.0, network.arrivals)[:, :, None] * network.demand).any(axis=1)
     )
     least = np.ones((network.points, len(network.stations)))
+    # All customers of the network at one station are its longest queue.
     most, capacity = np.maximum(1.0, total / network.servers), least * network.servers
     most[:, network.delays], capacity[:, network.delays] = 1.0, np.inf
     for station, rates in enumerate(network.rates):
@@ -188,7 +189,8 @@ def _one_class(network: NetworkArrays, name: str) -> tuple[Array, Array, Array, 
 
 
 def balanced_job(network: NetworkArrays) -> Bounds:
-    r"""Bound the throughput of one closed class by balanced networks that are slower and faster.
+    r"""Return bounds of the throughput of one closed class, from balanced networks that are slower
+    and faster.
 
         N / (Z + D + (N-1) Dmax / (1 + Z/(N D)))
             <= X <= min(1/Dmax, N / (Z + D + (N-1) Davg / (1 + Z/D)))
@@ -249,13 +251,13 @@ def proportional(network: NetworkArrays) -> Bounds:
     with np.errstate(divide="ignore", invalid="ignore"):
         # Relative to the largest, so that no power under- or overflows.
         share = demand / slowest[:, None]
-        many = (
+        power_mean = (
             slowest
             * (share ** count[:, None]).sum(axis=1)
             / (share ** (count[:, None] - 1)).sum(axis=1)
         )
         before, _ = _asymptotic(count - 1, away, total, slowest)
-        low = count / (away + total + many * (count - 1 - away * before))
+        low = count / (away + total + power_mean * (count - 1 - away * before))
     return _without_stations(
         count, away, total, low, _proportional_high(count, away, demand, slowest)
     )

@@ -116,8 +116,8 @@ class _SolutionCheck:
             )
 
     def probabilities(self) -> None:
-        """Check that the probabilities at each station lie between 0 and 1, and of one without open
-        classes that they add up to 1 and have its queue length as their mean.
+        """Check that the probabilities at each station lie between 0 and 1; without open classes
+        they must also add up to 1 and have the queue length as their mean.
         """
         network = self.network
         for station, chance in enumerate(self.chance):

@@ -80,10 +80,13 @@ def is_single_queue(network: NetworkArrays) -> bool:
     if len(queues) != 1 or network.closed.any() or network.losses or network.not_poisson:
         return False
     k = int(queues[0])
-    once, how = np.isin(visits[:, :, k], (0, 1)).all(), DISCIPLINES[network.discipline[k]]
-    if not once or not any(network.without_product_form):
+    visited_once, discipline = (
+        np.isin(visits[:, :, k], (0, 1)).all(),
+        DISCIPLINES[network.discipline[k]],
+    )
+    if not visited_once or not any(network.without_product_form):
         return False
-    return bool(network.single[k] and how.queued) or _has_servers_with_ranks(network, k)
+    return bool(network.single[k] and discipline.queued) or _has_servers_with_ranks(network, k)
 
 
 def _has_servers_with_ranks(network: NetworkArrays, k: int) -> bool:
@@ -91,9 +94,11 @@ def _has_servers_with_ranks(network: NetworkArrays, k: int) -> bool:
     present = (network.demand.real[:, :, k] != 0).any(axis=0)
     service, scv = network.service.real[:, present, k], network.scv.real[:, present, k]
     alike = (service == service[:, :1]).all() and (scv == 1).all()
-    several = network.rates[k] is None and network.servers[k] > 1
+    several_servers = network.rates[k] is None and network.servers[k] > 1
     arriving = (network.arrivals.real[:, present] > 0).all()
-    return bool(several and alike and arriving and DISCIPLINES[network.discipline[k]].ranked)
+    return bool(
+        several_servers and alike and arriving and DISCIPLINES[network.discipline[k]].ranked
+    )
 
 
 def _single_queue(network: NetworkArrays) -> NetworkSolution:
@@ -112,22 +117,22 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
     k = int(np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.delays)[0])
     if not network.single[k]:
         return _servers_with_ranks(network, k)
-    how, service, visits = (
+    discipline, service, visits = (
         DISCIPLINES[network.discipline[k]],
         network.service[:, :, k],
         network.visits[:, :, k],
     )
     rate = network.arrivals * visits
-    rank = network.priority[:, k] if how.ranked else np.zeros(len(network.classes))
+    rank = network.priority[:, k] if discipline.ranked else np.zeros(len(network.classes))
     higher, upto = (rank[:, None] < rank).astype(float), (rank[:, None] <= rank).astype(float)
     residual = rate * service**2 * (1 + network.scv[:, :, k]) / 2
     before = 1 - (rate * service) @ higher
-    begun = residual @ upto if how.preemptive else residual.sum(axis=1, keepdims=True)
+    begun = residual @ upto if discipline.preemptive else residual.sum(axis=1, keepdims=True)
     # What is there on arrival is served beside what comes ahead of it: hence the own rank once, the
     # higher ranks twice.
     wait = begun / (before * (1 - (rate * service) @ upto))
     residence = network.demand.astype(wait.dtype)
-    residence[:, :, k] = visits * (wait + (service / before if how.preemptive else service))
+    residence[:, :, k] = visits * (wait + (service / before if discipline.preemptive else service))
     flow = network.arrivals[:, :, None]
     return NetworkSolution(
         throughput=network.arrivals.copy(),
@@ -160,8 +165,10 @@ def _servers_with_ranks(network: NetworkArrays, k: int) -> NetworkSolution:
     if DISCIPLINES[network.discipline[k]].preemptive:
         # Lower ranks do not exist for higher ones, so the number of a rank is a difference of two
         # queues without ranks.
-        more = _number_present(up_to, c) - _number_present(higher, c)
-        time = np.where(present, more / np.where(present, up_to - higher, 1.0) * service, 0.0)
+        number_of_rank = _number_present(up_to, c) - _number_present(higher, c)
+        time = np.where(
+            present, number_of_rank / np.where(present, up_to - higher, 1.0) * service, 0.0
+        )
     else:
         load = rate.sum(axis=1, keepdims=True) * service
         begun = erlang_c(load, c) * service / c

@@ -222,9 +222,9 @@ def _log_sums(speed: Array, load: Array, most: int) -> Array:
         head = np.arange(n, last)
         terms = _log_choose(head, n) + (head - n) * np.log(load) + a[:, n:last]
         i = np.arange(min(n, last) + 1)
-        rest = _log_choose(last, i) + (last - i) * np.log(load) - (n - i) * np.log(top)
-        rest = rest - (n - i + 1) * np.log(1 - load / top) + a[:, last, None]
-        logs = np.concatenate([terms, rest], axis=1)
+        geometric_rest = _log_choose(last, i) + (last - i) * np.log(load) - (n - i) * np.log(top)
+        geometric_rest = geometric_rest - (n - i + 1) * np.log(1 - load / top) + a[:, last, None]
+        logs = np.concatenate([terms, geometric_rest], axis=1)
         largest = logs.real.max(axis=1, keepdims=True)
         rows.append(np.log(np.exp(logs - largest).sum(axis=1)) + largest[:, 0])
     return np.stack(rows, axis=1)
@@ -310,12 +310,12 @@ def _number_present(network: NetworkArrays, station: int, chance: Array, load: A
     probabilities = np.zeros((points, MOST_SHOWN), dtype=np.result_type(chance, product, gone))
     for m in range(min(chance.shape[1], MOST_SHOWN)):
         n = most[m:]
-        beyond = max(0, m - last) * np.log(speed[:, -1] - load)
+        log_of_last_speed = max(0, m - last) * np.log(speed[:, -1] - load)
         logs = (
             _log_choose(n, m)
             + (n - m) * gone
             + product[:, m:]
-            - (sums[:, min(m, last)] - beyond)[:, None]
+            - (sums[:, min(m, last)] - log_of_last_speed)[:, None]
         )
         probabilities[:, m:] += chance[:, m, None] * np.exp(logs)
     return probabilities
@@ -342,7 +342,8 @@ Solver = Callable[[ClosedPart], ClosedSolution]
 def solve_mixed(
     network: NetworkArrays, method: str, solve: Solver, populations_together: bool = False
 ) -> NetworkSolution:
-    """Take the open classes out, solve for the closed ones, and answer for all.
+    """Solve a network with open and closed classes: take the open classes out exactly, solve for
+    the closed ones, and complete the solution.
 
     Parameters
     ----------
@@ -416,18 +417,18 @@ def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
     points, classes, stations = closed.demand.shape
     if classes and closed.population.all():
         return solve(closed)
-    few = np.flatnonzero(closed.population.any(axis=0))
-    if len(few) == classes > 0:
+    present_classes = np.flatnonzero(closed.population.any(axis=0))
+    if len(present_classes) == classes > 0:
         return solve(closed)
     throughput, queue = np.zeros_like(closed.delay), np.zeros_like(closed.demand)
-    if not len(few):
+    if not len(present_classes):
         return ClosedSolution(
             throughput, queue, [np.ones((points, 1))] * stations, np.ones(points, dtype=bool)
         )
-    solution = solve(closed.select(slice(None), few))
+    solution = solve(closed.select(slice(None), present_classes))
     kind = np.result_type(solution.throughput, solution.queue)
     throughput, queue = throughput.astype(kind), queue.astype(kind)
-    throughput[:, few], queue[:, few] = solution.throughput, solution.queue
+    throughput[:, present_classes], queue[:, present_classes] = solution.throughput, solution.queue
     return replace(solution, throughput=throughput, queue=queue)
 
 

@@ -177,8 +177,10 @@ class NetworkArrays:
     @cached_property
     def plain(self) -> bool:
         """Whether every station is one server of constant speed."""
-        alone = all(speeds is None for speeds in self.rates) and bool((self.servers == 1).all())
-        return alone and not any(
+        single_servers = all(speeds is None for speeds in self.rates) and bool(
+            (self.servers == 1).all()
+        )
+        return single_servers and not any(
             DISCIPLINES[discipline].delay for discipline in set(self.discipline)
         )
 
@@ -303,8 +305,8 @@ class ClosedPart:
 
 def _few(values: Array, points: Any) -> Array:
     """Return the values at some of the points; an array of one value holds for all."""
-    few: Array = values if len(values) == 1 else values[points]
-    return few
+    selected_values: Array = values if len(values) == 1 else values[points]
+    return selected_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -495,7 +497,7 @@ def network_arrays(
     capacity: Sequence[int | None] | None = None,
     blocking: str | Sequence[str] = LOSS,
 ) -> NetworkArrays:
-    """Build a network from numbers of any shape that fits, and check each of them.
+    """Build a network from numbers of any shape that can be broadcast, and check each of them.
 
     Parameters
     ----------
@@ -527,19 +529,21 @@ def network_arrays(
     named = np.empty((1, 1 if classes is None else len(classes)))
     points, kinds = np.broadcast(np.empty((points, kinds)), named, *squares.values()).shape
     if closed is None:
-        both = population is not None and arrivals is not None
+        has_both = population is not None and arrivals is not None
         closed = (
-            np.all(np.atleast_2d(squares["arrivals"]) == 0, axis=0) if both else arrivals is None
+            np.all(np.atleast_2d(squares["arrivals"]) == 0, axis=0)
+            if has_both
+            else arrivals is None
         )
     spread: dict[str, Any] = {
         name: _spread(numbers, (points, kinds, count), name) for name, numbers in cubes.items()
     }
     ranks, number = np.asarray(priority, dtype=np.int64), _numbers(servers)
-    many = squares.pop("population")
+    populations = squares.pop("population")
     spread |= {name: _spread(numbers, (points, kinds), name) for name, numbers in squares.items()}
     built = NetworkArrays(
         **spread,
-        population=_spread(many, (points, kinds), "population").astype(np.int64),
+        population=_spread(populations, (points, kinds), "population").astype(np.int64),
         closed=np.full(kinds, closed, dtype=bool),
         discipline=(discipline,) * count if isinstance(discipline, str) else tuple(discipline),
         servers=_spread(number, (count,), "servers").astype(np.int64),
@@ -553,7 +557,7 @@ def network_arrays(
         capacity=tuple(capacity or (None,) * count),
         blocking=(blocking,) * count if isinstance(blocking, str) else tuple(blocking),
     )
-    _check(built, cubes | squares, {"population": many, "servers": number})
+    _check(built, cubes | squares, {"population": populations, "servers": number})
     return built
 
 

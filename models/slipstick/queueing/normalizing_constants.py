@@ -312,15 +312,15 @@ def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
     blocks.reshape(points, -1)[:, :length] = series
     # M from its right, from a one in every row, and from its left, to the last row: after 1, 2, 4
     # ... steps.
-    both = np.empty((points, 2, stations, stations), dtype=kind)
-    np.multiply(paces[:, :, None], np.tri(stations).T, out=both[:, 0])
-    both[:, 1] = both[:, 0].transpose(0, 2, 1)
+    powers_of_step = np.empty((points, 2, stations, stations), dtype=kind)
+    np.multiply(paces[:, :, None], np.tri(stations).T, out=powers_of_step[:, 0])
+    powers_of_step[:, 1] = powers_of_step[:, 0].transpose(0, 2, 1)
     powers, filled = np.ones((points, 2, width, stations), dtype=kind), 1
     powers[:, 1, 0] = paces
     while filled < width:
-        np.matmul(powers[:, :, :filled], both, out=powers[:, :, filled : 2 * filled])
-        both, filled = both @ both, 2 * filled
-    ends, step = blocks[:, :, ::-1] @ powers[:, 0], both[:, 0]
+        np.matmul(powers[:, :, :filled], powers_of_step, out=powers[:, :, filled : 2 * filled])
+        powers_of_step, filled = powers_of_step @ powers_of_step, 2 * filled
+    ends, step = blocks[:, :, ::-1] @ powers[:, 0], powers_of_step[:, 0]
     for exponent in range((rows - 1).bit_length()):
         ends[:, 1 << exponent :] += ends[:, : -1 << exponent] @ step
         step = step @ step
@@ -351,11 +351,11 @@ def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
             served[:, n:] += own[:, n, None] * series[:, : length - n]
     if last >= length:
         return served
-    rest = np.zeros(series.shape, dtype=served.dtype)
+    geometric_rest = np.zeros(series.shape, dtype=served.dtype)
     # Beyond its last speed the terms of a station fall by one factor each, so the rest of the sum
     # is a recurrence.
-    rest[:, last:] = own[:, last, None] * series[:, : length - last]
-    return served + geometric(rest, pace)
+    geometric_rest[:, last:] = own[:, last, None] * series[:, : length - last]
+    return served + geometric(geometric_rest, pace)
 
 
 def check_size(closed: ClosedPart, marginals: bool = False) -> None:
@@ -478,20 +478,21 @@ class _Grid:
         self.population = [int(customers) for customers in population]
         self.planes = sum(self.population) + 1
         self.shape = tuple(customers + 1 for customers in self.population[1:])
-        rest = len(self.shape)
+        other_classes = len(self.shape)
         # For class r > 1: where its customers come to, and where they came from.
         self.to = [
-            tuple(slice(1, None) if i == r else slice(None) for i in range(rest))
-            for r in range(rest)
+            tuple(slice(1, None) if i == r else slice(None) for i in range(other_classes))
+            for r in range(other_classes)
         ]
         self.of = [
-            tuple(slice(-1) if i == r else slice(None) for i in range(rest)) for r in range(rest)
+            tuple(slice(-1) if i == r else slice(None) for i in range(other_classes))
+            for r in range(other_classes)
         ]
         last = tuple(self.population[1:])
         self.corner = last
         # One customer fewer of each class: in the plane before the last.
         self.before: list[tuple[int, ...]] = [last] + [
-            tuple(n - (i == r) for i, n in enumerate(last)) for r in range(rest)
+            tuple(n - (i == r) for i, n in enumerate(last)) for r in range(other_classes)
         ]
 
     @staticmethod
@@ -513,16 +514,16 @@ class _Grid:
         """Return the planes of customers that think or are at a delay, (P, S, n_2.., n_R)."""
         points = len(away)
         if not away.any():
-            alone = np.zeros((points, self.planes, *self.shape), dtype=away.dtype)
-            alone.reshape(points, -1)[:, 0] = 1
-            return alone
-        own = [
+            empty_delay = np.zeros((points, self.planes, *self.shape), dtype=away.dtype)
+            empty_delay.reshape(points, -1)[:, 0] = 1
+            return empty_delay
+        terms_of_class = [
             terms(away[:, r], np.arange(1.0, n + 1)[None], n + 1)
             for r, n in enumerate(self.population)
         ]
-        rest = np.ones((points,) + (1,) * len(self.shape), dtype=away.dtype)
-        for r, powers in enumerate(own[1:]):
-            rest = rest * powers.reshape(
+        terms_of_others = np.ones((points,) + (1,) * len(self.shape), dtype=away.dtype)
+        for r, powers in enumerate(terms_of_class[1:]):
+            terms_of_others = terms_of_others * powers.reshape(
                 points, *(-1 if i == r else 1 for i in range(len(self.shape)))
             )
         customers_of_other_classes = sum(np.indices(self.shape)) if self.shape else np.zeros(())
@@ -532,19 +533,21 @@ class _Grid:
         )
         in_range = (number_of_first >= 0) & (number_of_first <= self.population[0])
         planes: Array = (
-            np.where(in_range, own[0][:, np.clip(number_of_first, 0, self.population[0])], 0.0)
-            * rest[:, None]
+            np.where(
+                in_range, terms_of_class[0][:, np.clip(number_of_first, 0, self.population[0])], 0.0
+            )
+            * terms_of_others[:, None]
         )
         return planes
 
     def shifted(self, planes: Array, load: Array) -> Array:
         """Apply B to all planes, (P, S, n_2.., n_R), with the loads (P, R) of one station."""
-        wide = (slice(None),) + (None,) * (planes.ndim - 1)
+        to_planes = (slice(None),) + (None,) * (planes.ndim - 1)
         moved = np.zeros_like(planes)
-        moved[:, 1:] = load[:, 0][wide] * planes[:, :-1]
+        moved[:, 1:] = load[:, 0][to_planes] * planes[:, :-1]
         for r, (to, of) in enumerate(zip(self.to, self.of, strict=True)):
             moved[(slice(None), slice(1, None), *to)] += (
-                load[:, r + 1][wide] * planes[(slice(None), slice(-1), *of)]
+                load[:, r + 1][to_planes] * planes[(slice(None), slice(-1), *of)]
             )
         return moved
 
@@ -673,17 +676,17 @@ def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -
     """Return the product of the other stations' planes with those of a station of several speeds: a
     short sum and a geometric rest.
     """
-    wide = (slice(None),) + (None,) * (planes.ndim - 1)
+    to_planes = (slice(None),) + (None,) * (planes.ndim - 1)
     last = speed.shape[1] - 1
     if not last:
         return grid.repeated(planes, pace)
     served, level = planes, planes
     for n in range(1, min(last, grid.planes)):
-        level = grid.shifted(level, load) / speed[:, n - 1][wide]
+        level = grid.shifted(level, load) / speed[:, n - 1][to_planes]
         served = served + level
     if last >= grid.planes:
         return served
-    level = grid.shifted(level, load) / speed[:, last - 1][wide]
+    level = grid.shifted(level, load) / speed[:, last - 1][to_planes]
     return np.asarray(served + grid.repeated(level, pace))
 
 
@@ -691,12 +694,12 @@ def _levels(grid: _Grid, without_station: Array, load: Array, speed: Array) -> t
     """Return the terms with n = 0, 1, ... customers at a station: at N (P, n) and at N - e_r (P,
     R, n).
     """
-    wide = (slice(None),) + (None,) * (without_station.ndim - 1)
+    to_planes = (slice(None),) + (None,) * (without_station.ndim - 1)
     pace = _extended(speed, grid.planes)
     level, corner, less = without_station, [], []
     for n in range(grid.planes):
         total, before = grid.ends(level)
         corner.append(total.copy())  # not a view, which would keep its level
         less.append(before)
-        level = grid.shifted(level, load) / pace[:, n][wide]
+        level = grid.shifted(level, load) / pace[:, n][to_planes]
     return np.stack(corner, axis=1), np.stack(less, axis=2)

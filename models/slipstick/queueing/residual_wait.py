@@ -127,12 +127,14 @@ def _transform(mean: Array, scv: Array, rates: Array) -> Array:
     # Two moments do not fix a distribution. These are the ones that the simulation draws of the
     # same mean and scv, so that both answer for one model.
     short = balanced_means(np.where(varied.real > 1, varied, 1.0))
-    several = added(chance / (1.0 + over / (2.0 * chance)) for chance in (short, 1.0 - short))
+    hyperexponential = added(
+        chance / (1.0 + over / (2.0 * chance)) for chance in (short, 1.0 - short)
+    )
     narrow = np.where((varied.real > _CONSTANT) & (varied.real < 1), varied, 1.0)
     # Towards an scv of 0 the transform of the gamma time is that of a constant, exp(-s S), without
     # a division by the scv.
     gamma = np.exp(-np.where(varied.real > _CONSTANT, np.log(1.0 + narrow * over) / narrow, over))
-    transform: Array = np.where(varied.real >= 1, several, gamma)
+    transform: Array = np.where(varied.real >= 1, hyperexponential, gamma)
     return transform
 
 
@@ -236,8 +238,8 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     """
     if customers <= _ALL_TERMS:
         ratios = ratio[..., None] / np.minimum(np.arange(1, customers + 1), servers)
-        few: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
-        return few
+        chance_of_few: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
+        return chance_of_few
     # Points that differ in derivatives alone, which the complex step carries, have the same
     # weights.
     r = np.unique(ratio.real) if (ratio.real == ratio.real.flat[0]).all() else ratio.real
@@ -303,8 +305,8 @@ def finite_source_few(ratios: Array, customers: int) -> Array:
     largest = np.maximum(customers - 1 / last.real, servers)
     half = int(_half_width(customers - largest).max())
     if customers <= max(_ALL_TERMS, servers + 2 * half):
-        rest = np.broadcast_to(last, (*ratios.shape[:-1], customers - servers))
-        chances = finite_source_numbers(np.concatenate([ratios, rest], axis=-1))
+        ratios_beyond = np.broadcast_to(last, (*ratios.shape[:-1], customers - servers))
+        chances = finite_source_numbers(np.concatenate([ratios, ratios_beyond], axis=-1))
     else:
         # As for `finite_source_all_busy`; the terms between c and the first that is added up are
         # skipped by factorials.

@@ -28,11 +28,11 @@ class Wait:
 
     def __str__(self) -> str:
         shown = [str(holder) for holder in self.holders[:MOST_SHOWN]]
-        more = (
+        further_holders = (
             [f"and {len(self.holders) - MOST_SHOWN} more"] if len(self.holders) > MOST_SHOWN else []
         )
         by = (
-            f", held by processor{'s' if len(shown) > 1 else ''} {', '.join([*shown, *more])}"
+            f", held by processor{'s' if len(shown) > 1 else ''} {', '.join([*shown, *further_holders])}"
             if shown
             else ""
         )

@@ -143,10 +143,10 @@ def warm_up(series: Array) -> int:
         return 0
     # Centring keeps the difference of squares exact where values are nearly equal.
     centred = series - series[n // 2 :].mean()
-    rest = np.arange(n, 0, -1)
+    remaining = np.arange(n, 0, -1)
     sums = np.cumsum(centred[::-1])[::-1]
     squares = np.cumsum((centred**2)[::-1])[::-1]
-    error = np.maximum(squares - sums**2 / rest, 0.0) / rest.astype(np.float64) ** 2
+    error = np.maximum(squares - sums**2 / remaining, 0.0) / remaining.astype(np.float64) ** 2
     # At most half: a minimum further on only says that few values are left (White, 1997).
     return int(np.argmin(error[: n // 2 + 1]))
 
@@ -602,8 +602,8 @@ def hardly_ended(plan: Plan, sums: Array, group: int) -> bool:
     if plan.groups[group].kind != "closed" or not plan.random or not len(sums):
         return False
     cycles = float(sums.sum(axis=0)[Layout(plan).cycles[group]])
-    few = cycles <= ENDS * len(plan.groups[group].starts)
-    return few and not _thinks_outside(plan, sums, group)
+    few_cycles = cycles <= ENDS * len(plan.groups[group].starts)
+    return few_cycles and not _thinks_outside(plan, sums, group)
 
 
 def _booked(plan: Plan, group: int) -> Array:
@@ -693,8 +693,8 @@ class Record:
         """Add a number of rows, as far as they exist, but none after the first with at least
         `events` events; return the last row added.
         """
-        beyond = np.flatnonzero(self._waiting[:rows, self.layout.order] >= events)
-        count = int(beyond[0]) + 1 if len(beyond) else min(rows, len(self._waiting))
+        rows_beyond = np.flatnonzero(self._waiting[:rows, self.layout.order] >= events)
+        count = int(rows_beyond[0]) + 1 if len(rows_beyond) else min(rows, len(self._waiting))
         added, self._waiting = self._waiting[:count], self._waiting[count:]
         first_row = (-self.seen - 1) % self._step
         self._rows = np.concatenate([self._rows, added[first_row :: self._step]])

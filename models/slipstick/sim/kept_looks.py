@@ -41,7 +41,10 @@ _NAMED_BY = 3
 
 
 def kept_look(
-    plan: Plan, expected: Mapping[int, Expected], events: int, parts: Mapping[str, float]
+    plan: Plan,
+    expected: Mapping[int, Expected],
+    events: int,
+    waits_and_utilizations: Mapping[str, float],
 ) -> Look:
     """Return the look that an earlier process kept in the cache folder, or look now and keep it.
 
@@ -51,14 +54,16 @@ def kept_look(
     """
     folder = cache_folder()
     # Equal plans that were built in another way may have other bytes: they are simulated again.
-    content = pickle.dumps((code_hash(*DECIDING), np.__version__, plan, expected, events, parts), 4)
+    content = pickle.dumps(
+        (code_hash(*DECIDING), np.__version__, plan, expected, events, waits_and_utilizations), 4
+    )
     key = sha256(content).hexdigest()
     if folder is None:
-        return second_look(plan, expected, events, parts)
+        return second_look(plan, expected, events, waits_and_utilizations)
     file = folder / f"look-{key[:_NAMED_BY]}.json"
     look = _read(file, key)
     if look is None:
-        look = second_look(plan, expected, events, parts)
+        look = second_look(plan, expected, events, waits_and_utilizations)
         _write(file, key, look)
     return look
 

@@ -184,9 +184,9 @@ def _with_kernel(
     if kernel == COMPILED or (kernel == "auto" and available and long):
         return replace(run(plan, compiled), settings=settings)
     short = replace(settings, events=min(settings.events, PLAIN_EVENTS), kernel=PLAIN)
-    alone = kernel == PLAIN or not available or short.events == settings.events
-    result = run(plan, replace(settings, kernel=PLAIN) if alone else short)
-    if not alone and result.stopped == "events":
+    plain_only = kernel == PLAIN or not available or short.events == settings.events
+    result = run(plan, replace(settings, kernel=PLAIN) if plain_only else short)
+    if not plain_only and result.stopped == "events":
         result = run(plan, compiled)
     return replace(result, settings=settings)
 
@@ -203,6 +203,7 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
     count, spread = settings.replications, SPREAD.get()
     least = settings.cycles or max(settings.least, 2 * BATCHES * chunk(plan) * count)
     while True:
+        # Rounded up, so that all replications together have at least the cycles asked for.
         share = replace(settings, cycles=-(-least // count), events=-(-settings.events // count))
         runs: list[ReplicationResult] = []
         for run in spread([Replication(plan, share, number) for number in range(count)]):
@@ -238,13 +239,13 @@ def _steady(replication: Replication) -> ReplicationResult:
     stopped, pace = "", WorkPace()
     try:
         while not stopped:
-            going = kernel.run(min(kernel.events + 64, _STRETCH))
+            goes_on = kernel.run(min(kernel.events + 64, _STRETCH))
             pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
             record.take(kernel)
             if kernel.beside > MOST_BESIDE:
                 _check_beside(kernel)
-            if not going or (not record.pending and record.seen == 0):
-                _check_alive(plan, kernel, going, settings)
+            if not goes_on or (not record.pending and record.seen == 0):
+                _check_alive(plan, kernel, goes_on, settings)
             while record.pending and not stopped:
                 # Decisions are made at the same rows, whatever number of events the kernel
                 # simulates at a time.

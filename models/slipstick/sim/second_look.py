@@ -129,7 +129,7 @@ def second_look(
     plan: Plan,
     expected: Mapping[int, Expected],
     events: int,
-    parts: Mapping[str, float] | None = None,
+    waits_and_utilizations: Mapping[str, float] | None = None,
 ) -> Look:
     """Simulate until it is decided whether mean times are right.
 
@@ -154,25 +154,27 @@ def second_look(
     'differs'
     """
     run: _Steady | _Programs = _Programs(plan, events) if plan.once else _Steady(plan)
-    look, at = Look(UNSETTLED, reason="nothing was simulated"), FIRST_LOOK
-    most = max(events, FIRST_LOOK)
-    while at <= most:
-        before = look.verdict
+    look, events_of_look = Look(UNSETTLED, reason="nothing was simulated"), FIRST_LOOK
+    most_events = max(events, FIRST_LOOK)
+    while events_of_look <= most_events:
+        verdict_before = look.verdict
         # Each look is at twice as many events, so that all looks together cost at most twice the
         # last one.
-        going = run.until(at)
+        goes_on = run.until(events_of_look)
         look = replace(_judged(run, expected, events), events=run.events)
-        if look.verdict == AGREES and parts:
-            look = _with_parts(look, run, parts)
-        confirmed = look.verdict == DIFFERS and (before == DIFFERS or not plan.random)
-        if look.verdict == AGREES or confirmed or not going:
+        if look.verdict == AGREES and waits_and_utilizations:
+            look = _with_parts(look, run, waits_and_utilizations)
+        confirmed = look.verdict == DIFFERS and (verdict_before == DIFFERS or not plan.random)
+        if look.verdict == AGREES or confirmed or not goes_on:
             return look
         if look.reason and run.hopeless(expected, events):
             return look
-        at *= 2
+        events_of_look *= 2
         if look.verdict == DIFFERS:  # one look may differ by chance, so the next has to as well
-            most = max(most, at)
-    return _with_parts(look, run, parts or {}) if look.verdict == UNDECIDED else look
+            most_events = max(most_events, events_of_look)
+    return (
+        _with_parts(look, run, waits_and_utilizations or {}) if look.verdict == UNDECIDED else look
+    )
 
 
 class _Steady:
@@ -192,11 +194,11 @@ class _Steady:
 
     def until(self, events: int) -> bool:
         """Continue to a number of events; return False at a deadlock."""
-        going = self._kernel.run(events - self._kernel.events)
+        goes_on = self._kernel.run(events - self._kernel.events)
         self._rows.append(self._kernel.take_rows())
         for group in range(len(self.plan.groups)):
             self._kernel.take_responses(group)
-        return going
+        return goes_on
 
     def sums(self) -> Array:
         """Return the sums over stretches of the run, without its first fifth."""
@@ -263,45 +265,60 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
     sums = run.sums()
     total = sums.sum(axis=0, keepdims=True)
     for group, answer in expected.items():
-        seen, reason = _seen(run.plan, sums, total, group, answer)
+        estimate, reason = _seen(run.plan, sums, total, group, answer)
         if reason:
-            looks.append(Look(UNSETTLED, group, seen, reason=reason))
+            looks.append(Look(UNSETTLED, group, estimate, reason=reason))
             continue
-        half, off = seen.half_width / seen.mean, answer.mean / seen.mean - 1
-        verdict = _verdict(abs(off), half, answer, run.plan.random and run.events < FEWEST_EVENTS)
+        half_width, difference = (
+            estimate.half_width / estimate.mean,
+            answer.mean / estimate.mean - 1,
+        )
+        verdict = _verdict(
+            abs(difference), half_width, answer, run.plan.random and run.events < FEWEST_EVENTS
+        )
         last = 2 * run.events > events
-        if answer.certain and verdict == UNDECIDED and last and abs(off) <= 2 * half:
-            verdict = AGREES if half <= 2 * CERTAIN_WIDTH else UNDECIDED
-        looks.append(Look(verdict, group, seen, off))
+        if answer.certain and verdict == UNDECIDED and last and abs(difference) <= 2 * half_width:
+            verdict = AGREES if half_width <= 2 * CERTAIN_WIDTH else UNDECIDED
+        looks.append(Look(verdict, group, estimate, difference))
     order = [DIFFERS, UNSETTLED, UNDECIDED, AGREES]
-    first = min(order.index(look.verdict) for look in looks)
+    worst = min(order.index(look.verdict) for look in looks)
     return max(
-        (look for look in looks if look.verdict == order[first]), key=lambda look: abs(look.off)
+        (look for look in looks if look.verdict == order[worst]), key=lambda look: abs(look.off)
     )
 
 
-def _with_parts(look: Look, run: _Steady | _Programs, parts: Mapping[str, float]) -> Look:
+def _with_parts(
+    look: Look, run: _Steady | _Programs, waits_and_utilizations: Mapping[str, float]
+) -> Look:
     """Compare waits and utilizations with a run that does not contradict the time: one differs if
     its difference exceeds the allowed part of the time of all customers, or of all servers, by more
     than its interval.
     """
     plan, sums = run.plan, run.sums()
     total = sums.sum(axis=0, keepdims=True)
-    spent = sum((time_spent(plan, total, group) for group in range(len(plan.groups))), np.zeros(1))
+    time_of_customers = sum(
+        (time_spent(plan, total, group) for group in range(len(plan.groups))), np.zeros(1)
+    )
     states = {}
-    for name, expected in parts.items():
+    for name, expected in waits_and_utilizations.items():
         kind, _, place = name.partition("[")
         top, bottom = _part_columns(plan, kind, place.removesuffix("]"))
         if not (total @ bottom).any():
             continue
-        whole = spent if kind == WAIT else bottom
-        off = _estimated(sums, expected * bottom - top, whole, [], successive=not plan.once)
-        states[name] = AGREES if abs(off.mean) + off.half_width <= OF_PARTS else UNDECIDED
-        if abs(off.mean) > OF_PARTS + off.half_width:
+        denominator = time_of_customers if kind == WAIT else bottom
+        difference = _estimated(
+            sums, expected * bottom - top, denominator, [], successive=not plan.once
+        )
+        states[name] = (
+            AGREES if abs(difference.mean) + difference.half_width <= OF_PARTS else UNDECIDED
+        )
+        if abs(difference.mean) > OF_PARTS + difference.half_width:
             states[name] = DIFFERS
-            seen = _estimated(sums, top, bottom, [], successive=not plan.once)
-            apart = expected / seen.mean - 1 if seen.mean else math.inf
-            look = replace(look, verdict=DIFFERS, seen=seen, off=apart, value=name)
+            estimate = _estimated(sums, top, bottom, [], successive=not plan.once)
+            relative_difference = expected / estimate.mean - 1 if estimate.mean else math.inf
+            look = replace(
+                look, verdict=DIFFERS, seen=estimate, off=relative_difference, value=name
+            )
             break
     return replace(look, parts=states)
 
@@ -324,19 +341,21 @@ def _part_columns(plan: Plan, kind: str, place: str) -> tuple[Array, Array]:
     return top, bottom
 
 
-def _verdict(off: float, half: float, answer: Expected, early: bool) -> str:
+def _verdict(difference: float, half: float, answer: Expected, early: bool) -> str:
     """Return the verdict from the difference, the half-width of the interval, both relative, and
     the tolerance.
     """
     if answer.certain:
-        if off > answer.tolerance + 2 * half and not early and half <= WIDEST:
+        if difference > answer.tolerance + 2 * half and not early and half <= WIDEST:
             return DIFFERS
         return (
-            AGREES if off <= half <= CERTAIN_WIDTH or off + half <= answer.tolerance else UNDECIDED
+            AGREES
+            if difference <= half <= CERTAIN_WIDTH or difference + half <= answer.tolerance
+            else UNDECIDED
         )
-    if off > answer.tolerance + half and half <= WIDEST:
+    if difference > answer.tolerance + half and half <= WIDEST:
         return DIFFERS
-    return AGREES if off + half <= answer.tolerance else UNDECIDED
+    return AGREES if difference + half <= answer.tolerance else UNDECIDED
 
 
 def _seen(
@@ -384,15 +403,15 @@ def _unlike_the_model(plan: Plan, total: Array, group: int, answer: Expected) ->
     if unended(plan, total, group):
         return False
     layout = Layout(plan)
-    cycles, off, every = float(total[0, layout.cycles[group]]), 0.0, 0.0
+    cycles, weighted_difference, total_weight = float(total[0, layout.cycles[group]]), 0.0, 0.0
     for label, mean in answer.steps.items():
         if label in plan.labels and mean > 0:
             booked = float(total[0, layout.booked[group] + plan.labels.index(label)])
             # A long step delays the others by its time, so that it matters by its square.
             weight = mean * answer.once[label]
-            every += weight
-            off += weight * abs(booked / (mean * cycles) - 1.0)
-    return off > MOST_UNLIKE * every
+            total_weight += weight
+            weighted_difference += weight * abs(booked / (mean * cycles) - 1.0)
+    return weighted_difference > MOST_UNLIKE * total_weight
 
 
 def _controls(plan: Plan, total: Array, group: int, answer: Expected) -> list[Array]:
@@ -421,19 +440,19 @@ def _estimated(
     rows = len(sums)
     count = _BATCHES if rows >= 2 * _BATCHES else rows // 2 if rows >= 2 * _FEWEST_ROWS else rows
     batches = batch_sums(sums, count)
-    plain = ratio(batches @ top, batches @ bottom, successive=successive)
+    without_controls = ratio(batches @ top, batches @ bottom, successive=successive)
     below = float((batches @ bottom).sum())
-    residual = batches @ top - plain.mean * (batches @ bottom)
+    residual = batches @ top - without_controls.mean * (batches @ bottom)
     table = np.array([batches @ weights for weights in controls]).reshape(len(controls), count)
     chosen = _chosen(residual, table)
-    if not len(chosen) or not plain.half_width:
-        return _widened(plain)
+    if not len(chosen) or not without_controls.half_width:
+        return _widened(without_controls)
     centred = chosen - chosen.mean(axis=1, keepdims=True)
     slopes = np.linalg.lstsq(centred.T, residual, rcond=None)[0]
-    mean = plain.mean - float(slopes @ chosen.sum(axis=1)) / below
-    rest = residual - slopes @ centred
-    squares = float(rest @ rest)
-    lag = float(rest[1:] @ rest[:-1]) / squares if successive and squares else 0.0
+    mean = without_controls.mean - float(slopes @ chosen.sum(axis=1)) / below
+    residual_left = residual - slopes @ centred
+    squares = float(residual_left @ residual_left)
+    lag = float(residual_left[1:] @ residual_left[:-1]) / squares if successive and squares else 0.0
     inflation = (1 + lag) / (1 - lag) if lag > 0 else 1.0
     degrees = count - 1 - len(chosen)
     half = t_quantile(0.95, degrees) * math.sqrt(inflation * count * squares / degrees) / abs(below)
@@ -472,8 +491,10 @@ def _drifts(sums: Array, top: Array, bottom: Array, controls: list[Array]) -> bo
     half = len(sums) // 2
     if half < _FEWEST_ROWS:
         return True
-    first, second = (
+    first_half, second_half = (
         _estimated(half_sums, top, bottom, [], successive=True)
         for half_sums in (sums[:half], sums[-half:])
     )
-    return abs(first.mean - second.mean) > math.hypot(first.half_width, second.half_width)
+    return abs(first_half.mean - second_half.mean) > math.hypot(
+        first_half.half_width, second_half.half_width
+    )

@@ -52,7 +52,8 @@ Excess = tuple[Expr, int]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What the time of one pass leaves out at aligned points; an array of length 1 holds for all.
+    """The effects that the time of one pass neglects at aligned points; an array of length 1 holds
+    for all points.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ class LeftOut:
     others: Mapping[str, Flags]
 
     def notes(self, index: int) -> tuple[str, ...]:
-        """List what is left out at one point; an empty list means that the answer is exact."""
+        """Return notes on the effects neglected at one point; none if the answer is exact."""
         crowded = dict.fromkeys(
             IN_WORDS.get(name, name) for name, flags in self.crowded.items() if at(flags, index)
         )
@@ -72,14 +73,14 @@ class LeftOut:
         return (*waiting, *(note for note, flags in self.others.items() if at(flags, index)))
 
     def nothing(self) -> Flags:
-        """Return at which points nothing is left out."""
+        """Return at which points no effect is neglected."""
         none = np.zeros(1, dtype=bool)
         return ~reduce(np.logical_or, [*self.crowded.values(), *self.others.values()], none)
 
 
 class Contention:
-    """What the time of one pass leaves out, waiting and the spread of random times, compiled for
-    many points.
+    """The effects that the time of one pass neglects, waiting and the spread of random times,
+    compiled for many points.
 
     It depends on how many there are, of processors or items, and on fractions of counts: each part
     is a number that must exceed another.
@@ -107,7 +108,7 @@ class Contention:
         self._most = Tape([maximum(*excess)]) if excess else None
 
     def left_out(self, values: Values) -> LeftOut:
-        """Find what is left out at aligned points."""
+        """Return the effects that are neglected at aligned points."""
         counts = iter(self._tape.run(only(values, self._tape.parameters)))
         crowded, further_queues = (
             {name: next(counts) > most for name, (_, most) in limits.items()}
@@ -116,15 +117,15 @@ class Contention:
         return LeftOut(crowded, further_queues)
 
     def nothing(self, values: Values) -> Flags:
-        """Find at which points nothing is left out."""
+        """Return at which points no effect is neglected."""
         if self._most is None:
             return np.ones(1, dtype=bool)
         return ~(self._most.run(only(values, self._most.parameters))[0] > 0)
 
 
 def _queues(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess]:
-    """Compare, for the resources that steps use, then for the locks, the requests that there can
-    be at one moment with those that need not wait.
+    """Return, for each resource that steps use or hold, the largest number of requests at one
+    moment and the number that need not wait.
     """
     written_resources = {name for node in nodes if node.mode == WRITE for name in node.held}
     served = [step.resource for step in model.steps if step.resource is not None]
@@ -168,20 +169,20 @@ def _met_by_others(model: Model, barrier: str, parties: int | None, present: Exp
         return present, parties
     # The members of one group have the same cycle and, if its times are constant, come together. So
     # a group counts as one, and the second group with members makes a wait possible.
-    meeting = [
+    groups_meeting = [
         minimum(group.processors, 1)
         for group in model.population.groups
         if any(node.use == MET and barrier in node.uses for node in steps(group.cycle))
     ]
-    return total(meeting), 1
+    return total(groups_meeting), 1
 
 
 def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
-    """Count what makes a maximum random: what varies in branches and items, and of several
-    processors what varies in activities after which they meet.
+    """Return the counts that make a maximum random, with notes: variation in parallel branches and
+    items, and, of several processors, variation in activities after which they meet.
     """
     compared = [node for node in side_by_side(model.bodies) if not node.beside]
-    meeting = [
+    bodies_compared = [
         body
         for body in model.bodies
         if model.population.finite or any(node.use == MET for node in steps(body))
@@ -189,7 +190,11 @@ def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
     # A single processor never waits for another one, so that its variation makes no maximum random.
     further_members = maximum(present - 1, NEVER)
     varied = total(
-        [variation(compared), variation(meeting) * further_members, model.population.variation]
+        [
+            variation(compared),
+            variation(bodies_compared) * further_members,
+            model.population.variation,
+        ]
     )
     early = any(node.beside for node in side_by_side(model.bodies))
     notes: dict[str, Excess] = {EARLY: (Number(1.0), 0)} if early else {}
@@ -197,13 +202,13 @@ def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
 
 
 def variation(activities: Iterable[Activity]) -> Expr:
-    """Return a number above 0 where something in some activities varies [1]."""
+    """Return a number that is above 0 where a time or a count in some activities varies [1]."""
     return total(dict.fromkeys(node.variation for node in each_once(activities)))
 
 
 def _shared_stages(model: Model) -> dict[str, Excess]:
-    """Name the resources that several stages of one pipeline share; many pipelines that share
-    the same in one note.
+    """Return a note for each set of resources that several stages of one pipeline share; pipelines
+    that share the same resources have one note.
     """
     sharing: dict[tuple[str, ...], dict[str, Expr]] = {}
     for node in each_once(model.bodies):
@@ -238,7 +243,7 @@ def _used(bodies: Iterable[Activity]) -> set[str]:
 
 
 def _asked_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
-    """Bound from above how many requests each resource can have at one moment [1]."""
+    """Return an upper bound on the requests at each resource at one moment [1]."""
     present = model.population.present
     if isinstance(model.population, SuperstepPopulation):
         return dict.fromkeys(names, present)

@@ -13,8 +13,7 @@ from slipstick.model.system import Model
 
 
 class Deadlocks:
-    """The processors that can wait for each other without end at locks taken in a cycle; see
-    `lock_cycle`.
+    """The deadlocks that are possible because locks are taken in a cycle; see `lock_cycle`.
 
     Parameters
     ----------
@@ -47,6 +46,7 @@ class Deadlocks:
                 # Phases follow one another, so their numbers do not add up; those of groups do.
                 np.maximum(present, size.real) if self._population.finite else present + size.real
             )
+        # One processor for each lock of the cycle, or a single one whose branches take them.
         return {int(index): (self._words,) for index in np.flatnonzero(present >= self._processors)}
 
 
@@ -142,10 +142,10 @@ def _closing(path: tuple[_NestedHold, ...], requests: Sequence[_NestedHold]) -> 
     for request in requests:
         # A lock that is held at two requests keeps them from being under way at once, so that they
         # cannot close a cycle.
-        apart = request.section == first.section and not any(
+        can_be_under_way = request.section == first.section and not any(
             request.guards & earlier.guards for earlier in path
         )
-        if request.held == last.wanted and apart:
+        if request.held == last.wanted and can_be_under_way:
             locks = _closing((*path, request), requests)
             if locks:
                 return locks

@@ -15,8 +15,8 @@ from slipstick.structure.work import demands, held_times
 
 
 class Saturation:
-    """The loads of the resources by streams of arrivals, compiled together; of other models there
-    are none.
+    """The loads of resources by streams of arrivals, compiled together; none for a model without
+    streams.
 
     A station is busy for the service that is asked of it. A lock or a number of permits is held for
     what is done while it is held, waits at other resources left out, so a model that is not
@@ -49,8 +49,8 @@ class Saturation:
         self._tape = Tape(columns)
 
     def reasons(self, values: Values) -> dict[int, str]:
-        """Find the aligned points, by number, at which a resource is saturated, with the first
-        of them in words.
+        """Return, by the number of the aligned point, a sentence on the first resource that is
+        saturated there.
         """
         if not self._names:
             return {}
@@ -62,6 +62,7 @@ class Saturation:
         ]
         texts: dict[int, str] = {}
         for position, name in enumerate(self._names, 1):
+            # A stream without work at the resource counts neither in its load nor in its rate.
             users = [
                 (rate, work[position - 1]) for rate, *work in streams if np.any(work[position - 1])
             ]
@@ -77,7 +78,7 @@ class Saturation:
 
 
 def without(column: Array, points: Collection[int]) -> Array:
-    """Replace a column by NaN at some points."""
+    """Return a column with NaN at some points."""
     if not points:
         return column
     taken = np.isin(np.arange(len(column)), list(points))
@@ -85,7 +86,7 @@ def without(column: Array, points: Collection[int]) -> Array:
 
 
 def saturated_text(model: Model, name: str, rate: float, load: float) -> str:
-    """Word the saturation of one resource.
+    """Return a sentence on the saturation of one resource.
 
     Parameters
     ----------

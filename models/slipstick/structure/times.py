@@ -23,7 +23,7 @@ METHOD = "the time without contention"
 def time(
     activity: Activity, model: Model, booked: bool = True, known: dict[int, Expr] | None = None
 ) -> Expr:
-    """Add up one pass through an activity without contention [s].
+    """Return the time of one pass through an activity without contention [s].
 
     Sequences add, forks take the maximum, choices their mean, pipelines the flow-line time.
 
@@ -105,7 +105,9 @@ def _pipeline_time(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
 
 
 def _uneven_items(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
-    """Follow each item: end[j][s] = max(end[j-1][s] if s is serial, end[j][s-1]) + t[j][s]."""
+    """Return the time of a pipeline whose items differ: end[j][s] = max(end[j-1][s] if s is serial,
+    end[j][s-1]) + t[j][s].
+    """
     assert isinstance(pipeline.items, Number)
     finished: list[Expr] = []
     before: list[Expr] = []

@@ -67,7 +67,7 @@ OTHER_PROCESSORS = ("other", "each-other")
 
 @dataclass(frozen=True, slots=True)
 class LockAccess:
-    """Accesses to a lock's word, as one service of constant time.
+    """The accesses to a lock's word in a row, as one service of constant time.
 
     Parameters
     ----------
@@ -221,8 +221,8 @@ class _TreeBuilder:
         return self.rebuilt(body, held)
 
     def _hold(self, node: Hold, held: frozenset[str]) -> Activity:
-        """Rebuild a lock with the accesses of an uncontended acquire and release; those of a
-        queue lock to acquire are one visit.
+        """Return a lock's hold with the accesses of an uncontended acquire and release as visits;
+        the accesses with which a queue lock is acquired are one visit.
         """
         lock = node.resource
         _refuse_barriers(node.children, "hold")
@@ -254,8 +254,8 @@ class _TreeBuilder:
         return Then((*acquire_visits, visited)) if acquire_visits else visited
 
     def _hold_together(self, chain: Sequence[Hold], held: frozenset[str]) -> Activity:
-        """Rebuild locks that are taken at one moment: while one of them is waited for, none is
-        held.
+        """Return the holds of locks that are taken at one moment: while one of the locks is waited
+        for, none is held.
 
         Assumes that the locks are waited for one after the other; in fact all are tried again after
         a pause. Against a simulation of circuits through two stages with six processors the
@@ -442,8 +442,8 @@ class Places:
                     return [], []
                 self.visits.append(visit)
                 self.executed.append(ratio)
-                alone = [(len(self.visits) - 1, np.ones(1))]
-                return alone, alone
+                place_of_visit = [(len(self.visits) - 1, np.ones(1))]
+                return place_of_visit, place_of_visit
             case Then():
                 return self._in_turn(ends, ratio)
             case _:
@@ -505,7 +505,7 @@ def _most_requests(node: Activity, queue: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A station, a lock, or all processors.
+    """A station, a lock, or all processors, with its visits.
 
     Parameters
     ----------
@@ -531,12 +531,12 @@ class Queue:
     order: str = ""
 
     def all_servers(self, processors: int) -> int:
-        """Count the servers, those of all processors together."""
+        """Return the number of servers, of all processors together if the queue is theirs."""
         return processors if self.name == PROCESSORS else self.servers
 
     @property
     def label(self) -> str:
-        """The label that waiting for work in progress is booked to."""
+        """The label to which waiting for work in progress is booked."""
         return self.visits[0].label if self.lock else f"wait:{self.visits[0].queue}"
 
 

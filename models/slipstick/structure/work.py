@@ -43,7 +43,8 @@ def total_work(
     of: Callable[[Activity], dict[str, Expr]],
     known: dict[int, dict[str, Expr]] | None = None,
 ) -> dict[str, Expr]:
-    """Add up times over everything that one pass executes, side by side or not, by name [s].
+    """Return the times of everything that one pass executes, side by side or not, added up by name
+    [s].
 
     Parameters
     ----------
@@ -99,8 +100,8 @@ def demands(activity: Activity, model: Model) -> dict[str, Expr]:
 
 
 def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
-    """Return how long one pass holds each lock, at least; a writer holds it in place of as many as
-    can be readers [s].
+    """Return a lower bound on how long one pass holds each lock; a writer counts as many times as
+    readers could hold the lock [s].
     """
 
     def held(node: Activity) -> dict[str, Expr]:
@@ -129,8 +130,8 @@ def time_of(node: Activity, key: StepKey) -> dict[str, Expr]:
 
 
 def work_of_steps(model: Model, key: StepKey) -> dict[str, Expr]:
-    """Add up steps in all branches and items by a key, for a processor in a cycle or a program
-    [s].
+    """Return the time of the steps in all branches and items, added up by a key, for a processor in
+    a cycle or a program [s].
     """
     population, known = model.population, dict[int, dict[str, Expr]]()
 
@@ -166,8 +167,8 @@ def work_of_steps(model: Model, key: StepKey) -> dict[str, Expr]:
 def most_at_once(
     activity: Activity, counted: Callable[[Activity], str | None], known: dict[int, dict[str, Expr]]
 ) -> dict[str, Expr]:
-    """Return the largest numbers of requests of an activity that can be under way at once, servers
-    and locks left aside [1].
+    """Return the largest number of requests of an activity that can be under way at once, by name,
+    without limits by servers and locks [1].
 
     Parameters
     ----------
@@ -221,7 +222,7 @@ def largest(terms: Iterable[Expr]) -> Expr:
 
 
 def _most(bodies: Sequence[Activity], key: StepKey) -> dict[str, Expr]:
-    """Count steps by a key that can be under way at once [1]."""
+    """Return the largest number of steps that can be under way at once, by a key [1]."""
     known: dict[int, dict[str, Expr]] = {}
 
     def counted(node: Activity) -> str | None:
@@ -366,7 +367,7 @@ def _serial_work(pipeline: Pipeline) -> tuple[Expr, Expr]:
     under way at once [1].
     """
     serial = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
-    alone = replace(pipeline, stages=serial)
-    work = total_work(alone, lambda node: time_of(node, lambda _: ""))
+    serial_stages_only = replace(pipeline, stages=serial)
+    work = total_work(serial_stages_only, lambda node: time_of(node, lambda _: ""))
     places = [_most(stage.bodies, lambda _: "").get("", Number(0.0)) for stage in serial]
     return work.get("", zero(TIME)), total(places)

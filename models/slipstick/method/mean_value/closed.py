@@ -135,12 +135,12 @@ class CycleState:
     ----------
     members : processors of the group
     time : of a cycle
-    found : waits and services
+    visit_times : waits and services
     """
 
     members: int
     time: RandomTime
-    found: VisitTimes
+    visit_times: VisitTimes
 
     @property
     def rate(self) -> Array:
@@ -152,7 +152,7 @@ class CycleState:
 
 @dataclass(frozen=True, slots=True)
 class PopulationState:
-    """A population in steady state.
+    """The steady state of a population.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class PopulationState:
 
     @property
     def first(self) -> CycleState:
-        """The group that answers are about."""
+        """The state of the group that answers are about."""
         assert self.cycles[0] is not None
         return self.cycles[0]
 
@@ -195,8 +195,8 @@ class SolvedPopulation:
 
 
 def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
-    """Answer for a closed population at all points; of several groups, time and account are those
-    of the first.
+    """Solve a closed population at all points; of several groups, time and account are those of the
+    first.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     if len(groups) > 1 and len(approximate_points) and (reason := _refused_in_groups(model)):
         table.refuse(dict.fromkeys(approximate_points.tolist(), reason), others_may=True)
     elif len(approximate_points):
-        lumping, plain = lumped(model.bodies, model), recursion
+        lumping, unlumped = lumped(model.bodies, model), recursion
         if lumping.copies:
             recursion = Recursion(model, lumping.activities, lumping.copies)
             numbers = {
@@ -245,7 +245,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
                 **{expr: count * numbers[p] for expr, (p, count) in lumping.chances.items()},
             }
         for solved in recursion.solve(numbers, sizes, approximate_points, model.population.counts):
-            _put(table, solved, recursion, plain, lumping, account)
+            _put(table, solved, recursion, unlumped, lumping, account)
     return table
 
 
@@ -253,7 +253,7 @@ def _put(
     table: ActivityTable,
     solved: SolvedPopulation,
     recursion: Recursion,
-    plain: Recursion,
+    unlumped: Recursion,
     lumping: LumpedActivities,
     account: bool,
 ) -> None:
@@ -264,7 +264,7 @@ def _put(
     recursion : that it was solved by
     plain : the same without lumping
     """
-    groups = plain.model.population.groups
+    groups = unlumped.model.population.groups
     cycles = {
         group.name: cycle
         for group, cycle in zip(groups, solved.state.cycles, strict=True)
@@ -274,14 +274,14 @@ def _put(
         solved.points,
         solved.rows,
         solved.state.first.time.mean,
-        booked=lumping.account(recursion.account(solved), plain.labels) if account else {},
+        booked=lumping.account(recursion.account(solved), unlumped.labels) if account else {},
         uses=(
-            lumping.uses(recursion.uses(solved), [queue.name for queue in plain.queues])
+            lumping.uses(recursion.uses(solved), [queue.name for queue in unlumped.queues])
             if account
             else {}
         ),
         groups={name: cycle.time.mean for name, cycle in cycles.items() if cycle is not None},
-        spans=solved.state.first.found.spans,
+        spans=solved.state.first.visit_times.spans,
     )
 
 
@@ -317,7 +317,7 @@ def _branches(fork: Activity) -> int:
 
 
 class Recursion:
-    """The arrival theorem on the activities of one or several groups.
+    """The recursion of the arrival theorem over the populations of one or several groups.
 
     Parameters
     ----------
@@ -362,8 +362,8 @@ class Recursion:
 
     @cached_property
     def isolated(self) -> list[tuple[Queue, Recursion]]:
-        """Permits whose holders queue only with each other, each with a recursion over the holders
-        alone.
+        """Permits whose holders queue only with each other; each with a recursion over these
+        holders alone.
 
         The queues used while such a permit is held have no other visits, and nothing else is held
         when it is acquired. The cycle of the recursion is what is done while a permit is held, with
@@ -386,19 +386,19 @@ class Recursion:
                 if q.name in queues_inside
                 for v in q.visits
             )
-            plain = (
+            has_only_permits = (
                 queue.lock
                 and queue.servers > 1
                 and not queue.order
                 and queue.name not in taken_together
             )
-            plain = (
-                plain
+            has_only_permits = (
+                has_only_permits
                 and queue.requests == queue.copies == 1
                 and not any(v.held for v in queue.visits)
             )
             if (
-                plain
+                has_only_permits
                 and queues_inside
                 and used_inside_only
                 and all(_memoryless(hold.body, self.model) for hold in holds)
@@ -558,12 +558,14 @@ class Recursion:
             or all(step.scv == 0 for step in self.model.steps if step in set(nodes))
         ):
             return False
-        alone = {queue.name for queue in self.queues if queue.servers == 1}
+        single_servers = {queue.name for queue in self.queues if queue.servers == 1}
         for queue in self.queues:
-            under = [visit.held for visit in queue.visits]
+            held_at_visits = [visit.held for visit in queue.visits]
             if queue.name in OTHER_PROCESSORS or queue.name == PROCESSORS:
                 return False
-            if any(under) and not alone & frozenset.intersection(*map(frozenset, under)):
+            if any(held_at_visits) and not single_servers & frozenset.intersection(
+                *map(frozenset, held_at_visits)
+            ):
                 return False
         parties = [node.parties for node in nodes if node.use == MET]
         return bool(parties) and not any(parties)
@@ -576,7 +578,7 @@ class Recursion:
         (Euler's theorem).
         """
         rows, labels = len(next(iter(solved.numbers.values()))), self.labels
-        booked, fixed = dict[str, Array](), solved.state.first.found
+        booked, fixed = dict[str, Array](), solved.state.first.visit_times
         at_once = max(1, MOST_AT_ONCE // rows)
         for start in range(0, len(labels), at_once):
             some = labels[start : start + at_once]
@@ -597,7 +599,7 @@ class Recursion:
         totals = MeanNumbers()
         for tree, cycle in zip(self.trees, solved.state.cycles, strict=True):
             if cycle is not None:
-                totals.add(tree.visit_ratios(solved.numbers), cycle.rate, cycle.found)
+                totals.add(tree.visit_ratios(solved.numbers), cycle.rate, cycle.visit_times)
         loads: dict[str, Array] = {}
         # One processor finds every lock free, so it never spins.
         for spin_lock in self.spin_locks if solved.state.processors > 1 else ():
@@ -686,7 +688,8 @@ class MeanNumbers:
                 queue.all_servers(processors),
             )
             busy, present, calls = (
-                value + more for value, more in zip(self.at(queue), load, strict=True)
+                value + spinning_load
+                for value, spinning_load in zip(self.at(queue), load, strict=True)
             )
             wait = (present - busy) / nonzero(calls)
             uses_by_queue[queue.name] = np.stack(
@@ -717,16 +720,16 @@ class _RecursionStep:
         self._group = {
             visit.index: r for r, tree in enumerate(recursion.trees) for visit in tree.visits
         }
-        alone = [Traversal(recursion.model, numbers, 1, {}) for _ in recursion.trees]
+        traversals = [Traversal(recursion.model, numbers, 1, {}) for _ in recursion.trees]
         self._alone = [
-            CycleState(1, cycle_time(traversal, tree.root), traversal.found)
-            for traversal, tree in zip(alone, recursion.trees, strict=True)
+            CycleState(1, cycle_time(traversal, tree.root), traversal.visit_times)
+            for traversal, tree in zip(traversals, recursion.trees, strict=True)
         ]
         """The cycle of one processor of each group, without waits."""
         self._uncontended = {
             index: service
-            for traversal in alone
-            for index, service in traversal.found.services.items()
+            for traversal in traversals
+            for index, service in traversal.visit_times.services.items()
         }
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
         self._rows = self._visits_in_a_row()
@@ -752,7 +755,7 @@ class _RecursionStep:
     def state(
         self, n: Population, smaller_states: Mapping[Population, PopulationState]
     ) -> PopulationState:
-        """Return the state of a population."""
+        """Return the state of a population from the states with one processor fewer."""
         traversed: list[tuple[RandomTime, VisitTimes] | None] = []
         by_pair: PairTimes = {}
         by_place: ByPlace = {}
@@ -771,8 +774,8 @@ class _RecursionStep:
                 self._with_spinning(waits.waits, state_before.arrivals),
             )
             time = cycle_time(traversal, tree.root)
-            self._add_hand_overs(traversal.found, state_before.arrivals)
-            traversed.append((time, traversal.found))
+            self._add_hand_overs(traversal.visit_times, state_before.arrivals)
+            traversed.append((time, traversal.visit_times))
             by_pair.update(
                 {key: wait for key, wait in waits.by_pair.items() if self._group[key[0]] == r}
             )
@@ -832,7 +835,10 @@ class _RecursionStep:
 
         A group that is still empty has the rate of a cycle without waits.
         """
-        cycles = [cycle or alone for cycle, alone in zip(before.cycles, self._alone, strict=True)]
+        cycles = [
+            cycle or cycle_alone
+            for cycle, cycle_alone in zip(before.cycles, self._alone, strict=True)
+        ]
         rates = [cycle.rate / cycle.members for cycle in cycles]
         ratios = dict(self._ratios[r])
         for group, group_ratios in enumerate(self._ratios):
@@ -868,28 +874,28 @@ class _RecursionStep:
         """Add the delays by spinning to the waits, as exponential times."""
         waits_with_spinning = dict(waits)
         for spin_lock in self._spin_locks if arrivals.others else ():
-            for index, more in (
+            for index, delay in (
                 spin_lock.at(arrivals, self.numbers).waits(self._uncontended).items()
             ):
                 wait = waits_with_spinning.get(index, ZERO_TIME)
                 # An exponential time has the square of its mean as its variance.
                 waits_with_spinning[index] = RandomTime(
-                    wait.mean + more, wait.variance + more * more
+                    wait.mean + delay, wait.variance + delay * delay
                 )
         return waits_with_spinning
 
     def _add_hand_overs(self, visit_times: VisitTimes, arrivals: ArrivalState) -> None:
-        """Count the hand-over of a spin lock as part of the time for which it is held."""
+        """Lengthen the time for which each spin lock is held by its hand-over."""
         for spin_lock in self._spin_locks if arrivals.others else ():
             spinning = spin_lock.at(arrivals, self.numbers)
-            more = spinning.use.busy * spinning.hand_over(spinning.use.at_hand_over)
+            hand_over = spinning.use.busy * spinning.hand_over(spinning.use.at_hand_over)
             for index in (
                 visit.index
                 for visit in spin_lock.queue.visits
                 if visit.index in visit_times.services
             ):
                 held = visit_times.services[index]
-                visit_times.services[index] = RandomTime(held.mean + more, held.variance)
+                visit_times.services[index] = RandomTime(held.mean + hand_over, held.variance)
 
     def _limit_utilization(self, n: Population, traversed: Traversed) -> list[Array]:
         """Lengthen the cycles until no queue has a utilization above 1, one queue after the other.
@@ -1012,8 +1018,8 @@ class _RecursionStep:
                 for column in (means.flows, means.served, means.present):
                     column.update(dict.fromkeys(ratios, zero))
             else:
-                services.update(cycle.found.services)
-                means.add(ratios, cycle.rate, cycle.found, items=False)
+                services.update(cycle.visit_times.services)
+                means.add(ratios, cycle.rate, cycle.visit_times, items=False)
         # Permits whose body was solved alone: their numbers of holders come from the birth-death
         # process, and replace the estimates of the probability that all are held.
         holders = {name: section.holders(sum(n), means) for name, section in self._sections.items()}
@@ -1061,7 +1067,7 @@ class _RecursionStep:
                 key: since
                 for cycle in cycles
                 if cycle
-                for key, since in cycle.found.since_acquisition.items()
+                for key, since in cycle.visit_times.since_acquisition.items()
             },
             waiting_for={
                 (a, b): means.flows[a] * pair_flow for (a, b), pair_flow in by_pair.items()
@@ -1098,8 +1104,8 @@ class _RecursionStep:
         # as independent of it, so that variances subtract.
         for index in visits:
             service, wait, ratio = (
-                cycle.found.services[index],
-                cycle.found.waits[index],
+                cycle.visit_times.services[index],
+                cycle.visit_times.waits[index],
                 self._ratios[r][index] / copies,
             )
             mean = mean - ratio * (service.mean + wait.mean)
@@ -1143,11 +1149,11 @@ class FlowEquivalentServer:
         self._known: tuple[int, dict[int, tuple[Array, Array]]] = (0, {})
 
     def full(self, processors: int) -> bool:
-        """Return whether a number of processors can hold all permits."""
+        """Return whether so many processors can hold all permits."""
         return processors >= self.queue.servers
 
     def _cycles(self, most: int) -> list[CycleState]:
-        """Return the cycles of 1, 2, ... holders alone."""
+        """Return the cycles of 1, 2, ... holders without other processors."""
         for k in range(len(self._states), most + 1):
             self._states.append(self._step.state((k,), {(k - 1,): self._states[-1]}))
             self._states[-2] = replace(self._states[-2], arrivals=ArrivalState())
@@ -1161,8 +1167,10 @@ class FlowEquivalentServer:
         _, present, flow = means.at(self.queue)
         away = processors - present
         elsewhere = clamped(away, 1e-12 * processors) / nonzero(flow)
-        alone = _stacked([elsewhere, *(cycle.time.mean for cycle in self._cycles(most))])[..., 1:]
-        ratios = alone / (np.arange(1, most + 1) * elsewhere[..., None])
+        times_alone = _stacked([elsewhere, *(cycle.time.mean for cycle in self._cycles(most))])[
+            ..., 1:
+        ]
+        ratios = times_alone / (np.arange(1, most + 1) * elsewhere[..., None])
         return finite_source_few(ratios, processors)
 
     def held_by_all(self) -> RandomTime:
@@ -1173,7 +1181,7 @@ class FlowEquivalentServer:
         waits in the time (chosen here; its error is in that of the class).
         """
         cycle_alone, *_, full_cycle = self._cycles(self.queue.servers)
-        visit_times, ratios = full_cycle.found, self._ratios
+        visit_times, ratios = full_cycle.visit_times, self._ratios
         waited = {index: ratios[index] * wait.mean for index, wait in visit_times.waits.items()}
         total, mean = added(waited.values()), full_cycle.time.mean
         varied = added(
@@ -1202,7 +1210,7 @@ class FlowEquivalentServer:
         """
         if self._known[0] < holders:
             most = min(2 * holders, self.queue.servers)
-            waits = [cycle.found.waits for cycle in self._cycles(most)]
+            waits = [cycle.visit_times.waits for cycle in self._cycles(most)]
             means, varied = (
                 {i: _stacked([getattr(w[i], moment) for w in waits]) for i in waits[0]}
                 for moment in ("mean", "variance")
@@ -1282,8 +1290,8 @@ def _weight_by_machine_repair(
 
 
 def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
-    """Raise negative parts of an account to 0, and lower the others in proportion, so that the sum
-    stays.
+    """Return an account whose negative parts are raised to 0 and whose other parts are lowered in
+    proportion, so that the sum stays.
 
     A part is negative where a longer time makes a mixture less variable, and so its maximum
     shorter.
@@ -1292,14 +1300,16 @@ def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
     not_below_zero = {
         label: np.where(seconds > 0, seconds, 0.0) for label, seconds in seconds_booked.items()
     }
-    more = added(not_below_zero.values())
-    factor = np.where(more > total, total / np.where(more > 0, more, 1.0), 1.0)
+    sum_above_zero = added(not_below_zero.values())
+    factor = np.where(
+        sum_above_zero > total, total / np.where(sum_above_zero > 0, sum_above_zero, 1.0), 1.0
+    )
     return {label: seconds * factor for label, seconds in not_below_zero.items()}
 
 
 def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequence[Array]) -> Array:
-    """Solve sum a / (t + v d) = 1 for d by Newton's method, 0 where the sum is below 1; exact in
-    one step for one group.
+    """Return the d that solves sum a / (t + v d) = 1, by Newton's method; 0 if the sum is below 1.
+    One step is exact for one group.
     """
     wait = np.zeros(1)
     for _ in range(NEWTON_STEPS):
@@ -1311,8 +1321,10 @@ def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequen
         # To the last digit, so that derivatives, which lag a step behind, converge too.
         if not np.any(use.real > 1):
             break
-        more = np.where((use.real > 1) & (slope.real > 0), (use * use - use) / nonzero(slope), 0.0)
-        wait = wait + more
+        newton_step = np.where(
+            (use.real > 1) & (slope.real > 0), (use * use - use) / nonzero(slope), 0.0
+        )
+        wait = wait + newton_step
     return wait
 
 
@@ -1364,7 +1376,7 @@ def _exact_populations(
         relative_wait = _relative_waits(recursion, numbers_here, cycles)
         waiting: list[CycleState | None] = []
         for tree, cycle, by_queue in zip(recursion.trees, cycles, relative_wait, strict=True):
-            ratios, services = tree.visit_ratios(numbers_here), cycle.found.services
+            ratios, services = tree.visit_ratios(numbers_here), cycle.visit_times.services
             waits = {
                 visit.index: RandomTime(
                     wait := services[visit.index].mean * relative_waits_here, 0 * wait
@@ -1386,9 +1398,9 @@ def _cycles_alone(recursion: Recursion, numbers: Numbers, members: Population) -
     """Return the cycle of each group without waits."""
     cycles = []
     for tree, size in zip(recursion.trees, members, strict=True):
-        alone = Traversal(recursion.model, numbers, sum(members), {})
-        time = alone.time(tree.root)
-        cycles.append(CycleState(size, time, alone.found))
+        traversal = Traversal(recursion.model, numbers, sum(members), {})
+        time = traversal.time(tree.root)
+        cycles.append(CycleState(size, time, traversal.visit_times))
     return cycles
 
 
@@ -1401,12 +1413,12 @@ def _relative_waits(
         return [{} for _ in cycles]
     from slipstick.queueing.exact import exact
 
-    alone = [
-        (cycle.time.mean, {index: time.mean for index, time in cycle.found.services.items()})
+    times_and_services = [
+        (cycle.time.mean, {index: time.mean for index, time in cycle.visit_times.services.items()})
         for cycle in cycles
     ]
     members = [cycle.members for cycle in cycles]
-    network = as_arrays(recursion.trees, recursion.queues, numbers, members, alone)
+    network = as_arrays(recursion.trees, recursion.queues, numbers, members, times_and_services)
     takes = network.population.any(axis=1)
     relative = np.zeros(network.demand.shape, dtype=network.demand.dtype)
     if takes.any():

@@ -109,14 +109,14 @@ def _demanded(
     )
     loads = [0.0]
     for tree in trees:
-        alone = cycle_time(Traversal(model, numbers, 1, {}), tree.root).mean
+        cycle_alone = cycle_time(Traversal(model, numbers, 1, {}), tree.root).mean
         ratios = tree.visit_ratios(numbers)
         work = sum(
             float((ratios[visit.index] * mean_service(visit.step, numbers)).flat[0].real)
             for visit in queue.visits
             if visit.index in ratios and visit.step is not None
         )
-        time = float(alone.flat[0].real)
+        time = float(cycle_alone.flat[0].real)
         loads.append(processors * work / queue.servers / time if time > 0 else 0.0)
     return max(loads)
 

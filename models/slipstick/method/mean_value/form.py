@@ -93,10 +93,12 @@ class MeanValue(ActivityForm):
             }
         )
         # Of any size the same parts are refused, and a few processors are solved at once.
-        few = {size: np.minimum(numbers[size], _FEW) for size in self.model.population.counts}
+        few_processors = {
+            size: np.minimum(numbers[size], _FEW) for size in self.model.population.counts
+        }
         try:
             with np.errstate(all="ignore"):
-                _solver(self.model)(self.model, {**numbers, **few}, False)
+                _solver(self.model)(self.model, {**numbers, **few_processors}, False)
         except NoAnswerError:
             return True
         return False

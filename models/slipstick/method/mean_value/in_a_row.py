@@ -153,8 +153,8 @@ class InARow:
         for place in order:
             present = numbers[..., place, :]
             served = np.einsum("...m,...mn->...n", present, self.onward)
-            come = (present * service).sum(axis=-1)[..., None] * arrivals[..., place, :]
-            numbers += self.follows[..., place, :, None] * (served + come)[..., None, :]
+            newcomers = (present * service).sum(axis=-1)[..., None] * arrivals[..., place, :]
+            numbers += self.follows[..., place, :, None] * (served + newcomers)[..., None, :]
         return numbers
 
     def _by_matrix(self, right: Array, service: Array, arrivals: Array) -> Array:
@@ -197,8 +197,8 @@ class InARow:
             # pass would grow without end.
             staying = clamped(waits) + service
             elsewhere = clamped(other_processors - clamped(numbers.sum(axis=-1)))
-            come = elsewhere * -np.expm1(-staying / absent[..., None])
-            factor = come / nonzero(staying * rates.sum(axis=-1, keepdims=True))
+            newcomers = elsewhere * -np.expm1(-staying / absent[..., None])
+            factor = newcomers / nonzero(staying * rates.sum(axis=-1, keepdims=True))
             arrivals = factor[..., None] * rates[..., None, :]
         return waits
 
@@ -215,9 +215,13 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     visits = queue.visits
     indices = [visit.index for visit in visits]
     places_there = [place for place, visit in enumerate(places.visits) if visit.index in indices]
-    plain = not (queue.sharing or queue.lock or queue.order) and queue.copies == queue.servers == 1
-    free = queue.requests == 1 and not any(visit.held or visit.released for visit in visits)
-    if not plain or not free or not 1 < len(places_there) <= MOST_PLACES:
+    is_single_server = (
+        not (queue.sharing or queue.lock or queue.order) and queue.copies == queue.servers == 1
+    )
+    holds_nothing = queue.requests == 1 and not any(
+        visit.held or visit.released for visit in visits
+    )
+    if not is_single_server or not holds_nothing or not 1 < len(places_there) <= MOST_PLACES:
         return None
     pairs = {key: times for key, times in places.follows.items() if key[0] in places_there}
     kinds = {(visit.step.time, visit.step.scv) for visit in visits if visit.step is not None}

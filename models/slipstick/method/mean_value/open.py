@@ -39,7 +39,7 @@ WAITS_INCLUDED = (
 
 
 def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
-    r"""Answer for a stream of customers at all points.
+    r"""Solve a stream of customers at all points.
 
     Arrivals are taken as Poisson at every queue and see the time averages, so the waits at a queue
     of c servers solve linear equations over its visits, with U_j = lambda v_j S_j the mean number
@@ -86,7 +86,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
                 SolvedPopulation(state, numbers_here, points, np.arange(len(points))),
                 MeanNumbers(),
             )
-            means.add(recursion.tree.visit_ratios(numbers_here), rates, cycle.found)
+            means.add(recursion.tree.visit_ratios(numbers_here), rates, cycle.visit_times)
             booked, uses = (
                 (recursion.account(solved), means.uses(recursion.queues, 1))
                 if account
@@ -98,7 +98,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
                 cycle.time.mean,
                 booked=booked,
                 uses=uses,
-                spans=cycle.found.spans,
+                spans=cycle.visit_times.spans,
             )
             break
         # The other points are solved without those that are saturated.
@@ -110,8 +110,8 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
 def _solved_in_order(
     recursion: Recursion, order: Sequence[Queue], numbers: Numbers, rate: Array
 ) -> CycleState | dict[int, str]:
-    """Return the times of one customer, each queue after those it depends on; or, by point, which
-    queue is saturated.
+    """Return the times of one customer, solving each queue after those that it depends on; or, by
+    point, the reason why a queue is saturated.
     """
     ratios = recursion.tree.visit_ratios(numbers)
     places = Places().add(recursion.tree.root, numbers)
@@ -125,7 +125,10 @@ def _solved_in_order(
         traversal = Traversal(recursion.model, numbers, 1, waits)
         traversal.time(recursion.tree.root)
         services, bare_services = (
-            {visit.index: traversal_or_bare.found.services[visit.index] for visit in queue.visits}
+            {
+                visit.index: traversal_or_bare.visit_times.services[visit.index]
+                for visit in queue.visits
+            }
             for traversal_or_bare in (traversal, bare_traversal)
         )
         without_waits = _saturated(recursion.model, queue, ratios, bare_services, rate)
@@ -133,10 +136,10 @@ def _solved_in_order(
             saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
         if not saturated:
             waits.update(
-                _waits(queue, ratios, services, rate, places, traversal.found.branch_waits)
+                _waits(queue, ratios, services, rate, places, traversal.visit_times.branch_waits)
             )
     traversal = Traversal(recursion.model, numbers, 1, waits)
-    return saturated or CycleState(1, traversal.time(recursion.tree.root), traversal.found)
+    return saturated or CycleState(1, traversal.time(recursion.tree.root), traversal.visit_times)
 
 
 def _saturated(
@@ -146,9 +149,7 @@ def _saturated(
     services: Mapping[int, RandomTime],
     rate: Array,
 ) -> dict[int, str]:
-    """Find the points at which a queue is asked for more than it can serve, each with the reason
-    in words.
-    """
+    """Return, by point, the reason why a queue is asked for more than it can serve."""
     work = added(ratios[index] * service.mean for index, service in services.items())
     load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
     return {
@@ -165,7 +166,7 @@ def _waits(
     places: Places,
     siblings: Mapping[int, Array],
 ) -> dict[int, RandomTime]:
-    """Solve the linear equations of the waits at one queue.
+    """Return the waits at the visits of one queue, which solve linear equations.
 
     Parameters
     ----------
@@ -232,7 +233,7 @@ def _limited(
     services: Mapping[int, RandomTime],
     waits: dict[int, RandomTime],
 ) -> dict[int, RandomTime]:
-    """Limit waits under a lock to the work of the customers outside it.
+    """Return waits under a lock, limited to the work of the customers outside it.
 
     Operational: one customer holds the lock at a time, so each service outside it delays at most
     one holder, once. Without the limit the worst error of streams through locks was 505 % near
@@ -251,8 +252,8 @@ def _limited(
 
 
 def _stretched(service: RandomTime, stretch: Array) -> RandomTime:
-    """Return the wait at shared servers, S times the stretch: as variable as its service, and
-    beside that exponential (chosen here).
+    """Return the wait at shared servers, S times the stretch: one part varies as the service does,
+    the rest is taken as exponential (chosen here).
 
     Only maxima of times read this variance.
     """
@@ -261,13 +262,13 @@ def _stretched(service: RandomTime, stretch: Array) -> RandomTime:
 
 
 def _without_arrivals(model: Model, rate: Array) -> dict[int, str]:
-    bad = ~((rate.real > 0) & np.isfinite(rate.real))
+    has_no_rate = ~((rate.real > 0) & np.isfinite(rate.real))
     return {
         int(point): (
             f"customers of {model.name} arrive {rate[point].real:g} times a second; mean-value"
             " needs a rate above 0"
         )
-        for point in np.flatnonzero(bad)
+        for point in np.flatnonzero(has_no_rate)
     }
 
 
@@ -295,7 +296,9 @@ def _check(model: Model, recursion: Recursion) -> None:
 
 
 def _inner_first(recursion: Recursion) -> list[Queue]:
-    """Order the queues: stations, then each lock after those that are taken while it is held."""
+    """Return the queues in an order that puts each lock after the queues that are used while it is
+    held.
+    """
     locks = {queue.name: queue for queue in recursion.queues if queue.lock}
     inner = {
         name: {v.queue for v in recursion.tree.visits if name in v.held and v.queue in locks}

@@ -99,7 +99,7 @@ def as_arrays(
     queues: Sequence[Queue],
     numbers: Numbers,
     members: Sequence[int],
-    alone: Sequence[tuple[Array, dict[int, Array]]],
+    times_and_services: Sequence[tuple[Array, dict[int, Array]]],
 ) -> NetworkArrays:
     """Return a flat model, whose groups only visit stations, as a queueing network.
 
@@ -116,7 +116,7 @@ def as_arrays(
 
     points = len(next(iter(numbers.values())))
     demands, thinks = [], []
-    for tree, (time, services) in zip(trees, alone, strict=True):
+    for tree, (time, services) in zip(trees, times_and_services, strict=True):
         ratios = tree.visit_ratios(numbers)
         work = [
             added(ratios[v.index] * services[v.index] for v in tree.visits if v.queue == queue.name)

@@ -78,8 +78,7 @@ OWN, AWAY = "own", "away"
 
 
 def solve_phases(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
-    """Answer for phases at all points: T = sum over phases of E max over processors of r
-    iterations.
+    """Solve phases at all points: T = sum over phases of E max over processors of r iterations.
 
     Parameters
     ----------
@@ -134,14 +133,12 @@ class _PhaseSolver:
         self._has_barriers = any(node.use == MET for node in steps(phase.cycle))
 
     def solve(self, numbers: Numbers, size: Array, points: Array, account: bool) -> ActivityTable:
-        """Answer for the phase alone; the account is the mean over all processors, idle ones
-        included.
-        """
+        """Solve the phase alone; the account is the mean over all processors, idle ones included."""
         table, count = ActivityTable(np.array(size), {}), self.phase.processors
         sizes = np.rint(numbers[count].real)[:, None]
         for solved in self.recursion.solve(numbers, sizes, points, [count], every_population=True):
             # The start of the phase changes what was found, so it is copied.
-            cycle = replace(solved.state.first, found=solved.state.first.found.copy())
+            cycle = replace(solved.state.first, visit_times=solved.state.first.visit_times.copy())
             table_points, times = (
                 replace(solved, state=replace(solved.state, cycles=(cycle,))),
                 solved.numbers[self.phase.repeat],
@@ -154,7 +151,7 @@ class _PhaseSolver:
                 time,
                 booked=booked,
                 uses=uses,
-                spans=cycle.found.spans,
+                spans=cycle.visit_times.spans,
             )
             if account:
                 # The account of a processor that takes part becomes the mean over all; the others
@@ -168,7 +165,8 @@ class _PhaseSolver:
         return table
 
     def _time(self, solved: SolvedPopulation, times: Array) -> Array:
-        """Return the time of the phase; the waits found become those of its own processors.
+        """Return the time of the phase, and replace the waits by those of the processors of this
+        phase.
 
         The first iteration is followed from the common start. The other iterations add the
         difference of two phases that begin in the steady state (`_StaggeredEnd`), so that the start
@@ -178,9 +176,9 @@ class _PhaseSolver:
         member_time = repeated(times, cycle.time)
         if self._has_barriers or n == 1:
             return member_time.mean
-        traversal = Traversal(self.model, solved.numbers, n, cycle.found.waits)
-        traversal.found = cycle.found
-        steady_waits = dict(cycle.found.waits)
+        traversal = Traversal(self.model, solved.numbers, n, cycle.visit_times.waits)
+        traversal.visit_times = cycle.visit_times
+        steady_waits = dict(cycle.visit_times.waits)
         synchronized = synchronized_start(traversal, [self.recursion.tree.root], n)
         if not is_contended([self.recursion.tree.root]):
             time_of_all_turns, time_of_one_turn = (
@@ -194,11 +192,13 @@ class _PhaseSolver:
         start = (one_turn.time if synchronized is None else synchronized.mean) - one_turn.time
         staggered_end, wait_factor = all_turns.time + start, all_turns.waited(times)
         staggered_time = np.where(times.real > 1, staggered_end, times * (one_turn.time + start))
-        cycle.found.waits = {
-            key: _where(times.real > 1, wait.scaled(wait_factor), cycle.found.waits[key])
+        cycle.visit_times.waits = {
+            key: _where(times.real > 1, wait.scaled(wait_factor), cycle.visit_times.waits[key])
             for key, wait in steady_waits.items()
         }
-        work = self.recursion.work(self.recursion.tree.visit_ratios(solved.numbers), cycle.found, n)
+        work = self.recursion.work(
+            self.recursion.tree.visit_ratios(solved.numbers), cycle.visit_times, n
+        )
         return largest([staggered_time, *(n * times * work_time for work_time in work)])
 
     def _account(
@@ -213,7 +213,7 @@ class _PhaseSolver:
         }
         means = MeanNumbers()
         rate = cycle.members * times / np.where(time > 0, time, np.inf)
-        means.add(recursion.tree.visit_ratios(solved.numbers), rate, cycle.found)
+        means.add(recursion.tree.visit_ratios(solved.numbers), rate, cycle.visit_times)
         booked = not_negative(
             {**booked_times, IDLE_PROCESSORS: time - added(booked_times.values())}
         )
@@ -221,8 +221,8 @@ class _PhaseSolver:
 
 
 class _StaggeredEnd:
-    """The end of a phase that runs in the steady state: processors end one after the other, and the
-    others run faster.
+    """The end of a phase in the steady state: processors end one after the other, and those that
+    remain run faster.
 
     Derived here: at the speed of all N processors, each takes an independent time V, the sum of its
     iterations. While only k of them are left, a cycle takes T(k) instead of T(N), so that the
@@ -248,13 +248,14 @@ class _StaggeredEnd:
         self.ended: Array = (gaps * unended_share).sum(axis=-1)
 
     def waited(self, times: Array) -> Array:
-        """Return the mean wait over the phase as a part of that of the steady state; it falls as
+        """Return the mean wait over the phase relative to that of the steady state; it falls as
         processors end [1].
         """
         longest = self.curve[-1] - self.curve[0]
         staggered_wait = (
             self.ended / np.where(times.real > 0, times, 1) - self.curve[0]
         ) / nonzero(longest)
+        # A curve that does not rise has no wait to scale; a rise below 1e-12 is rounding.
         return np.where(longest.real > 1e-12 * self.curve[0].real, clamped(staggered_wait), 1.0)
 
 
@@ -265,7 +266,7 @@ def _where(chosen: Array, first: RandomTime, second: RandomTime) -> RandomTime:
 
 
 def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
-    """Answer for supersteps at all points: T = sum of repeat x (max over processors + barrier).
+    """Solve supersteps at all points: T = sum of repeat x (max over processors + barrier).
 
     Parameters
     ----------
@@ -312,8 +313,8 @@ def _add(totals: _LineTotals, line_totals: _LineTotals, on_path: Array, in_all: 
     times what counts only on the path that ends last.
     """
     for key, seconds in line_totals.items():
-        more = (on_path if key[0] in _ON_PATH else in_all) * seconds
-        totals[key] = totals[key] + more if key in totals else more
+        added_time = (on_path if key[0] in _ON_PATH else in_all) * seconds
+        totals[key] = totals[key] + added_time if key in totals else added_time
 
 
 class _LineReader:
@@ -328,7 +329,7 @@ class _LineReader:
         self._known: dict[int, _LineTotals] = {}
 
     def totals(self, activity: Activity) -> _LineTotals:
-        """Add up one execution."""
+        """Return the totals of one execution of an activity."""
         if id(activity) not in self._known:
             self._known[id(activity)] = self._totals(activity)
         return self._known[id(activity)]
@@ -362,8 +363,8 @@ class _LineReader:
                 )
 
     def _pipeline(self, pipeline: Pipeline) -> _LineTotals:
-        """Take every stage once, and the longest serial one for each further item: the flow
-        line's time.
+        """Return the totals of a pipeline: every stage once, and the longest serial stage for each
+        further item, as in a flow line.
         """
         if not pipeline.identical:
             raise NoAnswerError(
@@ -439,7 +440,7 @@ class _SuperstepSolver:
         return times
 
     def _waits(self) -> dict[str, Array]:
-        """Find the wait of one visit of each processor to each queue, with loads averaged over
+        """Return the wait of one visit of each processor to each queue, with loads averaged over
         the superstep.
         """
         waits = {queue: np.zeros((len(self._lines), 1)) for queue in self._queues}
@@ -495,7 +496,7 @@ class _SuperstepSolver:
     def _waited_for(
         self, met_queue: str, work_left: Array, queue: str, factor: float = 1.0
     ) -> Array:
-        """Add up the waits of each processor for the others, n W for each of them, at most its
+        """Return the sum of each processor's waits for the others, n W for each other, at most its
         whole service.
 
         Parameters

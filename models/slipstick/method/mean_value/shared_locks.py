@@ -124,11 +124,13 @@ def reader_writer_waits(
     busy = added(before.served[index] for index in visits_by_mode[WRITE])
     # Writes of the chain are exponential, so that a write found under way lasts a whole one more in
     # the mean; the difference to the residual time of the real write counts where one is found.
-    more = busy * (_residual_write(held[WRITE], writing, customers, between, busy) - writing)
+    longer_residual = busy * (
+        _residual_write(held[WRITE], writing, customers, between, busy) - writing
+    )
     waits_by_visit: dict[int, RandomTime] = {}
     for mode, wait in zip(MODES, waits, strict=True):
         # The wait is taken as exponential; only maxima of times read its variance.
-        mean = clamped(wait + more)
+        mean = clamped(wait + longer_residual)
         waits_by_visit.update(dict.fromkeys(visits_by_mode[mode], RandomTime(mean, mean * mean)))
     return waits_by_visit
 
@@ -165,9 +167,9 @@ def _waits_of_both(
     return waited
 
 
-def _extrapolated(few: Array, half: Array, most: Array, times: float) -> Array:
-    """Extrapolate the wait from chains of a quarter, half and all of the most customers that have
-    the same load [s].
+def _extrapolated(quarter: Array, half: Array, most: Array, times: float) -> Array:
+    """Return the wait extrapolated from chains with a quarter, a half and all of the most
+    customers, at the same load [s].
 
     Derived here: the increase of the wait by a doubling of the customers is taken to change by a
     constant factor with each doubling. The factor is 2 where the lock is always held, so that each
@@ -177,7 +179,7 @@ def _extrapolated(few: Array, half: Array, most: Array, times: float) -> Array:
     more (tests/method/mean_value/test_shared_locks.py); against simulation as
     documentation/methods.md says.
     """
-    before, last = half - few, most - half
+    before, last = half - quarter, most - half
     factor = clamped(np.where(before.real > 0, last / nonzero(before), 0.0), high=2.0)
     factor = np.where(abs(factor - 1) < 1e-6, 1 + 1e-6, factor)
     extrapolated: Array = most + last * factor * (factor ** np.log2(times) - 1) / (factor - 1)
@@ -193,13 +195,13 @@ def _waits_of_some(
     elsewhere, chance, held, writing = times
     mean = (1 - chance) * held.mean + chance * writing
     least = 1e-6 * mean
-    apart = clamped((elsewhere + mean) * share - mean, least)
+    between_visits = clamped((elsewhere + mean) * share - mean, least)
     # While a writer waits no reader enters. The last of k readers ends at the maximum of k times,
     # so each end takes the difference of two such maxima.
     ends = [maximum_of_identical(held, np.full(1, float(k))).mean for k in range(1, counted + 1)]
-    columns = np.broadcast_arrays(apart, chance, held.mean, writing, *ends)
+    columns = np.broadcast_arrays(between_visits, chance, held.mean, writing, *ends)
     gaps = np.diff(np.stack(columns[4:], axis=-1), axis=-1, prepend=0.0)
-    gaps = clamped(gaps, np.broadcast_to(least, apart.shape)[..., None])
+    gaps = clamped(gaps, np.broadcast_to(least, between_visits.shape)[..., None])
     readers = min(queue.servers, counted)
     rows = zip(zip(*columns[:4], strict=True), gaps, strict=True)
     return np.array(
@@ -307,8 +309,8 @@ def reader_writer_chain(order: str, customers: int, readers: int) -> MarkovChain
                 targets = np.stack([column[chosen_rows] for column in columns], axis=1).astype(
                     rows.dtype
                 )
-                many = np.broadcast_to(count, chosen.shape)[chosen_rows].astype(float)
-                yield chosen_rows, targets, many, kind + 4 * writes + 8 * reads
+                counts = np.broadcast_to(count, chosen.shape)[chosen_rows].astype(float)
+                yield chosen_rows, targets, counts, kind + 4 * writes + 8 * reads
 
     return explore_rows(np.zeros((1, 4), dtype=np.int16), transitions)
 

@@ -60,7 +60,7 @@ locks" of benchmarks/mean_value.py)."""
 
 @dataclass(frozen=True, slots=True)
 class _LockUse:
-    """How a lock is used: mean number present, utilization, and the time of one hold [1, 1, s]."""
+    """The use of a lock: mean number present, utilization, and the time of one hold [1, 1, s]."""
 
     present: Array
     busy: Array
@@ -72,7 +72,7 @@ class _LockUse:
 
     @property
     def at_hand_over(self) -> Array:
-        """Return the number that spin at a hand-over: at least one."""
+        """The number of processors that spin at a hand-over: at least one."""
         return clamped(self.present + 1 - self.busy, 1.0)
 
 
@@ -128,7 +128,7 @@ class Spinning:
         self._utilization = added(state.served[index] for index in waiting_visits)
 
     def _lock_use(self) -> _LockUse:
-        """Add up the use of the lock at all its visits."""
+        """Return the use of the lock at all its visits."""
         present, busy, rate = np.zeros(1), np.zeros(1), np.zeros(1)
         for visit in self.queue.visits:
             present = present + self._state.present.get(visit.index, 0.0)
@@ -142,8 +142,8 @@ class Spinning:
         return _LockUse(present, busy, busy / nonzero(rate))
 
     def load(self) -> Array:
-        """Return the load of spinning on the word's station, as a processor finds it that does not
-        hold the lock.
+        """Return the load of spinning on the word's station, as a processor without the lock finds
+        it.
 
         Returns
         -------
@@ -202,8 +202,8 @@ class Spinning:
         return {**waits, **self._holder_waits(use, uncontended)}
 
     def _congested(self, uncontended: Mapping[int, RandomTime]) -> Array:
-        """Return the number that a congested lock keeps waiting: the largest s with s = n - Z /
-        H(s).
+        """Return the number of processors that a congested lock keeps waiting: the largest s with s
+        = n - Z / H(s).
 
         Z is the time that a processor spends elsewhere in a cycle. The more processors wait, the
         longer a lock is held and handed over, H(s). So two states can both last, one with few
@@ -260,7 +260,8 @@ class Spinning:
     def _rest_of_burst(
         self, visit: Visit, use: _LockUse, access: Array, uncontended: Mapping[int, RandomTime]
     ) -> Array:
-        """Return the rest of a burst of length m when the lock is released after a time S.
+        """Return the rest of a burst of accesses of length m when the lock is released after a time
+        S [s].
 
         E (m - S)+ is m - S (1 - exp(-m / S)) for an exponential S and (m - S)+ for a constant one;
         in between it is interpolated by the scv (chosen here, exact in both limits).
@@ -271,12 +272,12 @@ class Spinning:
         burst = BURST_LEFT[self.lock.kind] * use.present * access
         residual = burst - mean * (1 - np.exp(-burst / nonzero(mean)))
         scv = clamped(body.scv, high=1.0)
-        rest: Array = use.busy * (scv * residual + (1 - scv) * clamped(burst - mean))
-        return rest
+        rest_of_burst: Array = use.busy * (scv * residual + (1 - scv) * clamped(burst - mean))
+        return rest_of_burst
 
     def _test_and_set(self, spinning: Array) -> tuple[Array, Array]:
-        """Return the part of its time that a spinning processor is at the word, and the time y of
-        an access [1, s].
+        """Return the fraction of its time that a spinning processor is at the word, and the time y
+        of an access [1, s].
 
         With pauses d the part is y / (y + d), and y = a (1 + (s - 1) y / (y + d)) and the work of
         others there: the arrival theorem for s spinning processors, solved for y.
@@ -285,19 +286,21 @@ class Spinning:
         # The positive root of y^2 - 2 half y - (a + w) d = 0, which the equation of the arrival
         # theorem becomes.
         half = (access * clamped(spinning, 1.0) + self._other_work - pause) / 2
-        alone = self._other_work + access
-        time = half + np.sqrt(nonzero(half * half + alone * pause))
+        work_of_others_and_access = self._other_work + access
+        time = half + np.sqrt(nonzero(half * half + work_of_others_and_access * pause))
         return time / nonzero(time + pause), time
 
     def _pause(self) -> Array:
-        """Return the mean pause between two accesses; pauses that double add up to the wait so
-        far, so the last is as long.
+        """Return the mean pause between two accesses [s]. Pauses that double add up to the wait so
+        far, so that the last pause is about as long as that wait.
         """
         base = self._numbers[self.lock.base]
         if self.lock.back_off == "none":
             return 0 * base
         if self.lock.back_off == "constant":
             return base
+        # The mean of the wait so far: on average half of the wait, as many holds as processors
+        # spin, has passed.
         return smallest(
             [base + self.use.at_hand_over * self.use.held / 2, self._numbers[self.lock.most]]
         )

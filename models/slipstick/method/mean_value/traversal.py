@@ -104,7 +104,7 @@ class VisitTimes:
     since_acquisition: dict[tuple[str, int], RandomTime] = field(default_factory=dict)
 
     def copy(self) -> VisitTimes:
-        """Copy everything that may be changed."""
+        """Return a copy of everything that may be changed."""
         return VisitTimes(*(dict(getattr(self, field.name)) for field in fields(self)))
 
 
@@ -132,7 +132,7 @@ class Traversal:
     ) -> None:
         self.model, self.numbers, self.processors = model, numbers, processors
         self.fixed = fixed
-        self.found = fixed or VisitTimes()
+        self.visit_times = fixed or VisitTimes()
         self.services: dict[int, RandomTime] = {}
         self._waits, self._factors = waits, factors or {}
         self._since: dict[str, RandomTime] = {}
@@ -156,8 +156,8 @@ class Traversal:
             case Then(bodies):
                 return self._sequence(bodies)
             case Repeat(count, body, spread):
-                several = repeated_geometrically if spread == GEOMETRIC else repeated
-                return several(self.numbers[count], self.time(body))
+                time_of_repetitions = repeated_geometrically if spread == GEOMETRIC else repeated
+                return time_of_repetitions(self.numbers[count], self.time(body))
             case Choice(options):
                 return mixture_of([(self.numbers[p], self.time(body)) for p, body in options])
             case Fork(branches):
@@ -188,13 +188,13 @@ class Traversal:
         return sum_of(times)
 
     def _record_since_acquisition(self, visit: Visit) -> None:
-        self.found.since_acquisition.update(
+        self.visit_times.since_acquisition.update(
             {(name, visit.index): time_since for name, time_since in self._since.items()}
         )
 
     def wait(self, visit: Visit) -> RandomTime:
         """Return the wait at a visit that has been traversed."""
-        wait = self.found.waits[visit.index]
+        wait = self.visit_times.waits[visit.index]
         return (
             wait
             if self.fixed is None or wait is ZERO_TIME
@@ -202,19 +202,19 @@ class Traversal:
         )
 
     def without_waits(self) -> Traversal:
-        """Make a traversal in which nothing waits."""
+        """Return a traversal in which no visit waits."""
         return Traversal(self.model, self.numbers, self.processors, {})
 
     def factor(self, label: str) -> Array:
-        """Return the factor on what is booked to a label."""
+        """Return the factor by which the times booked to a label are multiplied."""
         return self._factors.get(label, _ONE)
 
     def servers(self, queue: str) -> int:
-        """Count the servers of a resource."""
+        """Return the number of servers of a resource."""
         return self.model.resources[queue].capacity if queue in self.model.resources else 1
 
     def shares_servers(self, visit: Visit) -> bool:
-        """Return whether a visit is to a station whose servers are shared by all present."""
+        """Return whether a visit is to a station that all present share."""
         resource = self.model.resources.get(visit.queue)
         return isinstance(resource, Station) and DISCIPLINES[resource.discipline].order == SHARED
 
@@ -228,8 +228,8 @@ class Traversal:
     def _visited(self, visit: Visit, service: RandomTime) -> RandomTime:
         self.services[visit.index] = service
         if self.fixed is None:
-            self.found.waits[visit.index] = self._waits.get(visit.index, ZERO_TIME)
-            self.found.services[visit.index] = service
+            self.visit_times.waits[visit.index] = self._waits.get(visit.index, ZERO_TIME)
+            self.visit_times.services[visit.index] = service
         return sum_of([service, self.wait(visit)])
 
 
@@ -278,8 +278,8 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
 
 
 def _shared_queues(branches: Sequence[Activity]) -> list[str]:
-    """Name the resources that several branches of one fork use; "another processor" is another
-    one for each branch.
+    """Return the resources that several branches of one fork use; "another processor" is a
+    different one for each branch.
     """
     used = [dict.fromkeys(visit.queue for visit in visits_in(branch)) for branch in branches]
     names = dict.fromkeys(name for branch_names in used for name in branch_names)
@@ -292,8 +292,8 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
 
 
 def _longer(a: RandomTime, b: RandomTime) -> RandomTime:
-    """Take the time with the larger mean: both contain the same services, so that it is nearly
-    always the longer.
+    """Return the time with the larger mean, as the maximum of two times: both contain the same
+    services, so that it is nearly always the longer one.
     """
     larger = b.mean.real > a.mean.real
     kind = "constant" if a.kind == b.kind == "constant" else "general"
@@ -358,7 +358,7 @@ def _served_together(
     elif not last:
         # The waits of the branches rise evenly from 0 to that of the last: half of it for each
         # branch.
-        traversal.found.branch_waits.update(
+        traversal.visit_times.branch_waits.update(
             {v.index: delayed / 2 * count / nonzero(calls) for v in visits}
         )
     waits = [traversal.wait(visit) for visit in visits]
@@ -381,7 +381,7 @@ def _parts(branch: Activity) -> Sequence[Activity]:
 
 
 def _places(branch: Activity, name: str) -> list[int]:
-    """Number the parts of a branch that use a resource."""
+    """Return the indices of the nodes of a branch that use a resource."""
     return [index for index, branch_part in enumerate(_parts(branch)) if _uses(branch_part, name)]
 
 
@@ -418,17 +418,19 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
             for stage in stages
             if stage.visit and stage.parallel
         }
-        traversal.found.item_waits.update(waits)
+        traversal.visit_times.item_waits.update(waits)
         # At the start of a program the processors, in the order in which they arrive, stand along
         # the first axis.
-        traversal.found.spans.setdefault(
+        traversal.visit_times.spans.setdefault(
             pipeline.name, mean.mean(axis=0) if np.ndim(mean) > 1 else mean
         )
     return RandomTime(mean, variance, "constant" if constant else "general")
 
 
 def _interpolated(ends: list[Array], items: Array) -> Array:
-    """Interpolate a sequence linearly at a number of items, and extrapolate it beyond the last."""
+    """Return the value of a sequence at a number of items, linearly interpolated, and extrapolated
+    beyond the last.
+    """
     if len(ends) == 1:
         return ends[0]
     table = np.stack(np.broadcast_arrays(*ends), axis=-1)
@@ -507,8 +509,8 @@ class _ItemTimes:
         return times.mean[self._last], times.variance(self._last)
 
     def _begin(self, stage: _StageTimes, arrived: int | None, begin: int) -> int:
-        """Add up the wait for a place; an account books it as a wait, not to the steps that are
-        waited for.
+        """Book the wait of an item for a place in a stage, and return the index of the time at
+        which it begins. An account books it as a wait, not to the steps that are waited for.
         """
         arrival = np.zeros(1) if arrived is None else self._times.mean[arrived]
         waited = self._times.mean[begin] - arrival
@@ -550,13 +552,13 @@ def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
     """Return the time of a whole cycle; what comes after the last barrier is done with what comes
     before the first.
     """
-    sections, rest = _cut(root, traversal.numbers)
+    sections, nodes_after = _cut(root, traversal.numbers)
     if not sections:
-        return sum_of([traversal.time(node) for node in rest])
+        return sum_of([traversal.time(node) for node in nodes_after])
     (first_nodes, barrier, _), *other_sections = sections
     times = []
     for number, (nodes, wait, count) in enumerate(
-        [*other_sections, ((*rest, *first_nodes), barrier, None)]
+        [*other_sections, ((*nodes_after, *first_nodes), barrier, None)]
     ):
         time = _section(traversal, nodes, wait, number)
         times.append(time if count is None else repeated(count, time))
@@ -571,7 +573,7 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
     """Divide a part of a cycle at its barriers into sections, each with its barrier and its number
     of executions; also return the nodes after the last barrier.
     """
-    sections, rest = list[_CutSection](), tuple[Activity, ...]()
+    sections, nodes_after = list[_CutSection](), tuple[Activity, ...]()
     if not any(inner.use == MET for inner in steps(node)):
         return [], (node,)
     match node:
@@ -582,11 +584,11 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
                 inner, after = _cut(child, numbers)
                 if inner:
                     (nodes, wait, count), *inner_sections = inner
-                    sections += [((*rest, *nodes), wait, count), *inner_sections]
-                rest = after if inner else (*rest, *after)
-            return sections, rest
+                    sections += [((*nodes_after, *nodes), wait, count), *inner_sections]
+                nodes_after = after if inner else (*nodes_after, *after)
+            return sections, nodes_after
         case Repeat(count, body):
-            sections, rest = _cut(body, numbers)
+            sections, nodes_after = _cut(body, numbers)
             if sections:
                 (nodes, wait, _), *inner_sections = sections
                 times = numbers[count]
@@ -597,9 +599,9 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
                 ]
                 return [
                     (nodes, wait, None),
-                    ((*rest, *nodes), wait, further_turns),
+                    ((*nodes_after, *nodes), wait, further_turns),
                     *sections_between,
-                ], rest
+                ], nodes_after
         case _:
             raise no_rule("mean value", node)
     return [], (node,)
@@ -619,7 +621,7 @@ def _section(
         waited = traversal.fixed.last_arrivals[number] - own.mean.real
         return RandomTime(own.mean + waited * traversal.factor(label) + cost, own.variance)
     last = _last_arrival(traversal, nodes, own, wait)
-    traversal.found.last_arrivals[number] = last.mean
+    traversal.visit_times.last_arrivals[number] = last.mean
     return RandomTime(last.mean + cost, last.variance, own.kind)
 
 
@@ -687,7 +689,7 @@ class _SynchronizedStart:
     """Follows all processors through a section; delays are added up until the next queue."""
 
     def __init__(self, traversal: Traversal, processors: int) -> None:
-        self.traversal, self.waits = traversal, traversal.found.waits
+        self.traversal, self.waits = traversal, traversal.visit_times.waits
         self.passing = PassingTimes.together(processors)
         self.pending = ZERO_TIME
         self.served_until: dict[str, Array] = {}
@@ -737,8 +739,8 @@ class _SynchronizedStart:
             self.waits[index] = RandomTime(waited / count, 0 * waited)
 
     def _queue(self, visit: Visit) -> None:
-        """Pass a queue; all processors take turns there."""
-        service = self.traversal.found.services[visit.index]
+        """Move all processors through a queue, one after the other."""
+        service = self.traversal.visit_times.services[visit.index]
         before = self._after_pending()
         # Where servers are shared, constant services all end together, without gaps.
         gap_variance = (
@@ -751,8 +753,8 @@ class _SynchronizedStart:
         self._set_waits([visit], wait, np.ones(1))
 
     def _left(self, queue: str, before: PassingTimes, work: Array) -> Array:
-        """Return the work of earlier visits in the section that the first processor finds at the
-        queue [s].
+        """Return the work that earlier visits of the section have left at the queue for the first
+        processor [s].
 
         Derived here: the first processor that returns to a queue while others wait there for their
         first visit queues behind them. The queue is taken as busy from the first arrival on, so
@@ -767,8 +769,8 @@ class _SynchronizedStart:
         return earlier_work
 
     def _composite(self, node: Activity) -> None:
-        """Pass a fork, pipeline or other composite: wait for the work of others at each queue, then
-        add its own time.
+        """Move all processors through a fork, a pipeline or another composite: first the waits for
+        the work of others at each queue, then its own time.
 
         The stages of a pipeline and the branches of a fork work side by side, so their queues delay
         at the same time and the longest delay counts. The queues of anything else are passed one
@@ -776,12 +778,12 @@ class _SynchronizedStart:
         tests/method/mean_value/test_barriers.py (3 to 10 %).
         """
         visits = [visit for visit in visits_in(node) if _queued(visit)]
-        alone = self.traversal.without_waits().time(node)
+        time_alone = self.traversal.without_waits().time(node)
         ratios = visit_ratios(node, self.traversal.numbers)
         before, passed = self._after_pending(), list[PassingTimes]()
         for name in dict.fromkeys(visit.queue for visit in visits):
             visits_there = [visit for visit in visits if visit.queue == name]
-            after = self._through_queue(before, node, visits_there, alone)
+            after = self._through_queue(before, node, visits_there, time_alone)
             wait: Array = (after.times - before.times).mean(axis=-1)
             self._set_waits(
                 visits_there, wait, added(ratios[visit.index] for visit in visits_there)
@@ -790,12 +792,16 @@ class _SynchronizedStart:
             if not is_parallel(node):
                 before = after
         self.passing = reduce(PassingTimes.latest_with, passed, before)
-        self.pending = alone
+        self.pending = time_alone
 
     def _through_queue(
-        self, before: PassingTimes, node: Activity, visits_there: Sequence[Visit], alone: RandomTime
+        self,
+        before: PassingTimes,
+        node: Activity,
+        visits_there: Sequence[Visit],
+        time_alone: RandomTime,
     ) -> PassingTimes:
-        """Wait at one queue inside a composite.
+        """Return the times at which the processors have passed one queue inside a composite.
 
         A processor is through when its own work there is served, and not before its own time
         without waits is over. A processor with several requests at once uses as many servers as one
@@ -809,20 +815,22 @@ class _SynchronizedStart:
         work, lead, turns = self._work(node, visits_there)
         groups = max(1, servers // at_once)
         group_work = work.scaled(np.full(1, groups / servers))
-        done = before.queued(
+        work_served = before.queued(
             group_work, groups, self._left(visits_there[0].queue, before, work.mean)
         )
-        done = done.closed_up(before, work.mean / servers, 1 / turns)
-        late = done.times + (lead + group_work.mean - alone.mean)[..., None]
-        return PassingTimes(np.where(late.real > before.times.real, late, before.times), done.gaps)
+        work_served = work_served.closed_up(before, work.mean / servers, 1 / turns)
+        own_end = work_served.times + (lead + group_work.mean - time_alone.mean)[..., None]
+        return PassingTimes(
+            np.where(own_end.real > before.times.real, own_end, before.times), work_served.gaps
+        )
 
     def _work(
         self, node: Activity, visits_there: Sequence[Visit]
     ) -> tuple[RandomTime, Array, Array]:
-        """Return the work of a composite at a queue, its other time that cannot overlap with that,
-        and the number of its turns.
+        """Return the work of a composite at a queue, its other time that cannot overlap with it,
+        and the number of turns.
         """
-        numbers, services = self.traversal.numbers, self.traversal.found.services
+        numbers, services = self.traversal.numbers, self.traversal.visit_times.services
         ratios = visit_ratios(node, numbers)
         work = sum_of(
             [
@@ -831,13 +839,15 @@ class _SynchronizedStart:
                 if v.index in ratios
             ]
         )
-        alone = self.traversal.without_waits()
+        traversal_alone = self.traversal.without_waits()
         match node:
             case Repeat(count, body):
                 return work, self._work(body, visits_there)[1], clamped(numbers[count], 1)
             case Pipeline(stages):
                 items = numbers[node.items]
-                one_item = sum_of([alone.time(stage.bodies[0]) for stage in stages])
+                # The time of one item in the other stages, if the items share the work at the queue
+                # equally.
+                one_item = sum_of([traversal_alone.time(stage.bodies[0]) for stage in stages])
                 return (
                     work,
                     one_item.mean - work.mean / items,
@@ -855,7 +865,7 @@ class _SynchronizedStart:
                     np.ones(1),
                 )
             case _ if node.combination is Combination.IN_TURN:
-                return work, alone.time(node).mean - work.mean, np.ones(1)
+                return work, traversal_alone.time(node).mean - work.mean, np.ones(1)
             case _:
                 raise no_rule("mean value", node)
 
@@ -906,8 +916,8 @@ class _RepeatedPassing:
         self.waited: dict[int, Array] = {}
 
     def _weight(self, number: int) -> Array:
-        """Return the weight of the state after a number of turns: beyond the last two that are
-        followed their difference is repeated.
+        """Return the weight of the state after a number of turns; beyond the last two turns that
+        are followed, their difference is repeated.
         """
         if self.most == 1:
             return np.ones(1)
@@ -939,7 +949,9 @@ class _RepeatedPassing:
 
 
 def _requests_at_once(node: Activity, visits_there: Sequence[Visit]) -> int:
-    """Count the visits that an activity may make side by side; items of a pipeline count once."""
+    """Return the number of visits that an activity may make side by side; items of a pipeline count
+    once.
+    """
     if not any(map(visits_there.count, visits_in(node))):
         return 0
     requests_of_children = [_requests_at_once(child, visits_there) for child in node.children]
@@ -951,7 +963,7 @@ def _requests_at_once(node: Activity, visits_there: Sequence[Visit]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PassingTimes:
-    """When processors that started together pass a point, in their order.
+    """The times at which processors that started together pass a point, in their order.
 
     Parameters
     ----------
@@ -964,11 +976,11 @@ class PassingTimes:
 
     @classmethod
     def together(cls, count: int) -> PassingTimes:
-        """Start all processors at 0."""
+        """Return the times of processors that all start at 0."""
         return cls(np.zeros((1, count)), np.zeros((1, count)))
 
     def delayed(self, time: RandomTime) -> PassingTimes:
-        """Add an independent time to each processor.
+        """Return the times after an independent delay of each processor.
 
         Gaps between order statistics of a smooth distribution are nearly exponential, with variance
         gap^2 (Source: Pyke, Spacings, J. Royal Statistical Society B 27(3), 1965, 395-449); a gap g
@@ -989,8 +1001,8 @@ class PassingTimes:
         return PassingTimes(np.where(random, times, shifted.times), gaps)
 
     def queued(self, service: RandomTime, servers: int, earlier_work: Array) -> PassingTimes:
-        """Make each wait for one of the servers, in order; the first finds some work `earlier_work` there
-        [s].
+        """Return the times after each has waited for one of the servers, in order; the first finds
+        the work `earlier_work` [s].
 
         Exponential services of c servers end one by one, like those of one server that is c times
         as fast, except that a backlog up to (c - 1) / c of a service causes no wait. Constant
@@ -1005,14 +1017,16 @@ class PassingTimes:
             scv = clamped(service.scv, high=1)[..., None]
             wait = scv * wait + (1 - scv) * constant
         busy = _waiting_probability(wait, service.mean / servers)
+        # A processor that waited follows the one before it by the services between them; another
+        # one keeps its gap.
         gaps = busy * (service.variance / servers**2)[..., None] + (1 - busy) * self.gaps
         return PassingTimes(self.times + wait, gaps)
 
     def served(
         self, service: RandomTime, servers: int, gap_variance: Array, earlier_work: Array
     ) -> tuple[PassingTimes, Array]:
-        """Make each wait and be served, and return the mean wait; `gap_variance` is the part of the gaps
-        that remains where services alternate.
+        """Return the times after wait and service of each, and the mean wait; `gap_variance` is the
+        part of the variance of the gaps that remains where services alternate.
         """
         waited = self.queued(service, servers, earlier_work).closed_up(
             self, service.mean / servers, gap_variance
@@ -1023,16 +1037,17 @@ class PassingTimes:
         return PassingTimes(waited.times + service.mean[..., None], waited.gaps), wait
 
     def closed_up(self, before: PassingTimes, step: Array, gap_variance: Array) -> PassingTimes:
-        """Close up processors that waited and took turns, the last of them at
-        the same time.
+        """Return the times of processors that waited and took turns: they follow closely, and the
+        last keeps its time.
         """
         busy = _waiting_probability(self.times - before.times, step)
         gap = _gaps(self.times) * (1 - busy * (1 - gap_variance[..., None]))
+        # Added up from the last processor back, whose time stays.
         behind = np.flip(np.cumsum(np.flip(gap, -1), axis=-1), -1) - gap
         return PassingTimes(self.times[..., -1:] - behind, self.gaps * gap_variance[..., None])
 
     def latest_with(self, other_times: PassingTimes) -> PassingTimes:
-        """Take the later of two times of each processor."""
+        """Return the later of two times of each processor."""
         later = other_times.times.real > self.times.real
         return PassingTimes(
             np.where(later, other_times.times, self.times),
@@ -1040,7 +1055,7 @@ class PassingTimes:
         )
 
     def end(self, tail: RandomTime) -> RandomTime:
-        """Return the time when the last has taken an independent time more."""
+        """Return the time at which the last processor ends, after an independent time of each."""
         last = self.times[..., -1] + tail.mean
         if tail.kind == "constant":
             return RandomTime(last, 0 * tail.mean)
@@ -1051,8 +1066,8 @@ class PassingTimes:
     def _waits(
         self, service: RandomTime, apart: int, step: Array, floor: Array, earlier_work: Array
     ) -> Array:
-        """Follow the work left by those before, in mean and variance: V(k) = (V(k - apart) + step -
-        gap)+.
+        """Return the waits, from the work left by those before, in mean and variance: V(k) = (V(k -
+        apart) + step - gap)+.
 
         Source: Lindley, Proc. Cambridge Philosophical Society 48(2), 1952, 277-289.
 
@@ -1070,6 +1085,7 @@ class PassingTimes:
         for k in range(apart, count):
             mean, variance = backlog[k - apart]
             gap = clamped(self.times[..., k] - self.times[..., k - apart])
+            # The gaps are taken as independent, so that their variances add up.
             spread = self.gaps[..., k - apart + 1 : k + 1].sum(axis=-1)
             backlog.append(left_over(mean + step, variance + varied, gap, spread))
         means, variances = (
@@ -1092,7 +1108,8 @@ def _waiting_probability(wait: Array, service: Array) -> Array:
 
 
 def _in_order(passing: PassingTimes, time: RandomTime) -> Array:
-    """Return the mean order statistics when each processor takes an independent time more.
+    """Return the means of the ordered times after each processor has taken an independent time
+    more.
 
     Derived here: the number that have passed by t is a sum of independent indicators, whose
     distribution is built up one by one; the k-th passes at the integral of P(fewer than k have
@@ -1114,8 +1131,8 @@ def _in_order(passing: PassingTimes, time: RandomTime) -> Array:
     fits = FittedDistribution(RandomTime(time.mean[..., None], varied), np.ones(1))
     chances = np.swapaxes(fits.at(nodes[..., None, :] - starts[..., None]), -1, -2)
     passed = np.broadcast_to(chances, (*chances.shape[:-1], count))
-    beyond = np.cumsum(_count_distribution(passed), axis=-1)[..., :count]
-    times: Array = low[..., None] + np.sum(weights[..., None] * beyond, axis=-2)
+    chance_of_more = np.cumsum(_count_distribution(passed), axis=-1)[..., :count]
+    times: Array = low[..., None] + np.sum(weights[..., None] * chance_of_more, axis=-2)
     return times
 
 

@@ -23,7 +23,7 @@ MOST_CUSTOMERS = 2.0**53
 
 @dataclass(frozen=True, slots=True)
 class NetworkPoints:
-    """A network at aligned points.
+    """The arrays of a network at aligned points.
 
     Parameters
     ----------
@@ -108,8 +108,10 @@ class NetworkLayout:
 
     def __init__(self, model: QueueingNetwork) -> None:
         self.model = model
-        alone = {name: Chain((name,), class_, (name, "")) for name, class_ in model.classes.items()}
-        self.chains: dict[str, Chain] = {**alone, **model.chains}
+        chains_of_one_class = {
+            name: Chain((name,), class_, (name, "")) for name, class_ in model.classes.items()
+        }
+        self.chains: dict[str, Chain] = {**chains_of_one_class, **model.chains}
         self.classes = model.class_names
         self.stations = tuple(model.stations)
         self._exprs = dict(model.quantities())
@@ -176,7 +178,9 @@ class NetworkLayout:
         )
 
     def _by_class(self, columns: Columns, points: int) -> tuple[Array, Array, Array]:
-        """Read service, visits and scv of each class at each station; demands are one visit."""
+        """Return service, visits and scv of each class at each station; a demand counts as one
+        visit.
+        """
         shape = (points, len(self.classes), len(self.stations))
         kind = np.result_type(float, *columns.values())
         service, visits, scv = np.zeros(shape, kind), np.zeros(shape, kind), np.ones(shape, kind)
@@ -278,7 +282,8 @@ class NetworkLayout:
         return wrong
 
     def _alike(self, service: Array, visits: Array) -> tuple[Array, Array]:
-        """Treat demands of several classes at a first-come station as visits of one service time.
+        """Return service and visits with the demands of several classes at a first-come station as
+        visits of one service time.
 
         A demand does not say how it is split into visits; with one service time the station has
         product form.
@@ -371,8 +376,8 @@ class NetworkLayout:
         return think, arrivals, population, bursts
 
     def _patience(self, columns: Columns, members: Sequence[Sequence[str]]) -> dict[str, Any]:
-        """Return how long customers wait at each station, and whether that is constant; of a
-        chain, one class that does.
+        """Return how long customers of each class wait at each station, and whether that time is
+        constant; for a chain, by the class of it that has a patience.
         """
         patience_times = [
             (c, k, key, columns[f"stations.{name}.{key}.{label}"])
@@ -456,8 +461,8 @@ def _unsound_numbers(
             else "bursts leave it out"
         )
         yield point, f"{path} must be above 0 s: without {remedy}"
-    beyond = (values != 0) & ((values < SMALLEST) | (values > LARGEST))
-    for point in np.flatnonzero(beyond).tolist():
+    out_of_range = (values != 0) & ((values < SMALLEST) | (values > LARGEST))
+    for point in np.flatnonzero(out_of_range).tolist():
         range_text = (
             f"{path} must be 0 or from {SMALLEST:g} to {LARGEST:g} in base units, got"
             f" {values[point]:g}"

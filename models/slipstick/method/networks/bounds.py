@@ -47,7 +47,8 @@ KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
 
 
 def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
-    """Enclose throughput and response time of every class, by every kind of bound that applies.
+    """Compute bounds of throughput and response time of every class, by every kind of bound that
+    applies.
 
     From bounds of the throughput X of N customers with think time Z follow those of the response
     time, N / X - Z. Of an arriving class the throughput is known, and the response time is at least
@@ -83,7 +84,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
 
 
 def _refused(arrays: NetworkPoints) -> dict[int, str]:
-    """Find the points without bounds, with the reason for each."""
+    """Return, by point, the reason why there are no bounds."""
     network, wrong = arrays.network, unsolvable(arrays)
     if network.losses:
         why = f"{network.losses}, and the bounds do not cover loss or blocking"
@@ -101,7 +102,9 @@ def _refused(arrays: NetworkPoints) -> dict[int, str]:
 
 
 def _by_kind(arrays: NetworkPoints) -> tuple[dict[str, Bounds], list[str]]:
-    """Bound throughputs by each kind that applies (points, classes); say why others do not."""
+    """Return bounds of the throughputs by each kind that applies (points, classes), and the reasons
+    why other kinds do not.
+    """
     bounds_by_kind, missing = {}, []
     for kind, (bounds, _) in KINDS.items():
         try:
@@ -115,7 +118,7 @@ def _by_kind(arrays: NetworkPoints) -> tuple[dict[str, Bounds], list[str]]:
 
 
 class CompiledNetworkBounds(CompiledModel):
-    """The bounds of a network compiled for many points: of all kinds that apply, the tightest.
+    """The tightest of all bounds of a network that apply, compiled for many points.
 
     Parameters
     ----------
@@ -158,8 +161,8 @@ class CompiledNetworkBounds(CompiledModel):
 def _columns(
     arrays: NetworkPoints, low: Array, high: Array, wrong: Sequence[int] = ()
 ) -> dict[str, Any]:
-    """Return values and bounds that follow from bounds of the throughputs (points, classes); NaN
-    where there is none.
+    """Return values and bounds that follow from bounds of the throughputs (points, classes); NaN if
+    there are none.
     """
     network = arrays.network
     crossings, (shortest, _) = saturation_population(network).real, full_speed_demands(network)

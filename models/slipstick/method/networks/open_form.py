@@ -33,7 +33,8 @@ class OpenForm:
 
 
 def open_form(model: QueueingNetwork) -> OpenForm | None:
-    r"""Return the mean values of an open network of product form; None for other networks.
+    r"""Return the mean values of an open network of product form as expressions; None for other
+    networks.
 
         a_k = sum over r of \lambda_r D_rk,    R_rk = D_rk (1 + C(c_k, a_k) / (c_k - a_k))
 

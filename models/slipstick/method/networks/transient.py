@@ -197,7 +197,8 @@ def transient_values(
 def with_transient(
     answer: Answer, model: QueueingNetwork, names: Iterable[str], values_given: Mapping[str, float]
 ) -> Answer:
-    """Return an answer the transient values among some, and a note on each that there is not.
+    """Return an answer with the transient values among some names, and a note for each value that
+    could not be computed.
 
     Parameters
     ----------
@@ -235,7 +236,9 @@ def _arrays(
 
 
 def _truncation(arrays: NetworkPoints, most: int | None, limit: float | None) -> int | None:
-    """Return the customers of streams that a chain needs, None where capacities hold them."""
+    """Return the number of customers of streams that a chain must hold; None if capacities limit
+    them.
+    """
     if most is not None or arrays.network.all_closed:
         return most
     return by_class(arrays, limit).truncation[0] or None

@@ -276,9 +276,9 @@ class Writer:
     def flat(self, population: float) -> Flat:
         """Return the plan that was written, with the model's numbers."""
         targets = self.model.population.targets
-        aimed = {name: self.numbers[target] for name, target in targets.items()}
+        targets_by_name = {name: self.numbers[target] for name, target in targets.items()}
         notes = tuple(self._fraction_notes)
-        return Flat(self.builder.plan(), population, self.once, notes, aimed)
+        return Flat(self.builder.plan(), population, self.once, notes, targets_by_name)
 
     def begin(self, members: int) -> None:
         """Add the resources that are used; the processors of a population are stations of their
@@ -590,8 +590,8 @@ class Writer:
 
     def _barrier(self, node: BarrierWait, parties: Parties) -> None:
         name = node.name
-        meeting = parties.get(name, 0) if node.parties is None else node.parties
-        if not meeting:
+        number_meeting = parties.get(name, 0) if node.parties is None else node.parties
+        if not number_meeting:
             raise ModelError(
                 f"barrier {name}: customers that arrive are never all there; say how many parties"
                 " meet"
@@ -599,7 +599,7 @@ class Writer:
         barrier = self.model.resources[name]
         assert isinstance(barrier, Barrier)
         self.builder.barrier(
-            name, meeting, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
+            name, number_meeting, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
         )
 
     def _probabilities(self, choice: Choice) -> list[float]:

@@ -500,9 +500,9 @@ def unbooked_waits(result: Result) -> dict[str, float]:
         if label in plan.labels:
             columns = np.array(layout.booked) + plan.labels.index(label)
             waited[label] -= float(sums[columns].sum())
-    beyond = {label: seconds for label, seconds in waited.items() if seconds > 0}
-    total = sum(beyond.values())
-    return {label: seconds / total for label, seconds in beyond.items()}
+    unbooked = {label: seconds for label, seconds in waited.items() if seconds > 0}
+    total = sum(unbooked.values())
+    return {label: seconds / total for label, seconds in unbooked.items()}
 
 
 def _cycles_of_first(model: Model, result: Result) -> Array:

@@ -325,7 +325,7 @@ def _solved(
 def _balanced(
     generator: csr_array, method: str, start: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], Solve]:
-    """Solve pi Q = 0 over the reals; also give the solver of x Q = b with x[fixed] = 0."""
+    """Solve pi Q = 0 for real rates; also return the solver of x Q = b with x[fixed] = 0."""
     fixed = (_likely_at_random_time if method == "direct" else _likely)(generator, start)
     # An unlikely state makes a bad yardstick; the likeliest of the first answer a good one.
     for _ in range(3):
@@ -373,13 +373,13 @@ def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
 
 def _solver(generator: csr_array, fixed: int, method: str) -> Solve:
     """Make a solver of x Q = b for x with x[fixed] = 0, without equation `fixed`."""
-    rest = np.delete(np.arange(generator.shape[0]), fixed)
-    matrix = sparse.csc_array(generator[rest][:, rest].T)
+    free_states = np.delete(np.arange(generator.shape[0]), fixed)
+    matrix = sparse.csc_array(generator[free_states][:, free_states].T)
     inner = linalg.splu(matrix, **SYMMETRIC).solve if method == "direct" else _iterative(matrix)
 
     def solve(right: Array) -> Array:
         x = np.zeros(len(right))
-        x[rest] = inner(right[rest])
+        x[free_states] = inner(right[free_states])
         return x
 
     return solve
@@ -410,11 +410,11 @@ def _iterative(matrix: csc_array) -> Solve:
 def _check(generator: csr_array, pi: NDArray[np.float64]) -> None:
     """Refuse a distribution that does not solve the equations, and raise rounding below 0 to 0."""
     with np.errstate(invalid="ignore"):
-        rest = float(np.abs(pi @ generator).max()) / float(-generator.diagonal().min())
+        residual = float(np.abs(pi @ generator).max()) / float(-generator.diagonal().min())
     least = float(pi.min())
-    if not (rest <= RESIDUAL and least >= -ROUNDING):
+    if not (residual <= RESIDUAL and least >= -ROUNDING):
         raise NoAnswerError(
-            f"the steady state of {len(pi):,} states was not found: pi Q is {rest:.1e} of the"
+            f"the steady state of {len(pi):,} states was not found: pi Q is {residual:.1e} of the"
             f" largest rate (at most {RESIDUAL:g}) and the least probability {least:.1e}; try"
             f" another method: {', '.join(METHODS)}"
         )

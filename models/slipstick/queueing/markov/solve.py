@@ -132,12 +132,16 @@ def _point(
     ):  # levels rise in a burst
         space, chain = _explored(point, truncation, limit)
         pi = stationary(chain, method, solved_before)
-        beyond, missing, ratio = _tail(space, chain, pi)
+        tail_probability, missing, ratio = _tail(space, chain, pi)
         if missing <= error:
-            return _answers(point, space, chain, pi, beyond)
+            return _answers(point, space, chain, pi, tail_probability)
         rising = rising + 1 if ratio >= 1 else 0
-        more = math.log(error / missing) / math.log(ratio) if 0 < ratio < 1 else truncation
-        truncation += max(4, min(truncation, math.ceil(1.1 * more)))
+        customers_to_add = (
+            math.log(error / missing) / math.log(ratio) if 0 < ratio < 1 else truncation
+        )
+        # Levels fall by the ratio for each further customer: so many bring the tail below the
+        # error, with a tenth more.
+        truncation += max(4, min(truncation, math.ceil(1.1 * customers_to_add)))
     raise NoAnswerError(
         f"the probabilities still rise at {truncation} of them: more"
         " work arrives than can be done; lower the arrivals, or give stations a capacity"
@@ -170,7 +174,7 @@ def _explored(
 
 
 def _first_cut(point: NetworkPoint, error: float) -> int:
-    """Choose a first truncation from the loads; refuse a saturated station in a network without
+    """Return a first truncation, from the loads; raise for a saturated station in a network without
     losses.
 
     The constants are a guess that is usually enough: `_tail` decides whether the truncation is, by
@@ -178,8 +182,8 @@ def _first_cut(point: NetworkPoint, error: float) -> int:
     """
     network = point.network
     opened = ~network.closed
-    alone = not network.losses
-    if alone:
+    without_losses = not network.losses
+    if without_losses:
         open_load(network)  # raises an error where a station is saturated
     speed = np.array([highest_speed(network, k)[0].real for k in range(len(network.stations))])
     # Where all have patience, levels fall faster than by any ratio.
@@ -193,20 +197,21 @@ def _first_cut(point: NetworkPoint, error: float) -> int:
         waits = (network.visits[0].real * network.patience[0].real)[opened].sum(axis=1)
         present += float(network.arrivals[0, opened].real @ waits)
     body = present + 8 * math.sqrt(present)
+    # A queue of load r has about r^n of its probability beyond n customers.
     tail = math.log(error) / math.log(heaviest) if heaviest > 0 else 1.0
     # Levels fall about as powers of the load; even where they fall twice as fast, no smaller
     # truncation will do.
     least = (
         0.5 * math.log(error) / math.log(load.max())
-        if alone and 0 < load.max(initial=0.0) < 1
+        if without_losses and 0 < load.max(initial=0.0) < 1
         else 0.0
     )
     return math.ceil(max(8 + body + 1.1 * tail, least)) + 4 * max(network.batch, default=0)
 
 
 def _tail(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[float, float, float]:
-    """Return the probability beyond the truncation, the part of the mean number there, and the
-    ratio of the last levels.
+    """Return the probability beyond the truncation, the fraction of the mean number that lies
+    there, and the ratio of the last levels [1].
     """
     count = space.open_customers(np.asarray(chain.states))
     level = np.bincount(count, weights=pi.real)
@@ -222,8 +227,8 @@ def _tail(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[float, floa
     ratio = float(level[to] / level[since]) ** (1 / (to - since))
     if ratio >= 1:
         return 1.0, math.inf, ratio
-    beyond = float(level[-1]) * ratio / (1 - ratio)
-    return beyond, beyond * (len(level) + ratio / (1 - ratio)) / mean, ratio
+    tail_probability = float(level[-1]) * ratio / (1 - ratio)
+    return tail_probability, tail_probability * (len(level) + ratio / (1 - ratio)) / mean, ratio
 
 
 def _answers(

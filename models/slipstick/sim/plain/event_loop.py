@@ -176,7 +176,7 @@ class EventLoop:
         self.log(token.customer, token.index, token.label, begun, now, None)
 
     def run(self, events: int) -> bool:
-        """Simulate the next events; False when the event list is empty."""
+        """Simulate the next events; return False if the event list becomes empty."""
         heap = self.heap
         self._run_ready()
         for count in range(events):

@@ -317,7 +317,7 @@ class Kernel(EventLoop):
     def set_count(
         self, register: int, rounds: float, draw: Draws, token: Token, now: float
     ) -> bool:
-        """Set the number of rounds of a loop."""
+        """Set the remaining rounds of a loop."""
         token.registers[register] = whole(rounds, draw)
         return True
 

@@ -217,9 +217,9 @@ class BatchTimes:
         blocks_drawn, ready = self.between.blocks(stream, repeat(_DRAWN)), np.zeros(0)
         for size in sizes:
             while len(ready) < size:
-                more = np.zeros((_DRAWN, self.size))
-                more[:, 0] = next(blocks_drawn)
-                ready = np.concatenate([ready, more.ravel()])
+                next_batches = np.zeros((_DRAWN, self.size))
+                next_batches[:, 0] = next(blocks_drawn)
+                ready = np.concatenate([ready, next_batches.ravel()])
             yield ready[:size].copy()
             ready = ready[size:]
 
@@ -401,12 +401,12 @@ def _coxian(scv: float, stream: Stream, count: int) -> Array:
     certain, phase_mean, probability, last = phases_below_one(scv)
     if certain > MOST_MULTIPLIED:
         samples = certain * _gamma(1 / certain, stream, count)
-        more = stream.uniforms(2 * count).reshape(count, 2)
+        uniforms = stream.uniforms(2 * count).reshape(count, 2)
     else:
-        more = stream.uniforms((certain + 2) * count).reshape(count, certain + 2)
-        samples = -np.log(more[:, 2:].prod(axis=1))
+        uniforms = stream.uniforms((certain + 2) * count).reshape(count, certain + 2)
+        samples = -np.log(uniforms[:, 2:].prod(axis=1))
     values: Array = phase_mean * samples + np.where(
-        more[:, 0] < probability, -last * np.log(more[:, 1]), 0.0
+        uniforms[:, 0] < probability, -last * np.log(uniforms[:, 1]), 0.0
     )
     return values
 
@@ -431,11 +431,11 @@ def _gamma(scv: float, stream: Stream, count: int) -> Array:
         u = stream.uniforms(missing)
         v = (1 + z / math.sqrt(9 * d)) ** 3
         with np.errstate(invalid="ignore", divide="ignore"):
-            good = (v > 0) & (
+            accepted = (v > 0) & (
                 np.log(u) < 0.5 * z * z + d - d * v + d * np.log(np.where(v > 0, v, 1))
             )
-        samples_kept.append(d * v[good])
-        missing -= int(good.sum())
+        samples_kept.append(d * v[accepted])
+        missing -= int(accepted.sum())
     samples = np.concatenate(samples_kept)
     if shape < 1:
         samples = samples * stream.uniforms(count) ** (1 / shape)
