@@ -93,7 +93,7 @@ Entries = Mapping[str, "DescribedValue"]
 def answers_text(
     answers: Sequence[Answer], together: Agreement | None = None, whole: bool = False
 ) -> str:
-    """Write several answers, one below the other, what they say together first.
+    """Write several answers one below the other, after the text that compares them.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ _LEAST_TOLD = 0.05  # part of the time that is named
 
 
 def _answer_lines(answer: Answer) -> Iterator[str]:
-    """Yield what is wanted first, and where the time goes, in a line each."""
+    """Yield the lines for the requested value and for where the time goes."""
     words = Words()
     asked_names = [
         name for name, asked_value in answer.asked.items() if asked_value.state == ANSWERED
@@ -311,7 +311,9 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
 
 
 def _but_for_intervals(answer: Answer) -> str:
-    """Return the words on asked values that are estimated, or have ranges, beside an exact solution."""
+    """Return a note that some requested values have an interval though the solution is exact; empty
+    if none has.
+    """
     asked = [answer.values[name] for name in answer.asked if name in answer.values]
     estimated = any(None not in value.ends for value in asked)
     return "; some values have an interval" if estimated else ""
@@ -344,7 +346,7 @@ def _heading(answer: Answer) -> str:
 
 
 def check_sentence(check: Verdict) -> str:
-    """Write what a second road says of an answer.
+    """Write the result of the check of an answer by a short simulation.
 
     >>> check_sentence(Verdict(AGREED, "within 1.8 % of a short simulation"))
     'checked: within 1.8 % of a short simulation'
@@ -360,7 +362,9 @@ def check_sentence(check: Verdict) -> str:
 
 
 def _open_parts(check: Verdict) -> str:
-    """Write which waits and utilizations the run that confirmed the time leaves undecided."""
+    """List the waits and utilizations that the check by simulation left undecided; empty if there
+    are none.
+    """
     names = [name for name, word in check.parts.items() if word == UNDECIDED]
     few = ", ".join(names[:_OPEN_PARTS])
     more = f" and {len(names) - _OPEN_PARTS} more" if len(names) > _OPEN_PARTS else ""
@@ -385,7 +389,7 @@ _MORE = re.compile(r"^and \d+ more(?: notes?)?$", re.MULTILINE)
 
 
 def _cut(head: list[str], rows: Sequence[list[str]], right: Iterable[int], most: int | None) -> str:
-    """Write the first rows of a table, and how many more there are."""
+    """Write the first rows of a table, and the number of rows left out."""
     hidden = 0 if most is None else max(0, len(rows) - most)
     table = plain_table(head, rows[: len(rows) - hidden], right) if rows else ""
     return f"{table}\nand {hidden} more" if hidden else table
@@ -405,7 +409,7 @@ def _values(answer: Answer, most: int | None) -> str:
 
 
 def _asked(answer: Answer) -> str:
-    """Write what was asked for by name: its value, or the way to have it."""
+    """Write the requested values of an answer, or how to obtain those that it lacks."""
     rows = [
         [name, _found(answer, name)]
         for name, asked_value in answer.asked.items()
@@ -421,7 +425,7 @@ def _asked(answer: Answer) -> str:
 
 
 def _found(answer: Answer, name: str) -> str:
-    """Write a value that is there by its name, from whichever table of the answer."""
+    """Write one value of an answer by its name, from the table of the answer that has it."""
     kind, _, inside = name.partition("[")
     if kind == "limit":
         pipeline = inside.removesuffix("]")
@@ -438,8 +442,8 @@ _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
 
 
 def _folded(rows: Iterable[list[str]]) -> list[list[str]]:
-    """Write rows once that say the same of stations or steps that differ in a number only, such
-    as ``memory-0 to 255``.
+    """Merge rows whose names differ only in a number and whose other cells are equal, such as
+    ``memory-0 to 255``.
     """
     groups: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
     for row in rows:
@@ -463,15 +467,15 @@ def _folded(rows: Iterable[list[str]]) -> list[list[str]]:
 
 
 def _placed(name: str, value: Value) -> re.Match[str] | None:
-    """Match the name of what has a table by station; that has no room for intervals, so what has
-    one stands apart.
+    """Match the name of a value for the table by station; None for other values, and for those with
+    an interval, for which that table has no room.
     """
     return None if value.low != value.high else _PLACED.fullmatch(name)
 
 
 def _by_station(answer: Answer, most: int | None) -> str:
-    """Lay out what a network has of each class at each station: a line a pair, a column a
-    measure.
+    """Write the table of a network's values by station and class: one row for each pair, one column
+    for each measure.
     """
     values_by_place: dict[tuple[str, str], dict[str, Value]] = {}
     for name, value in answer.values.items():
@@ -501,7 +505,9 @@ def _amount(value: Value) -> str:
 def _booked(
     title: str, account: Mapping[str, float], answer: Answer, kind: str, most: int | None
 ) -> str:
-    """Write seconds and percent by label; one label alone says nothing that the time does not."""
+    """Write an account of time in seconds and percent by label; empty for a single label, which
+    equals the time.
+    """
     total = sum(account.values())
     rows = [
         [label, quantity(seconds, "s", ends=answer.ends(f"{kind}[{label}]")), _part(seconds, total)]
@@ -535,8 +541,8 @@ def _steps(answer: Answer) -> str:
 
 
 def _later(answer: Answer) -> str:
-    """Write that the shares were not computed for the screen because they take long; empty where
-    they do not.
+    """Return the note that shares were not computed, because that would take long; empty if they
+    were.
     """
     share = answer.share
     if not isinstance(share, DeferredShares) or share.seconds <= SHOWN_UNASKED:
@@ -554,7 +560,7 @@ def _shares(answer: Answer, most: int | None) -> str:
 
 
 def _share(name: str, answer: Answer, most: int | None) -> str:
-    """Rank the parameters by what one percent of each saves, to first order.
+    """Write the parameters by how much of the value a change of 1 % saves, to first order.
 
     The sign of the derivative says whether less or more of a parameter shortens the time: the sign
     of a share does not, because shares of rates are turned so that all add up to 1.
@@ -629,7 +635,7 @@ class CatalogueLine:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """Everything that the catalogue has of one thing.
+    """All contents of one entry of the catalogue.
 
     Parameters
     ----------
@@ -647,7 +653,7 @@ class CatalogueEntry:
 
 
 def catalogue_text(lines: Sequence[CatalogueLine], whole: bool = True) -> str:
-    """List names and titles, a block for each kind; unless the whole is asked for, what fits a
+    """List names and titles, in one block for each kind; unless `whole`, as many as fit a
     screen.
     """
     blocks = []
@@ -666,7 +672,7 @@ def catalogue_text(lines: Sequence[CatalogueLine], whole: bool = True) -> str:
 
 
 def catalogue_summary(lines: Sequence[CatalogueLine], most: int = 12) -> str:
-    """List of each kind how many there are, and the first names."""
+    """List for each kind the number of entries and the first names."""
     blocks = []
     for kind, group in groupby(lines, key=lambda line: line.kind):
         names = [line.name for line in group]
@@ -680,9 +686,7 @@ def catalogue_summary(lines: Sequence[CatalogueLine], most: int = 12) -> str:
 
 
 def spec_text(shown: CatalogueEntry) -> str:
-    """Show one spec: its values with path, unit, meaning and source, then what else there is to
-    read.
-    """
+    """Show one spec: its values with path, unit, meaning and source, then further information."""
     sources = Notes()
     rows = [_row(path, entry, sources) for path, entry in shown.entries.items()]
     blocks = [
@@ -707,8 +711,8 @@ def _row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:
 
 
 def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:
-    """Lay the quantities of a spec out for JSON, by path: each in its base unit, as written,
-    with meaning and source.
+    """Return the quantities of a spec as plain data for JSON, by path: base unit, text as written,
+    meaning and source.
     """
     from slipstick.results.question import as_data
 

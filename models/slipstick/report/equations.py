@@ -58,7 +58,7 @@ Entries = Mapping[str, "DescribedValue"]
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What there is to explain of a model, a network or a law.
+    """The content of an explanation of a model, a network or a law.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A symbol, in plain text and on paper, and what it is equal to, over parameters."""
+    """A symbol in plain text and in LaTeX, and the expression over parameters that it equals."""
 
     name: str
     latex: str
@@ -90,7 +90,7 @@ class Equation:
 
 
 class Equations:
-    """The equations of a model, read off a time whose steps are labelled.
+    """The equations of a model, read from an expression of its time whose steps are labelled.
 
     Parameters
     ----------
@@ -129,9 +129,7 @@ class Equations:
 
     @property
     def parameters(self) -> list[Parameter]:
-        """Everything the equations are written in, but for step times, in the order of
-        appearance.
-        """
+        """The parameters of the equations except step times, in order of first use."""
         nodes = (node for equation in self.all for node in walk(equation.right))
         named = {
             node.name: node
@@ -146,13 +144,15 @@ class Equations:
         return words
 
     def _symbol(self, plain: str, on_paper: str) -> str:
-        """Return a stand-in that can name a parameter, which `t[x]` cannot."""
+        """Return a placeholder name for a symbol such as `t[x]`, which a parameter cannot be
+        called.
+        """
         token = f"SYMBOL{len(self._symbols):06d}"
         self._symbols[token] = (plain, on_paper)
         return token
 
     def _without_steps(self, expr: Expr) -> Expr:
-        """Put a symbol in the place of each step, and keep what the step is."""
+        """Replace each step by a symbol, and record the expression of the step."""
         new_nodes: dict[int, Expr] = {}
         for node in walk(expr):
             if isinstance(node, Booked):
@@ -167,9 +167,7 @@ class Equations:
         return new_nodes[id(expr)]
 
     def _shared(self, expr: Expr) -> Expr:
-        """Name the parts of a long structure that come up more than once; written out, they
-        would fill pages.
-        """
+        """Give symbols to long parts that occur more than once, to keep the equations short."""
         uses = Counter(id(inner) for node in walk(expr) for inner in operands(node))
         sizes: dict[int, int] = {}
         for node in walk(expr):
@@ -206,7 +204,7 @@ def _broken(right: Expr, names: Mapping[str, str]) -> str:
 
 
 def _terms(expr: Expr) -> Iterator[Expr]:
-    """Yield what a sum adds, sums within it taken apart."""
+    """Yield the terms of a sum, with nested sums flattened."""
     if isinstance(expr, Operation) and expr.operator == "sum":
         for operand in expr.operands:
             yield from _terms(operand)
@@ -226,7 +224,7 @@ def spelt(text: str) -> str:
 
 
 def laws_in(*expressions: Expr) -> list[Law]:
-    """List the laws that expressions were composed from, by their form.
+    """List the laws whose form occurs in the expressions.
 
     Parameters
     ----------
@@ -243,7 +241,9 @@ def laws_in(*expressions: Expr) -> list[Law]:
 
 
 def _laws_in(expr: Expr, laws: list[Law]) -> Iterator[Law]:
-    """Look from the outside in, and not inside what is recognised already."""
+    """Yield the laws that match a subexpression, outermost first; operands of a match are not
+    searched.
+    """
     stack, seen = [expr], set[int]()
     while stack:
         node = stack.pop()
@@ -301,7 +301,9 @@ _LAWS = {
 
 
 def _network_parts(model: QueueingNetwork, explanation: Explanation) -> list[str]:
-    """Write a network for the terminal: equations, demands, symbols, stations."""
+    """List the parts of the explanation of a network on the terminal: equations, demands, symbols,
+    stations.
+    """
     lines = [_line(words) for words, _ in _laws(model)]
     lines += [
         "",
@@ -363,7 +365,7 @@ def _defined(model: QueueingNetwork) -> Iterator[Equation]:
 
 
 def _parts_of(model: AddedModel) -> list[Equation]:
-    """Return what a model of another package is made of as equations."""
+    """Return the equations of a model that another package defines."""
     return [_definition(*symbol, right) for symbol, right in model.definitions().items()]
 
 
@@ -470,7 +472,7 @@ def _law_parts(law: Law) -> list[str]:
 
 
 def _rows(law: Law) -> str:
-    """Write the published values that the law is held against."""
+    """Write the table of published values that the law is compared with."""
     units = {symbol.name: str(symbol.dimension) for symbol in law.symbols}
     rows = [
         [
@@ -515,7 +517,9 @@ def _model_parts(model: Model, explanation: Explanation) -> list[str]:
 
 
 def _left_out(words: Sequence[str]) -> str:
-    """Write what the equation of a time leaves out, and where it is found."""
+    """Write what the equation of a time does not include, and which command computes it; empty if
+    nothing is missing.
+    """
     text = f"This time {', and '.join(words)}; solve computes it by another method."
     return wrapped(text, _INDENT) if words else ""
 
@@ -551,9 +555,7 @@ def _population(model: Model) -> str:
 
 
 def _symbols(listed: Iterable[Parameter], entries: Entries, sources: Notes) -> Iterator[list[str]]:
-    """Yield path, value, meaning and the number of the source of everything the equations are
-    written in.
-    """
+    """Yield path, value, meaning and number of the source for every symbol of the equations."""
     for parameter in listed:
         entry = entries.get(parameter.name)
         if entry is None:

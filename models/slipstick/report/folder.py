@@ -146,7 +146,9 @@ def _kind(mode: int) -> str:
 
 
 def _protected(target: Path) -> str:
-    """Return what kind of folder it is, where a report is hardly meant to be written to it."""
+    """Return which kind of folder this is if a report should not be written to it; empty
+    otherwise.
+    """
     if target == Path(target.anchor):
         return "the root folder"
     homes = []
@@ -161,8 +163,8 @@ def _protected(target: Path) -> str:
 
 @contextmanager
 def _held(work: Path) -> Iterator[None]:
-    """Make the folder, and hold it while this process lives; it is removed at the end, unless it
-    has files to be put in place.
+    """Create the temporary folder of a report and lock it for this process. It is removed at the
+    end unless files remain in it.
     """
     handle: int | None = None
     while True:
@@ -184,7 +186,7 @@ def _held(work: Path) -> Iterator[None]:
 
 
 def _clear(work: Path) -> None:
-    """Remove what a killed run left unfinished."""
+    """Remove the files that a killed run left."""
     for path in work.iterdir():
         path.unlink()
 
@@ -216,8 +218,8 @@ def _move(new: Path, old: Path) -> None:
 
 
 def _unchanged(path: Path, listed: str) -> bool:
-    """Return whether a file is one that a report wrote; of a picture, whose bytes depend on
-    libraries, its name decides.
+    """Return whether a file is still as a report wrote it. Pictures, whose bytes depend on
+    libraries, are compared by name only.
     """
     with suppress(OSError):
         return stat.S_ISREG(path.lstat().st_mode) and digest(path) == listed
@@ -225,8 +227,8 @@ def _unchanged(path: Path, listed: str) -> bool:
 
 
 def digest(path: Path) -> str:
-    """Return the hash of a file of text; of a picture, or a page with pictures, whose bytes depend
-    on libraries, say only that it is there and not empty.
+    """Return the hash of a text file; "drawn" for a picture or a page with pictures, whose bytes
+    depend on libraries; "missing" for an absent or empty file.
 
     Parameters
     ----------
@@ -238,7 +240,7 @@ def digest(path: Path) -> str:
 
 
 def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
-    """Return what a report's manifest says, and why the files are not as they were written.
+    """Return the manifest of a report, and the differences between it and the files.
 
     Parameters
     ----------
@@ -256,7 +258,7 @@ def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
-    """Read the manifest that a report wrote; empty where there is none, or another file.
+    """Read the manifest of a report; empty if it is missing or belongs to something else.
 
     Parameters
     ----------
@@ -292,6 +294,6 @@ def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _plain(name: object) -> bool:
-    """Return whether a name is one of a file of a report in the folder itself."""
+    """Return whether a name is that of a file directly in the report's folder."""
     reserved = (INPUTS, WORK, READY, "..")
     return isinstance(name, str) and Path(name).name == name and name not in reserved

@@ -96,7 +96,7 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
 
 
 def value_amount(name: str, value: float | None, unit: str, ends: Ends = NO_ENDS) -> str:
-    """Write a value of an answer for a reader: an efficiency or a utilization in percent.
+    """Write a value of an answer for a reader; efficiencies and utilizations in percent.
 
     >>> value_amount("efficiency", 0.8, "1"), value_amount("time", 0.002, "s")
     ('80 %', '2 ms')
@@ -111,14 +111,14 @@ _IN_PERCENT = ("share", "part", "utilization", "efficiency")
 
 
 def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
-    """Write a value of a quantity alone; of a share in percent."""
+    """Write the amount of a setting without its name; shares in percent."""
     if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(_IN_PERCENT):
         return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
     return quantity(value, unit, 6 if value == int(value) else 4, ends)
 
 
 def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
-    """Write a value of a quantity with what it is, in a reader's words.
+    """Write a setting with its meaning and its amount.
 
     >>> words = Words({}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"})
     >>> setting("parameters.edge", 386, "1", words), setting("parameters.far", 2e-7, "s", words)
@@ -140,7 +140,7 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
 def bounded(
     path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, least: bool
 ) -> str:
-    """Write a least or a largest value of a quantity, in a reader's words.
+    """Write a setting that is a least or a largest value, with its meaning.
 
     >>> words = Words({}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"})
     >>> bounded("parameters.edge", 386, "1", words, least=True)
@@ -157,13 +157,13 @@ def bounded(
 def bounded_amount(
     path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, least: bool
 ) -> str:
-    """Write a least or a largest value of a quantity alone."""
+    """Write the amount of a setting that is a least or a largest value, without its name."""
     amount = setting_amount(path, value, unit, words, ends)
     return f"at {'least' if least else 'most'} {amount}"
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:
-    """Join parts of a sentence.
+    """Join words with commas, and the last two with `last`.
 
     >>> joined(["a", "b", "c"]), joined(["a"])
     ('a, b and c', 'a')
@@ -179,7 +179,7 @@ def capital(text: str) -> str:
 
 
 def finite(value: float | None) -> float | None:
-    """Return a number, or nothing in place of what is not a number.
+    """Return a finite number; None for NaN and infinities.
 
     >>> finite(float("nan")), finite(2.0)
     (None, 2.0)
@@ -248,8 +248,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def overlap(one: Ends, other: Ends) -> bool:
-    """Return whether two intervals have something in common, so that the order of their values is
-    undecided.
+    """Return whether two intervals overlap, so that the order of their values is undecided.
 
     >>> overlap((1.0, 2.0), (1.5, 3.0)), overlap((1.0, 2.0), (2.5, 3.0)), overlap((1.0, 2.0), NO_ENDS)
     (True, False, False)
@@ -261,8 +260,7 @@ def overlap(one: Ends, other: Ends) -> bool:
 
 
 def bracketed(value: str, low: str, high: str) -> str:
-    """Put the ends of an interval behind a value, all written already; none where they are the
-    value itself.
+    """Write a value followed by its interval in brackets; the value alone where both ends equal it.
 
     Infinite ends are those of an estimate whose interval is unknown.
 
@@ -289,7 +287,7 @@ def axis_value(value: float | str, unit: str) -> str:
 
 
 def short_path(path: str, longest: int = _LONGEST_LABEL) -> str:
-    """Leave out the first parts of a path that is too long for a label.
+    """Shorten a path that is too long for a label by leaving out its first keys.
 
     >>> short_path("machine.network.adapter")
     'machine.network.adapter'
@@ -369,7 +367,8 @@ def markdown_table(
 
 
 def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[int]]:
-    """Choose the columns that tell rows apart, and say in words what is the same in every row.
+    """Return a sentence on the cells that are equal in all rows, and the indices of the columns in
+    which rows differ.
 
     Parameters
     ----------
@@ -391,8 +390,8 @@ def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, li
 
 
 def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> list[str]:
-    """Return a table in parts that fit the page: the table itself, with notes below it, turned, or
-    parted.
+    """Lay out a table so that it fits the page: with notes below it, transposed, or split by
+    columns.
     """
     table = _github(head, rows, right)
     if _width(table) <= PAGE_WIDTH:
@@ -445,7 +444,7 @@ def losses_sentence(left_out: Mapping[str, str]) -> str:
 
 
 def folds(widths: Sequence[int], width: int, between: int) -> list[list[int]]:
-    """Share columns among tables that fit a width; each begins with the first column.
+    """Distribute columns among tables of a limited width; each table begins with the first column.
 
     Parameters
     ----------
@@ -468,7 +467,7 @@ def folds(widths: Sequence[int], width: int, between: int) -> list[list[int]]:
 
 
 def _among(columns: Iterable[int], column_group: Sequence[int]) -> list[int]:
-    """Return the places that columns have in a part of a table."""
+    """Return the positions, within a group of columns, of those columns that it contains."""
     return [column_group.index(at) for at in columns if at in column_group]
 
 
@@ -501,8 +500,8 @@ def plain_table(
     right: Iterable[int] = (),
     width: int | None = None,
 ) -> str:
-    """Lay out a table for the terminal; columns of text are wrapped until it fits, or else it is
-    parted.
+    """Write a table for the terminal; text columns are wrapped to the width, and a table that is
+    still too wide is split.
 
     Parameters
     ----------
@@ -557,7 +556,7 @@ def _least(title: str, cells: Sequence[str]) -> int:
 
 
 def _folded(cell: str, width: int) -> str:
-    """Break a text that is too wide: between words, else behind the dots of a path."""
+    """Break a text that is too wide: between words, or after the dots of a path."""
     words = [f"{word_part}." for word_part in cell.split(".")] if " " not in cell else []
     if not words:
         return (
@@ -589,8 +588,8 @@ def ascii_only(text: str) -> str:
 
 
 def terminal_width() -> int:
-    """Return the columns of the terminal, or of COLUMNS; `WIDTH` where the output goes to neither
-    [1].
+    """Return the width of the terminal, or COLUMNS; `WIDTH` where the output goes to a file or a
+    pipe [columns].
     """
     return max(_NARROWEST_TERMINAL, shutil.get_terminal_size((WIDTH, 24)).columns)
 
@@ -605,7 +604,7 @@ def wrapped(text: str, indent: str = "", width: int | None = None) -> str:
 def table_texts(
     table: ResultTable, markdown: bool = True, words_said: Mapping[str, str] = NOTHING_SAID
 ) -> tuple[list[str], list[list[str]], list[int]]:
-    """Write the cells of a table of results: titles, rows, and which columns are numbers.
+    """Write the cells of a table of results: titles, rows, and the indices of numeric columns.
 
     Parameters
     ----------
@@ -665,7 +664,7 @@ def result_table(table: ResultTable, words_said: Mapping[str, str] = NOTHING_SAI
 
 
 def _labels(table: ResultTable, row: int) -> Iterable[str]:
-    """Yield which row it is: by what it is about."""
+    """Yield the labels that identify a row."""
     for column in table.columns:
         if column.place and column.on_page and column.cells[row] is not None:
             name, cell = column.title or column.name, column.cells[row]
@@ -673,7 +672,9 @@ def _labels(table: ResultTable, row: int) -> Iterable[str]:
 
 
 def question_section(result: QuestionResult, words_said: Mapping[str, str] = NOTHING_SAID) -> str:
-    """Write what a question found as a section of the page; see `table_texts` for what is said."""
+    """Write the result of a question as a section of the page; `words_said` are sentences not to
+    repeat (see `table_texts`).
+    """
     blocks = [
         block if isinstance(block, str) else result_table(block, words_said)
         for block in result.parts()
@@ -683,7 +684,7 @@ def question_section(result: QuestionResult, words_said: Mapping[str, str] = NOT
 
 
 def section(title: str, blocks: Iterable[str]) -> str:
-    """Join the parts of a section; of one subsection alone the heading joins that of the section.
+    """Join the parts of a section; a single subsection shares its heading with the section.
 
     >>> print(section("Sweeps", ["### load", "words"]))
     ## Sweeps: load
@@ -712,7 +713,7 @@ TextBlock = str | Sequence[str] | TextTable
 
 
 def markdown_blocks(blocks: Iterable[TextBlock]) -> Iterator[str]:
-    """Write blocks for a page."""
+    """Yield blocks as Markdown for a page."""
     for block in blocks:
         if isinstance(block, TextTable):
             yield markdown_table(
@@ -755,7 +756,7 @@ class Notes:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """Return a text its number."""
+        """Return the number of a note, which a new text gets on its first use."""
         return self._numbers.setdefault(text, len(self._numbers) + 1)
 
     @property

@@ -44,8 +44,8 @@ _NO_DOUBTS = (
 
 
 def head_lines(results: Results, answer: Sequence[str]) -> list[str]:
-    """Return the sentences at the head of a report: the answers of the questions in the order in
-    which they are asked, the base and what it is compared with, and what all rests on.
+    """Return the sentences at the head of a report: the answers to its questions in their order,
+    the base and what it is compared with, and the methods and doubts behind the answers.
 
     Parameters
     ----------
@@ -71,7 +71,9 @@ def head_lines(results: Results, answer: Sequence[str]) -> list[str]:
 
 
 def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
-    """Return the choices side by side: those of the first question that has any, else the cases."""
+    """Return the table of alternatives: those of the first question that has any, else the
+    cases.
+    """
     words = results.words
     for question in results.questions.values():
         if table := question.decision(words):
@@ -93,7 +95,7 @@ def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
 
 
 def _not_examined(results: Results) -> Iterator[str]:
-    """Yield which cases of the same model a search left out that looked at the first alone."""
+    """Yield a sentence on cases that a search, which examined only the first case, left out."""
     cases = list(results.cases)
     searches = [question.examined() for question in results.questions.values()]
     if [cases[:1]] != [list(examined) for examined in searches if examined]:
@@ -111,7 +113,9 @@ def _shown(answer: Answer, name: str) -> str:
 
 
 def _recommended(results: Results, answer: Sequence[str]) -> Iterator[str]:
-    """Yield the case that is best by all that was asked, where there is one."""
+    """Yield the sentence that recommends a case, if one case is best by all questions and by the
+    compared value.
+    """
     best_cases = [question.best(results.words) for question in results.questions.values()]
     best = [case for case in best_cases if case is not None]
     ranked = _ranked(results, answer)
@@ -128,7 +132,9 @@ def _recommended(results: Results, answer: Sequence[str]) -> Iterator[str]:
 
 
 def _ranked(results: Results, answer: Sequence[str]) -> tuple[str, list[tuple[str, Answer]]] | None:
-    """Return the value that cases are compared by, and the cases of the same work, best first."""
+    """Return the value by which cases are compared, and the cases that do the same work, best
+    first; None where there is nothing to compare.
+    """
     if len(results.cases) < 2:
         return None
     (base, first), *further_cases = results.cases.items()
@@ -183,7 +189,7 @@ def _first(first_answer: Answer, answer: Sequence[str]) -> str:
 
 
 def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
-    """Yield what the first case answers, and where its time goes."""
+    """Yield sentences on the answer of the first case, and on where its time goes."""
     if not results.cases:
         return
     words = results.words
@@ -209,7 +215,7 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
 
 
 def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
-    """Compare the cases of the same work with the first, the best first."""
+    """Yield sentences that compare the cases of the same work with the first case, best first."""
     ranked = _ranked(results, answer)
     if ranked is None or len(ranked[1]) < 2:
         return
@@ -225,8 +231,8 @@ def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
 
 
 def _doubt(first: Answer, second: Answer, name: str) -> str:
-    """Return that the order of two answers is undecided, or nothing; where the same settings have
-    ranges, by the same draws of them.
+    """Return the words that mark the order of two answers as undecided, or nothing; common draws of
+    uncertain settings decide where both have them.
     """
     if name in first.draws and first.draws.keys() == second.draws.keys():
         less = float((first.draws[name] < second.draws[name]).mean())
@@ -239,7 +245,7 @@ DRAWS_AGAINST = 0.05
 
 
 def _ratio(case: str, first: Answer, case_answer: Answer, name: str, words: Words) -> str:
-    """Return how many times as fast, or as much, as the first case another is."""
+    """Write the ratio of a case to the first case: how many times as fast, or as much."""
     ratio = (case_answer.find(name) or 0.0) / (first.find(name) or 1.0)
     doubt = _doubt(first, case_answer, name)
     if "1" in (plain(ratio, 3), plain(1 / ratio, 3)):
@@ -255,8 +261,8 @@ def _ratio(case: str, first: Answer, case_answer: Answer, name: str, words: Word
 
 
 def _swept(sweep: Sweep, answer: Sequence[str], results: Results) -> Iterator[str]:
-    """Yield where the first value of a sweep over numbers is best, and how it goes there from the
-    ends; of a sweep in one case along one axis.
+    """Yield at which value of the axis the first value of a sweep is best, and its values at the
+    ends of the axis; only for one case and one axis of numbers.
     """
     words = results.words
     name = next((name_asked for name_asked in answer if name_asked in sweep.columns), "")
@@ -286,8 +292,8 @@ def _swept(sweep: Sweep, answer: Sequence[str], results: Results) -> Iterator[st
 
 
 def _computed(cases: Iterable[Answer], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, bool]]:
-    """List the method of each case and of each point of sweeps, and whether it is exact; what
-    has no answer is not.
+    """Yield the method of each case and sweep point, and whether it is exact; a failed case counts
+    as not exact.
     """
     yield from ((case.method, case.exact and not case.failed) for case in cases)
     for sweep in sweeps:
@@ -301,8 +307,8 @@ def computed_by(results: Results) -> set[tuple[str, bool]]:
 
 
 def _rests_on(results: Results, answer: Sequence[str]) -> str:
-    """Return by what methods answers are computed, whether they were checked, what has no answer,
-    and what else is uncertain.
+    """Return the sentence on the methods of the answers, on checks by simulation, missing answers,
+    and other uncertainty.
     """
     answers = list(results.cases.values())
     how = [*_computed(answers, results.sweeps)]
@@ -346,7 +352,7 @@ _METHODS = {
 
 
 def _methods(how: Sequence[tuple[str, bool]], answers: Sequence[Answer]) -> Iterator[str]:
-    """Yield how many answers are approximate, by which methods, and the commonest note on them."""
+    """Yield how many answers are approximate and by which methods, and their most frequent note."""
     inexact = Counter(method for method, exact in how if not exact)
     if not inexact:
         return
@@ -375,7 +381,7 @@ def _methods(how: Sequence[tuple[str, bool]], answers: Sequence[Answer]) -> Iter
 
 
 def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
-    """Return how many answers a second road looked at, and what it said."""
+    """Return how many answers were checked by simulation, with the results."""
     checks = [case.check for case in cases if case.check]
     checks += [check for sweep in sweeps for check in sweep.provenance.checks.values()]
     counts = Counter(check.word for check in checks)
@@ -390,7 +396,7 @@ def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
 
 
 def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
-    """Return the losses of the imports that models come from, each once."""
+    """List the losses of the imported models, each once."""
     every: list[Mapping[str, str]] = [case.left_out for case in cases]
     every += [losses for sweep in sweeps for losses in sweep.provenance.left_out.values()]
     distinct = {losses_sentence(losses): None for losses in every if losses}
@@ -398,7 +404,7 @@ def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
 
 
 def _without_answer(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> Iterator[str]:
-    """Yield how many points have no answer, and how many lie outside of their bounds."""
+    """Yield how many points have no answer, and how many lie outside their bounds."""
     failed = sum(1 for case in cases if case.failed) + sum(len(sweep.failed) for sweep in sweeps)
     bounds = [case.bound for case in cases]
     bounds += [text for sweep in sweeps for text in sweep.provenance.outside.values()]

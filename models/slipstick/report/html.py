@@ -98,8 +98,8 @@ def _rendered(markdown: str, folder: Path) -> str:
 
 
 def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
-    """Write a picture that is in the page; of another, a link in its place, for a page loads
-    nothing from elsewhere.
+    """Write an image of the page; an image that is not embedded becomes a link, since the page
+    loads nothing from outside.
     """
     image = tokens[index]
     source = str(image.attrs.get("src", ""))
@@ -112,7 +112,9 @@ def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env
 
 
 def _folded(section: str) -> str:
-    """Fold a section of a long report, but for what it is about and what it was made from."""
+    """Fold a section of a long report; the sections on what was asked and on the inputs stay
+    open.
+    """
     heading, end, rest = section.partition("</h2>")
     if not end or heading[4:] in (ABOUT, INPUTS):
         return section
@@ -126,7 +128,7 @@ def _inner(tokens: Iterable[Any]) -> Iterable[Any]:
 
 
 def html_page(title: str, body: str, script: str = "") -> str:
-    """Write a page: its style and script are the only ones that its policy allows."""
+    """Write an HTML page whose content policy allows only its own style and script."""
     script_element = f"<script>{script}</script>" if script else ""
     heading = "" if "<h1" in body else f"<h1>{escape(title)}</h1>"
     return _PAGE.substitute(
@@ -139,7 +141,7 @@ def html_page(title: str, body: str, script: str = "") -> str:
 
 
 def _policy(script: str) -> str:
-    """Return what a page may do: show pictures that are in it, and use its own style and script."""
+    """Return the content policy of a page: embedded pictures and its own style and script."""
     run = _hash(script) if script else "'none'"
     return (
         f"default-src 'none'; img-src data:; style-src {_hash(_STYLE)}; script-src {run};"

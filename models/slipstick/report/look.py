@@ -114,7 +114,8 @@ MOST_MARKERS = 16
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Draw with our settings, whatever the user's own are, and leave those as they were.
+    """Set slipstick's drawing style inside the block, whatever the user's settings, and restore
+    them afterwards.
 
     Raises
     ------
@@ -129,14 +130,14 @@ def look() -> Iterator[None]:
 
 
 def stroke(index: int) -> dict[str, Any]:
-    """Return the look of one line among others."""
+    """Return the Matplotlib style of the line with this index."""
     colour, marker, dashes = STROKES[index % len(STROKES)]
     fill = "white" if index % 2 else colour
     return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
 
 
 def filled(index: int) -> dict[str, Any]:
-    """Return the look of one area among others."""
+    """Return the Matplotlib style of the filled area with this index."""
     again, place = divmod(index, len(FILLS))
     colour, hatch = FILLS[place]
     if again:  # more areas than colours take them again, under hatches of their own
@@ -179,9 +180,7 @@ def draw_intervals(
 
 
 def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Return what a method changes in the look of a line, so that lines of all methods keep their
-    colour.
-    """
+    """Return the style changes that show the method of a line; its colour stays the same."""
     if method == _DOTS:
         return {"linestyle": "none"}
     computed = [method for method in methods if method != _DOTS]
@@ -189,13 +188,13 @@ def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
 
 
 def stroke_of_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Return the look of a method in a legend, whatever the line."""
+    """Return the style by which a legend shows a method, for lines of any colour."""
     grey = {"color": "#777777", "marker": "o", "markerfacecolor": "#777777"}
     return {**grey, **as_method(method, methods)}
 
 
 def sheet(width: float, height: float) -> Figure:
-    """Take an empty figure, which no global list keeps; sizes in inches."""
+    """Return a new figure outside of pyplot's global list; sizes in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -212,8 +211,8 @@ def titled(
     labels: Sequence[str] = (),
     columns: int = 1,
 ) -> Figure:
-    """Finish a figure: its legend at the right, if it has labels, and its title, folded to the
-    width beside the legend.
+    """Finish a figure: add the legend at the right, if there are labels, and the title, wrapped to
+    the width beside the legend.
 
     Parameters
     ----------
@@ -244,8 +243,8 @@ _NAMED_BY_TWO = ("technology", "resources", "stations", "classes")
 
 
 def axis_title(name: str, unit: str) -> str:
-    """Name an axis and its unit; a path by its last key in words, a long one by the last two, a
-    class of technology as one.
+    """Write the title of an axis with its unit: the last key of a path in words, the last two of a
+    long path, or a technology class.
 
     >>> axis_title("machine.network.adapter", "us"), axis_title("parameters.items_per_page", "1"), axis_title("time", "ms")
     ('adapter [us]', 'items per page', 'time [ms]')
@@ -308,8 +307,8 @@ def logarithmic(along: axis.Axis, values: Array) -> None:
 
 
 def plain_ticks(along: axis.Axis, values: Array) -> None:
-    """Put ticks on the values themselves where they are few and apart; else leave it to the
-    library.
+    """Put ticks at the values themselves if they are few and far enough apart; else keep
+    Matplotlib's ticks.
     """
 
     from matplotlib.ticker import FixedLocator, FuncFormatter
@@ -341,7 +340,7 @@ def is_round(value: float) -> bool:
 
 
 def _apart(values: Array) -> bool:
-    """Return whether ticks at these ordered values leave room for their labels."""
+    """Return whether ticks at these sorted values leave room for their labels."""
 
     if len(values) < 2:
         return True
@@ -349,8 +348,8 @@ def _apart(values: Array) -> bool:
 
 
 def store(figure: Figure, path: Path) -> None:
-    """Save a figure as PNG or SVG by the ending of its name, without the date and the program
-    that made it.
+    """Save a figure as PNG or SVG, by the ending of its name, without a date or program name in the
+    file.
     """
     figure.savefig(
         path,

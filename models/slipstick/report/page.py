@@ -53,8 +53,8 @@ _MOST_GROUPS = 12
 def sweep_text(
     sweep: Sweep, answer: Sequence[str], words_said: Mapping[str, str] = NOTHING_SAID
 ) -> str:
-    """Write one sweep: a table, of a large one also what was varied, where the limiting stage
-    changes, what failed.
+    """Write a sweep: its table and, for a large one, what was varied, where the limiting stage
+    changes, and failed points.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _axis_text(axis: Axis) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _SweepPart:
-    """Points of one case and, while there are few of them, of one place on all axes but the
+    """Points of one case; if there are few, those that share the values of all axes but the
     last.
     """
 
@@ -130,7 +130,7 @@ def _groups(sweep: Sweep) -> list[_SweepPart]:
 
 
 def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
-    """Return the first and the last point of each group, and where each value is least and
+    """Write the first and the last point of each group, and where each value is least and
     greatest.
     """
     rows, groups = [], _groups(sweep)
@@ -175,7 +175,7 @@ def _point(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
 
 
 def _stages(sweep: Sweep) -> str:
-    """Return which stage limits each pipeline: in order along the last axis, or by number of
+    """Write which stage limits each pipeline: in order along the last axis, or by number of
     points.
     """
     if not len(sweep):
@@ -304,7 +304,9 @@ def page(
 
 
 def _unsaid(block_text: str, known_claims: str) -> str:
-    """Leave out of the lists of a section what the head says in the same words."""
+    """Remove from the lists of a section the claims that the head already makes in the same
+    words.
+    """
     blocks = []
     for block in block_text.split("\n\n"):
         lines = block.split("\n")
@@ -316,7 +318,7 @@ def _unsaid(block_text: str, known_claims: str) -> str:
 
 
 def _claim(line: str) -> str:
-    """Return what a line of a list says, however it is marked.
+    """Return the claim of a list item without its marks and in lower case.
 
     >>> _claim("- warning: It is full.")
     'it is full'
@@ -325,8 +327,8 @@ def _claim(line: str) -> str:
 
 
 def _how(results: Results) -> Mapping[str, str]:
-    """Return how all cases and points were computed, where that is the same for all: the head has
-    it then.
+    """Return how all cases and points were computed, if all in the same way; the head then says it
+    once.
     """
     if len(how := computed_by(results)) != 1:
         return NOTHING_SAID
@@ -358,7 +360,7 @@ def _cases(results: Results, answer: Sequence[str], words_said: Mapping[str, str
 
 
 def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
-    """Choose what the cases have of what is wanted, as few values as speak for all of them."""
+    """Choose as few of the requested values as needed for every case to have one of them."""
     chosen: list[str] = []
     for case in results.cases.values():
         if not any(case.find(name) is not None for name in chosen):
@@ -367,7 +369,7 @@ def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
 
 
 def _settings(results: Results, case: str) -> str:
-    """Name what a case sets, what few cases set first: that is how it differs from the others."""
+    """List the settings of a case, beginning with those that few other cases share."""
     counts = Counter(item for settings in results.settings.values() for item in settings.items())
     # The model has a column of its own.
     own = sorted(results.settings.get(case, {}).items(), key=lambda item: counts[item])
@@ -377,8 +379,8 @@ def _settings(results: Results, case: str) -> str:
 
 
 def _limits(results: Results) -> str:
-    """Return which stage limits each pipeline of each case, and which changes of one parameter let
-    another stage limit it.
+    """Write which stage limits each pipeline in each case, and which changes of one parameter move
+    the limit to another stage.
     """
     limits = [
         (escape(case), limit) for case, answer in results.cases.items() for limit in answer.limits
@@ -430,7 +432,9 @@ def _picture(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
 
 
 def _inputs(results: Results, answer: Sequence[str], command: str) -> str:
-    """Return what was asked, how to ask it again, and where everything stands."""
+    """Write the section on inputs: what was asked, the command that repeats it, and the files of
+    the report.
+    """
     files = [
         f"[{file}]({file})" for question in results.questions.values() for file in question.files()
     ]
@@ -459,8 +463,8 @@ def _asked(results: Results, answer: Sequence[str]) -> str:
 
 
 def gallery(folders: Sequence[Path]) -> str:
-    """Lay out several reports as one page: the first picture of each, its question, its answer, and
-    where it is.
+    """Write several reports as one page: the first picture of each, its question, its answer and
+    its link.
 
     Parameters
     ----------

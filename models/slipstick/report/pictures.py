@@ -56,8 +56,8 @@ NO_TITLES: Mapping[str, str] = {}
 
 
 def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
-    """Number the components of a study and the labels of its stacked bars: one fill and one place
-    in all of its pictures.
+    """Number the components of a study and the labels of its stacked bars, so that each has the
+    same fill and position in all pictures.
 
     Useful components come first, those of cases in their order, others by size; a label of one
     component has the fill of the component. Only names that are drawn have a place, so that few
@@ -105,7 +105,7 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
 
 
 def _component(values: Sequence[str], useful: Iterable[str]) -> str:
-    """Name the component that a label stands for, if it stands for one alone."""
+    """Return the component that a label stands for; empty if it stands for several or none."""
     kind, inside = split_name(values[0])
     if len(values) > 1 or kind not in ("account", "processors_lost", "speedup"):
         return ""
@@ -120,7 +120,7 @@ _MOST_BESIDE = 10  # more bars stand in several rows, to be read at the width of
 
 @dataclass(frozen=True, slots=True)
 class _Bars:
-    """Stacked bars as they are drawn.
+    """Stacked bars, ready to be drawn.
 
     Parameters
     ----------
@@ -213,8 +213,8 @@ def _sheet_of_bars(titles: Sequence[str], beside: int, rows: int) -> tuple[Figur
 
 
 def _scale(values: Array, unit: str) -> tuple[str, float]:
-    """Choose the unit of an axis; minutes begin at ten, for sources give times of some minutes
-    in seconds.
+    """Choose the unit of an axis: its name and its factor. Minutes begin at ten, because sources
+    give times of a few minutes in seconds.
     """
     finite_values = values[np.isfinite(values)]
     scale_chosen = choose(finite_values.tolist(), Dimension.of(unit))
@@ -228,8 +228,8 @@ def _scale(values: Array, unit: str) -> tuple[str, float]:
 
 
 def _beside(cases: Sequence[str]) -> int:
-    """Choose how many bars stand in a row, so that a case stays with those named after it where
-    that is possible.
+    """Choose the number of bars in a row, if possible so that a case and those whose names begin
+    with its name share a row.
     """
     if len(cases) <= _MOST_BESIDE:
         return len(cases)
@@ -247,8 +247,8 @@ def _beside(cases: Sequence[str]) -> int:
 
 
 def _summed(spec: BarsSpec) -> str:
-    """Return what the parts of the bars, which are no times, are: processors, or what all of their
-    values are called.
+    """Return what bars that are not times add up: processors, the common kind of their values, or a
+    sum.
     """
     names = (
         []
@@ -267,7 +267,7 @@ def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
 
 
 def _named(answer: Answer, spec: BarsSpec) -> Mapping[str, Sequence[str]]:
-    """Name the values that each part of a bar adds up, by label."""
+    """Return the names of the values that each part of a bar adds up, by label."""
     if not isinstance(spec.stack, str):
         return spec.stack
     kind, stack_parts = (
@@ -289,8 +289,8 @@ def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
 
 
 def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
-    """Return how far the interval of a bar's total reaches below and above it; that of the time,
-    or of all parts together.
+    """Return how far the interval of a bar's total extends below and above it, from the time or
+    from all parts together.
     """
     is_time = isinstance(spec.stack, str) and "time" in answer.values
     names = (
@@ -305,7 +305,7 @@ def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
 
 
 def _intervals(axes: Axes, reach: Array, tops: Array) -> Array:
-    """Draw the interval of each total that has one, and give the upper ends."""
+    """Draw the interval of each total that has one; return the upper ends."""
     low, high = tops - reach[:, 0], tops + reach[:, 1]
     draw_intervals(axes, np.arange(float(len(tops))), tops, low, high)
     return np.where(np.isfinite(high), high, tops)
@@ -447,7 +447,9 @@ def lines_of(sweep: Sweep, spec: LinesSpec, titles: Mapping[str, str] = NO_TITLE
 
 
 def _short(names: Sequence[str]) -> dict[str, str]:
-    """Leave out what values of one kind have in common: the account of ``account[lock]``."""
+    """Shorten names of values of a common kind to the text in their brackets: ``account[lock]`` to
+    ``lock``.
+    """
     names_split = {name: split_name(name) for name in names}
     one_kind = len({kind for kind, _ in names_split.values()}) == 1
     return {
@@ -458,8 +460,8 @@ def _short(names: Sequence[str]) -> dict[str, str]:
 def _groups(
     sweep: Sweep, spec: LinesSpec, titles: Mapping[str, str]
 ) -> dict[tuple[str, str], Array]:
-    """Return the indices of each line's points by its label and method: whatever varies besides x
-    tells lines apart.
+    """Return the indices of the points of each line, by label and method; all axes except x
+    distinguish lines.
     """
     tags: list[list[str]] = []
     methods = [""] * len(sweep.cases)
@@ -501,8 +503,8 @@ def _places(sweep: Sweep, path: str) -> Array:
 
 
 def _against(sweep: Sweep, columns: Array, path: str) -> Array:
-    """Divide what is at an axis' first value, all else equal, by each value; values with both
-    ends of their intervals.
+    """Divide the value at the first point of an axis, other axes equal, by each value; values have
+    both ends of their intervals.
     """
     other_points = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
     keys = list(zip(sweep.cases, *other_points, strict=True))
@@ -530,8 +532,8 @@ def _relative(columns: Array) -> Array:
 
 
 def _ratio(above: Array, below: Array) -> Array:
-    """Divide values with both ends of their intervals; the ends are the widest, however the two
-    depend on each other.
+    """Divide values with both ends of their intervals; the resulting interval is the widest,
+    whatever the correlation.
     """
     with np.errstate(all="ignore"):
         (value, low, high), (divisor, least, most) = (
@@ -549,7 +551,7 @@ def _ratio(above: Array, below: Array) -> Array:
 
 
 def _handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]:
-    """Return what the legend shows: a stroke for each label, and what each method looks like."""
+    """Return the legend's handles: one for each line's label, and one for each method."""
     from matplotlib.lines import Line2D
 
     plain = {"linestyle": "-"} if methods else {}
@@ -570,7 +572,9 @@ def _panel(
     spec: LinesSpec,
     words: Words,
 ) -> None:
-    """Draw the lines of one unit, and the limits that questions of the study set to their values."""
+    """Draw the lines of one unit, and the limits that the study's questions set for these
+    values.
+    """
     values = (
         np.concatenate([column for line in lines for column in (line.y, line.low, line.high)])
         if lines
@@ -624,14 +628,16 @@ def _panel(
 
 
 def _named_value(name: str, words: Words) -> str:
-    """Name a value of a part, such as a station, in words; others are words already."""
+    """Return the name of a value in words if it belongs to a part such as a station; other names
+    are words already.
+    """
     if "_quantile[" in name:
         return words.measured(name, "").strip()
     return words.value(name) if "[" in name else name
 
 
 def _draw_limit(axes: Axes, place: float, words: str) -> None:
-    """Draw a limit across, in the unit of the panel, and write it there."""
+    """Draw a horizontal line at a limit, in the unit of the panel, with its label."""
     axes.axhline(place, color=_LIMIT, linewidth=1.0, linestyle=(0, (6, 3)))
     axes.annotate(
         f"limit {words}",
@@ -663,7 +669,7 @@ _MOST_RATIO = 30  # values further apart than this have shades by their logarith
 
 
 def _map(results: Results, spec: MapSpec) -> Figure:
-    """Draw a value over two axes, each point a cell of the same size; further axes are cut at
+    """Draw a map of a value over two axes, one equal cell for each point; further axes are fixed at
     their first values.
     """
     sweep = results.sweep(spec.sweep)
@@ -714,8 +720,8 @@ def _cut(sweep: Sweep, spec: MapSpec) -> str:
 
 
 def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[()]:
-    """Return each value a shade and, where there is room, its number; the bar beside the map tells
-    the shades.
+    """Draw each value as a shade, with its number where there is room; the colour bar explains the
+    shades.
     """
     column = np.asarray(sweep.column(spec.value), dtype=float)
     values = np.where(at >= 0, column[at], np.nan)
@@ -763,8 +769,8 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[()]:
 def _categories(
     axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices
 ) -> tuple[str, list[Any], list[str]]:
-    """Return each limiting stage a shade and, where there is room, a letter; give the legend,
-    which tells them.
+    """Draw each limiting stage as a shade, with a letter where there is room; return the entries of
+    the legend.
     """
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
@@ -799,8 +805,8 @@ def _categories(
 
 
 def _lettered(places: Indices, count: int) -> list[tuple[int, int]]:
-    """Choose the cells that have a letter: all of few; of many, the one nearest to the middle of
-    each category.
+    """Choose the cells that get a letter: all if there are few; else the one nearest to the centre
+    of each category.
     """
     cells = [np.argwhere(places == category) for category in range(count)]
     if max(places.shape) > 2 * _MOST_WRITTEN:
@@ -814,12 +820,12 @@ def _lettered(places: Indices, count: int) -> list[tuple[int, int]]:
 
 
 def _cells(at: Indices) -> dict[str, Any]:
-    """Draw few cells as shapes; many as one image, or the file would be huge."""
+    """Return how cells are drawn: few as shapes, many as one image, which keeps the file small."""
     return {"edgecolors": "face", "linewidth": 0.2, "rasterized": at.size > _MOST_SHAPES}
 
 
 def _write(axes: Axes, place: int, row: int, text: str, colour: Any, below: str = "") -> None:
-    """Write into a cell; its interval, if it has one, small and below."""
+    """Write a text into a cell, with its interval in small type below."""
     ink = ink_on(colour)
     axes.text(
         place + 0.5,
@@ -835,7 +841,7 @@ def _write(axes: Axes, place: int, row: int, text: str, colour: Any, below: str 
 
 
 def _borders(axes: Axes, places: Indices) -> None:
-    """Draw a line where one category meets another, so that shades need not be told apart."""
+    """Draw lines between cells of different categories, so that shades need not be told apart."""
     from matplotlib.collections import LineCollection
 
     upright = [
@@ -846,8 +852,7 @@ def _borders(axes: Axes, places: Indices) -> None:
 
 
 def _spacing(count: int) -> int:
-    """Return the number of cells between ticks; a spacing that ends on the last cell is likely to
-    meet round values.
+    """Return the number of cells between ticks, preferring one that puts a tick on the last cell.
 
     >>> _spacing(12), _spacing(33), _spacing(100)
     (1, 4, 9)
@@ -857,8 +862,8 @@ def _spacing(count: int) -> int:
 
 
 def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
-    """Write the values of an axis at their cells, all or some at equal distances; give the title
-    of the axis.
+    """Label cells with the values of an axis, all or at equal steps; return the title of the
+    axis.
     """
     if axis.named:
         title, words = axis_title(axis.path, ""), [str(value) for value in axis.values]
@@ -880,8 +885,8 @@ def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
 
 
 def _between_cells(axes: Axes, values: Array, side: str, title: str) -> str:
-    """Write round values where they lie among the cells, whose own values are not round; give
-    the title of the axis.
+    """Put ticks at round values between cells whose own values are not round; return the title of
+    the axis.
     """
     from matplotlib.ticker import LogLocator, MaxNLocator
 
@@ -907,7 +912,7 @@ def _between_cells(axes: Axes, values: Array, side: str, title: str) -> str:
 
 
 def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = None) -> Figure:
-    """Draw one picture; those of a question are drawn by what the question found.
+    """Draw one picture of a study; pictures of a question are drawn by its result.
 
     Parameters
     ----------

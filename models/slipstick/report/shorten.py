@@ -30,8 +30,7 @@ _EVERY = "In every row: "
 
 
 def printed_lines(text: str) -> int:
-    """Count the lines of a text in Markdown as they are printed: long ones are folded, pictures
-    have none.
+    """Count the printed lines of a Markdown text: long lines wrap, and pictures count as none.
 
     >>> printed_lines("# A\\n\\n![b](c.png)\\n\\n" + 130 * "x")
     4
@@ -40,8 +39,8 @@ def printed_lines(text: str) -> int:
 
 
 def first_page(text: str) -> str:
-    """Shorten a report that is longer than a page; sections that need little have it, the others
-    share the room that is left.
+    """Shorten a report to one page: short sections are kept whole, and the others share the
+    remaining lines.
 
     Parameters
     ----------
@@ -76,13 +75,14 @@ def first_page(text: str) -> str:
 
 
 def _elsewhere(only: list[str]) -> str:
-    """Return where the whole report is, and which sections are there only."""
+    """Write where the full report is, and which sections only it contains."""
     also = f"; {', '.join(only)} {'is' if len(only) == 1 else 'are'} there only" if only else ""
     return f" The whole report is [{DETAILS}]({DETAILS}){also}."
 
 
 def _fitted(section: str, room: int) -> str:
-    """Return what of a section there is room for below its heading; nothing if that is nothing.
+    """Return as much of a section as fits into `room` lines below its heading; empty if nothing
+    fits.
 
     What was found comes first, then tables, then what stands below a table, then the rest; what is
     said of tables stands with one of them.
@@ -147,8 +147,8 @@ def _fitted(section: str, room: int) -> str:
 
 
 def _decisive(block: str, room: int) -> str:
-    """Keep of a table both ends of each run of rows about the same thing, or the first rows and
-    the last; of a list the first lines.
+    """Shorten a block. Of a table, keep both ends of each run of rows with the same first cell, or
+    the first and last rows; of a list, the first lines.
     """
     lines = block.split("\n")
     head = 2 if block.startswith("|") else 0

@@ -217,8 +217,8 @@ def _draw_bars(
 
 
 def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, float, float]]:
-    """Yield each span of a member its bottom and height: the whole row, or a lane of it beside
-    other branches.
+    """Yield each span of a member with its bottom and height: the full row, or a lane of it beside
+    parallel branches.
     """
     together: list[TimelineInterval] = []
     reached = 0.0
@@ -236,7 +236,7 @@ def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, fl
 
 
 def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float) -> None:
-    """Draw the path that determined the end, and its parts: of this one run, so it is no
+    """Draw the critical path of this run and its parts; as it is one run, the path is not a
     gradient.
     """
     total_time = sum(span.end - span.start for span in timeline.path)
@@ -294,7 +294,7 @@ def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
 
 
 def _whole(axes: Axes) -> None:
-    """Count from nothing, in whole numbers."""
+    """Start an axis at 0, with ticks at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     axes.set_ylim(bottom=0)

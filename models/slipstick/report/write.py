@@ -47,7 +47,7 @@ def _write(table: Mapping[str, TidyColumn], path: Path) -> None:
 
 
 def _cell(value: float | str | None) -> str:
-    """Write one cell; a text that is empty has quotes, for no value is nothing."""
+    """Write one cell of a CSV file: nothing for a missing value, quotes for an empty text."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -114,7 +114,7 @@ def figure_of(wanted: tuple[Results, str]) -> Figure:
 
 
 def sure_names(study: StudySpec, as_page: bool) -> list[str]:
-    """List files that the report of a study has in any case, known before it is solved.
+    """List the files that the report of a study will certainly contain, before it is solved.
 
     Parameters
     ----------
@@ -179,7 +179,9 @@ def write_picture(draw: Callable[[], Figure], path: Path) -> None:
 
 
 def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[str]:
-    """Write all files but the manifest, which lists them, and return their names."""
+    """Write all files except the manifest into a folder, and return their names for the
+    manifest.
+    """
     pictures = _draw(results, study, work)
     picture_files = [name for files in pictures.values() for name in files]
     write_csv(results, study.answer, work / TABLE)
@@ -206,7 +208,9 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
 
 
 def missing_pictures(study: StudySpec) -> str:
-    """Return why the pictures of a study are not drawn; nothing if they are, or if it has none."""
+    """Return why the pictures of a study are not drawn; empty if they are, or if the study has
+    none.
+    """
     try:
         if study.pictures:
             need(

@@ -113,7 +113,7 @@ def with_samples(tree: Node, library: SpecFiles) -> Node:
 
 
 def _places_of_samples(node: Node, place: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
-    """Yield where a tree names a file of measured times."""
+    """Yield the places in a tree at which a file of measured times is named."""
     if isinstance(node, Listing):
         for index, each in enumerate(node.items):
             yield from _places_of_samples(each, (*place, index))
@@ -133,7 +133,7 @@ _IN_BRACKETS = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]++)[\])]\s*+")
 
 
 def _numbers(path: Path, words: dict[str, str], mark: Mark, place: str) -> list[tuple[int, float]]:
-    """Return the lines and the times of a list or of a column of a table [s]."""
+    """Return each time of a list, or of a column of a table, with its line [s]."""
 
     def wrong(message: str) -> Exception:
         return mark.error(f"{path.name}: {message}", place)
@@ -209,7 +209,7 @@ def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
 
 
 def _cells(rows: list[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """Part lines at commas, semicolons or tabs, else at spaces."""
+    """Split lines into cells: at commas, semicolons or tabs if there are any, else at spaces."""
     mark = next((separator for separator in ",;\t" if separator in rows[0][1]), None)
     for number, line in rows:
         row = next(csv.reader([line], delimiter=mark)) if mark else _WORDS.findall(line)

@@ -101,7 +101,9 @@ _DEFAULT = Simulation()
 
 
 def _looked_at(check: str | int) -> str | int:
-    """Insist on what says which answers are looked at."""
+    """Return the key `check` of a simulation: a word of `CHECKS`, or a number of events within the
+    limit; raise for any other value.
+    """
     if check in CHECKS if isinstance(check, str) else 0 < check <= MOST_EVENTS:
         return check
     raise broken_rule(
@@ -223,7 +225,9 @@ def _simulation(settings: Mapping[str, Node]) -> Simulation:
 
 
 class _Options(Spec):
-    """The place of the section, so that its problems name it."""
+    """Wrapper around the section `simulation`, so that its problems are reported under that
+    name.
+    """
 
     simulation: SimulationSpec = SimulationSpec()
 
@@ -236,7 +240,8 @@ Settings = Mapping[str, Node]
 
 @dataclass(frozen=True)
 class Inputs:
-    """A model's name, what it is checked by, and the tree of everything that can be set.
+    """The name of a model, the pydantic model that checks its inputs, and the tree of everything
+    that can be set.
 
     Parameters
     ----------
@@ -263,14 +268,14 @@ class Inputs:
 
     @cached_property
     def checked(self) -> Any:
-        """The whole tree, checked; SpecError with every problem if it is wrong. The fields of
-        what it gives are made at run time.
+        """Validate the whole tree and return the pydantic object; raises SpecError with all
+        problems. Its fields depend on the model, so its type is not known statically.
         """
         return validate(self.form, self.tree, self.library.once)
 
     def given(self, path: str) -> Given | None:
-        """Return the quantity at a path, checked with everything else, or its default; None for
-        what is no number, such as a name.
+        """Return the checked quantity at a path, or its default; None where the value is not a
+        number, such as a name.
         """
         canonical_path = canonical(self.tree, path)
         section = split(canonical_path)[0]
@@ -283,8 +288,8 @@ class Inputs:
         )
 
     def apart(self, paths: Iterable[str], other_paths: Iterable[str]) -> bool:
-        """Return whether values at some paths are allowed with those at others if each is: they
-        share no part, and the whole has no rule.
+        """Return whether two groups of paths can be checked separately: they lie in different
+        sections of the inputs, and no rule covers the inputs together.
         """
         sections, other_sections = (
             {split(path)[0] for path in paths_of_side} for paths_of_side in (paths, other_paths)
@@ -296,12 +301,12 @@ class Inputs:
 
     @property
     def title(self) -> str:
-        """What the program, or the file of the model, calls it."""
+        """The title of the program, or of the model's file."""
         return PROGRAMS[self.name].title if self.name in PROGRAMS else self._text("title")
 
     @property
     def source(self) -> str:
-        """Where the program, or the file of the model, says that it is published."""
+        """The publication that the program, or the model's file, names as its source."""
         return PROGRAMS[self.name].source if self.name in PROGRAMS else self._text("source")
 
     def _text(self, key: str) -> str:
@@ -309,7 +314,7 @@ class Inputs:
         return str(plain(node)) if node is not None else ""
 
     def with_value(self, path: str, node: Node) -> Inputs:
-        """Put a value at a path; checked together with everything else."""
+        """Return inputs with another value at a path; they are checked when they are used."""
         changed = replace(self, tree=_put(self.tree, path, node, self.library))
         if not self.data:
             return changed
@@ -319,7 +324,7 @@ class Inputs:
 
 
 def resolve(settings: Settings, library: Library) -> Inputs:
-    """Find the model and the specs it needs, then set the values in their order.
+    """Find the model and the specs that it needs, then apply the settings in their order.
 
     Parameters
     ----------
@@ -344,7 +349,7 @@ def resolve(settings: Settings, library: Library) -> Inputs:
 
 
 def _what(settings: Settings, library: Library) -> Inputs:
-    """Lay out what is to be solved."""
+    """Return the inputs of the model that the settings name: a file, a law or a program."""
     model = settings.get("model") or _model_named(settings, library)
     values = {path: node for path, node in settings.items() if path not in REFERENCES}
     if isinstance(model, Table) and model_words(kind := kind_of(model)):  # written in place
@@ -391,8 +396,8 @@ def with_technology(
     values: Settings,
     library: Library,
 ) -> tuple[Table, tuple[str, ...]]:
-    """Lay the values over a tree, those of a technology below those that were set by their own
-    paths.
+    """Set values in a tree of inputs; those of a technology come first, so that values which were
+    set by their own paths replace them.
     """
     new_tree = _with_values(tree, values, library)
     if TECHNOLOGY not in settings:
@@ -404,8 +409,8 @@ def with_technology(
 
 
 def _kind_of_file(reference: str, model: Node, library: Library) -> str:
-    """Return what kind of model a file is, or the file of a name; nothing if there is none of that
-    name.
+    """Return the kind of model in a file, or in the file of a name in the catalogue; empty where
+    the name has no file.
     """
     if not is_file_name(reference):
         return next(filter(model_words, kinds_called(reference)), "")
@@ -432,7 +437,7 @@ def _file_inputs(
 
 
 def _check_method(inputs: Inputs, settings: Settings) -> None:
-    """Refuse a method that does not answer for such a model."""
+    """Refuse a method that cannot solve this kind of model."""
     methods = known_methods(ACTIVITY if inputs.kind == "program" else inputs.kind)
     if inputs.options.method is not None and inputs.options.method not in methods:
         hint = did_you_mean(inputs.options.method, methods)
@@ -441,7 +446,7 @@ def _check_method(inputs: Inputs, settings: Settings) -> None:
 
 
 def machine_tree(settings: Settings, library: Library) -> Node:
-    """Read the machine that settings name, or hold in place."""
+    """Return the tree of the machine that the settings name or contain."""
     node = settings["machine"]
     if isinstance(node, Table):
         return library.resolve("machine", node)
@@ -465,8 +470,8 @@ def _refuse_technology(kind_in_words: str, settings: Settings) -> None:
 
 @cache
 def _law_spec(law: Law) -> type[BaseModel]:
-    """Make the model that checks the symbols of a law: times and sizes that it takes from 0 on, and
-    whole numbers.
+    """Build the pydantic model that checks the symbols of a law: times and sizes are not negative,
+    counts are whole numbers.
     """
     conditions = set(law.holds.split(" and "))
     sizes = [symbol.name for symbol in law.symbols if symbol.dimension != COUNT]
@@ -520,7 +525,9 @@ def _with_values(tree: Table, values: Settings, library: Library) -> Table:
 
 
 def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
-    """Replace the value at a path, following a network's name or base."""
+    """Replace the value at a path; a new network or node of the machine may be a name or may extend
+    another, which is resolved.
+    """
     keys = split(path)
     if not keys:
         raise input_problem(node, path, "a value needs a path, such as machine.network.adapter")
@@ -544,8 +551,8 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
 
 
 def _check_parameter(tree: Table, keys: Sequence[str]) -> None:
-    """Refuse a parameter that its file does not name: nothing would be computed from it, without
-    a word.
+    """Refuse a parameter that its file does not define: it would change nothing, without a
+    message.
     """
     if keys[:1] == ("parameters",) and len(keys) == 2:
         parameters = at(tree, ["parameters"])
@@ -554,8 +561,8 @@ def _check_parameter(tree: Table, keys: Sequence[str]) -> None:
 
 
 def _as_parameter(node: Node, before: Node | None, parts: Sequence[str]) -> Node:
-    """Return the new value of a parameter with the unit and the meaning that it had; another
-    value as it is.
+    """Return the new value of a parameter, with the unit and the meaning of the value that it
+    replaces; values other than parameters are returned unchanged.
     """
     if parts[:1] != ("parameters",):
         return node
@@ -568,8 +575,8 @@ def _as_parameter(node: Node, before: Node | None, parts: Sequence[str]) -> Node
 
 
 def _with_unit(node: Node, before: Node | None) -> Node:
-    """Return a number in base units the unit of the parameter that it replaces, whose field takes
-    any dimension.
+    """Return a number in base units with the unit of the parameter that it replaces, because the
+    field of a parameter accepts any dimension.
     """
     old = (
         before.entries["value"].node
@@ -605,7 +612,7 @@ def input_problem(node: Node | None, path: str, message: str) -> SpecError:
 
 @dataclass(frozen=True, eq=False)
 class ModelShape:
-    """The structure of a model, and what follows from it whatever its numbers are, gathered once.
+    """The structure of a model and the facts that do not depend on its numbers, each computed once.
 
     Parameters
     ----------
@@ -681,18 +688,18 @@ class BuiltModel:
 
     @cached_property
     def free(self) -> frozenset[str]:
-        """Name what can be varied without building anew: all that the model is computed from, as
-        a sample of it is.
+        """Return the paths that can be varied without building the model anew: the parameters of
+        its sample, and those of technology factors.
         """
         used = (self.factors[name] for name in self.sample.technologies if name in self.factors)
         return self.sample.parameters | {parameter.name for parameter in parameters(*used)}
 
     def computed_from(self, paths: Collection[str]) -> bool:
-        """Return whether quantities are `free`."""
+        """Return whether all quantities are `free`."""
         return self.free.issuperset(paths)
 
     def can_vary(self, paths: Iterable[str]) -> bool:
-        """Return whether quantities are `free`, or change nothing."""
+        """Return whether all quantities are `free` or have no effect."""
         return self.computed_from({*paths} - (self.shapeless & self.parameters.keys()))
 
     def timeline(self, cycles: int = 3, events: int = 20_000) -> Timeline:
@@ -872,8 +879,8 @@ _FACTORS = f"{TECHNOLOGY}."
 
 
 def _shaping_words(inputs: Inputs, paths: Collection[str]) -> Hashable:
-    """Return all of a program's inputs but its numbers; technologies multiply times, so they do
-    not shape a program.
+    """Return all inputs of a program except its numbers, as a key of its shape. Technologies only
+    multiply times, so they are left out.
     """
     sections = (
         (key, entry.node) for key, entry in inputs.tree.entries.items() if key != TECHNOLOGY
@@ -887,7 +894,9 @@ def _shaping_words(inputs: Inputs, paths: Collection[str]) -> Hashable:
 
 
 def _words(node: Node, key: str, paths: Collection[str]) -> Hashable:
-    """Return what is no number inside a part, nor said of one or of a whole file."""
+    """Return the inputs in a part of the tree that are not numbers, without descriptions such as
+    titles and sources.
+    """
     above = (
         (path, leaf.value, *path.rpartition(".")[::2]) for path, leaf in leaves(node, join([key]))
     )
@@ -905,8 +914,8 @@ def _shared_shape(
     numbers: Mapping[str, float],
     own: Callable[[], Subject],
 ) -> ModelShape:
-    """Build a program, or take the shape of one that differs only in numbers that times are
-    computed from.
+    """Build the model of a program, or return the shape of an earlier one that differs only in
+    numbers from which times are computed.
     """
     shaping_values = {
         path: number for path, number in numbers.items() if not path.startswith(_FACTORS)
@@ -933,7 +942,7 @@ def _shared_shape(
 
 
 def _check_machine(inputs: Inputs, numbers: Mapping[str, Parameter], shape: ModelShape) -> None:
-    """Refuse a model that asks for what its machine does not tell."""
+    """Refuse a model that needs quantities which its machine does not give."""
     if "machine" not in inputs.tree.entries:
         return
     if missing := sorted(
@@ -948,8 +957,8 @@ _NUMBERED = re.compile(r"\.[0-9]")
 
 
 def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
-    """Describe each quantity; those of a part that several inputs have, such as a program's
-    machine, once.
+    """Describe each quantity of the inputs. A part that several inputs share, such as a program's
+    machine, is described once.
     """
     if isinstance(spec, Described):  # what it says of itself holds for its parts
         return _named(inputs, spec, "", "")
@@ -978,8 +987,8 @@ def _name_of(value: DescribedValue, tree: Table) -> str:
 
 
 def _parameters(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
-    """Make a parameter of each quantity; one that is nested too deep for a name is refused where
-    it stands.
+    """Build a parameter for each quantity; a quantity nested too deeply for a name is refused at
+    its place.
     """
     problems: list[Problem] = []
     expressions: dict[str, Parameter] = {}
@@ -1104,7 +1113,7 @@ def solve_settings(
 
 
 def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[str, float | str]:
-    """Return the settings, without the model's own name: numbers in base units, all else as
+    """Return the settings without the name of the model: numbers in base units, other values as
     written.
     """
     values: dict[str, float | str] = {}
@@ -1133,7 +1142,7 @@ of it has them.
 
 
 def _without_effect(settings: Settings, inputs: Inputs, built: BuiltModel) -> list[str]:
-    """Name the settings of a machine with shared memory that nothing in the model depends on."""
+    """List the settings of a shared-memory machine that no time of the model depends on."""
     if not isinstance(built.model, Model) or not any(
         path.startswith("machine.interconnect.") for path in built.entries
     ):

@@ -125,8 +125,8 @@ _USES = {
 
 
 def unknown_name(kind: str, name: str, known_names: Sequence[str]) -> UnknownNameError:
-    """Make the error of a name that is none of a kind; say what else it is, or which law it may
-    mean.
+    """Return the error of a name that no spec of a kind has; it says of which other kind the name
+    is, or which law may be meant.
 
     >>> print(unknown_name("study", "lock-and-bus", []))
     there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus
@@ -154,8 +154,8 @@ def unknown_name(kind: str, name: str, known_names: Sequence[str]) -> UnknownNam
 
 
 def _of_other_kinds(name: str, known_names: Sequence[str]) -> dict[str, str]:
-    """Return the kind of each spec, program and law that is none of the known; nothing for the
-    name of a file.
+    """Return the kind of each spec, program and law by name, without the known names; empty where
+    the name is that of a file.
     """
     if is_file_name(name) or not 0 < len(name) <= LONGEST_NAME:
         return {}
@@ -179,7 +179,7 @@ def _use(kind: str, name: str) -> str:
 
 
 def _named(kind: str, reference: str) -> Path | None:
-    """Find a spec by its name in the catalogue, alone or as ``KIND/NAME``."""
+    """Find a spec in the catalogue by its name or as ``KIND/NAME``; None if there is none."""
     name = reference.removeprefix(f"{kind}/")
     if (
         "/" in name or len(name) > LONGEST_NAME
@@ -201,8 +201,8 @@ def is_file_name(reference: str) -> bool:
 
 
 def kinds_called(reference: str) -> list[str]:
-    """List the kinds that the catalogue has a spec of that name of; of ``KIND/NAME`` at most
-    that kind.
+    """List the kinds in which the catalogue has a spec of that name; for ``KIND/NAME`` at most that
+    kind.
     """
     return [kind for kind in KINDS if is_file_name(reference) or _named(kind, reference)]
 
@@ -222,8 +222,7 @@ T = TypeVar("T")
 
 
 def model_words(kind: str) -> str:
-    """Return what a file of a kind describes, if it is a model that is solved, on the machine that
-    it names; else nothing.
+    """Return a description of files of this kind if they are models that can be solved; else empty.
 
     >>> model_words("activity"), model_words("machine")
     ('an activity', '')
@@ -262,8 +261,8 @@ def machine_model(shared: bool) -> type[BaseModel]:
 
 @cache
 def _on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseModel]:
-    """Check a model's file together with its machine, whose kind is known only with the
-    file.
+    """Build the pydantic model that checks a model's file together with its machine, whose kind
+    depends on the file.
     """
     field = (machine, model.model_fields["machine"])
     return create_model(model.__name__, __base__=model, machine=field)
@@ -271,7 +270,7 @@ def _on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseMo
 
 @dataclass
 class Library:
-    """Specs read so far, each file once, with the hash of what was read.
+    """The specs read so far, each file once, with the hashes of the files.
 
     Attributes
     ----------
@@ -351,8 +350,8 @@ class Library:
         return kind, self._resolved(kind, tree, (path,))
 
     def resolve(self, kind: str, tree: Table, _open: tuple[Path, ...] = ()) -> Table:
-        """Follow the references inside a tree: `extends`, a model's machine, a machine's
-        networks.
+        """Follow the references inside a tree: files that it extends, the machine of a model, the
+        networks of a machine.
         """
         tree = with_present_names(kind, tree)
         if kind == "machine" and "base" in tree.entries:
@@ -392,7 +391,7 @@ class Library:
         return based
 
     def _resolved(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
-        """Follow references; where one fails, tell what else is wrong with the file as well."""
+        """Follow references; where one fails, report the other problems of the file as well."""
         tree = with_present_names(kind, tree)
         try:
             return self.resolve(kind, tree, _open)
@@ -410,7 +409,8 @@ class Library:
             raise SpecError([*error.problems, *further_problems]) from None
 
     def beside(self, reference: str, mark: Mark) -> Path:
-        """Find a file that is no spec, named at a place.
+        """Return the path of a file of measurements that a spec names, relative to the folder of
+        the spec.
 
         Raises
         ------
@@ -423,7 +423,7 @@ class Library:
         return path
 
     def once(self, key: Hashable, make: Callable[[], T], kept: object = None) -> T:
-        """Return what is made of what was read, made the first time only.
+        """Return the value of `make` under a key; it is computed at the first call only.
 
         Parameters
         ----------
@@ -446,19 +446,19 @@ class Library:
         return self._trees[path]
 
     def _folder(self, mark: Mark | None) -> Path | None:
-        """Return the folder that paths written at a place start from: that of the file they stand
-        in, if it is one.
+        """Return the folder of the file that contains a place, from which relative paths start;
+        None where the place is in no file.
         """
         return self._folders.get(mark.file) if mark else None
 
     def keep_hash(self, path: Path) -> None:
-        """Remember the hash of a file by a name that is the same on every machine."""
+        """Store the hash of a file under a name that is the same on every machine."""
         with BytesIO(standard_input()) if str(path) == STANDARD_INPUT else path.open("rb") as file:
             self.hashes[self.portable_name(path)] = hashlib.file_digest(file, "sha256").hexdigest()
 
     def portable_name(self, path: Path) -> str:
-        """Name a file in the same way on every machine: from the shipped specs, or from the
-        folder of the first file.
+        """Return a name of a file that is the same on every machine: relative to the shipped specs,
+        or to the folder of the first file.
         """
         file, ours = path.resolve(), shipped().resolve()
         first = next(iter(self._folders.values()), Path()).resolve()
@@ -480,7 +480,9 @@ class Library:
 
 
 def _own_source(tree: Table) -> str:
-    """Return what a file says of the origin of its values, its key spelt out."""
+    """Return the source that a file gives for its values, with a source key replaced by its
+    text.
+    """
     source = at(tree, ["source"])
     word = source.text if isinstance(source, Scalar) else ""
     spelt = at(tree, ["sources", word]) if word else None
@@ -488,7 +490,9 @@ def _own_source(tree: Table) -> str:
 
 
 def _endless(path: Path, open_: tuple[Path, ...]) -> str:
-    """Return why a chain of `extends` is not followed any further; nothing if it is."""
+    """Return why a chain of `extends` is refused: a circle, or too many files; empty if it is
+    accepted.
+    """
     if os.path.abspath(path) in map(os.path.abspath, open_):
         return "goes in a circle: " + " extends ".join(file.stem for file in (*open_, path))
     return (
@@ -543,8 +547,8 @@ def _check_kind(kind: str, tree: Table) -> None:
 
 
 def _with_bandwidth(tree: Table) -> Table:
-    """Take the bandwidth of a network's wire for its time of a byte, which may be written as a
-    rate.
+    """Return a network with the bandwidth of its wire as the time of a byte, which may be written
+    as a rate.
     """
     for path in (["wire"], ["network", "wire"]):
         wire = at(tree, path)
@@ -601,7 +605,9 @@ def _schema(kind: str, model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _two_machines() -> dict[str, Any]:
-    """Describe the two kinds of machines, told apart by the keys that only one of them has."""
+    """Return the JSON Schema of both kinds of machines, distinguished by keys that only one of them
+    has.
+    """
     from pydantic.json_schema import models_json_schema
 
     models = [machine_model(shared) for shared in (False, True)]
@@ -642,7 +648,7 @@ def _allow_extends(schema: dict[str, Any]) -> None:
 
 
 def _close(schema: Any) -> None:
-    """Refuse keys that do not match the pattern of a name."""
+    """Change a JSON Schema so that keys which do not match the pattern of a name are refused."""
     if isinstance(schema, dict):
         if "patternProperties" in schema:
             schema["additionalProperties"] = False
@@ -654,7 +660,7 @@ def _close(schema: Any) -> None:
 
 
 def next_command(kind: str, file: str = "FILE") -> str:
-    """Return what to type once a file of a kind is written."""
+    """Return the command to type after a file of this kind was written."""
     further = {
         "study": f", slipstick run {file}",
         "activity": f", slipstick solve {file}",

@@ -44,7 +44,7 @@ _SPEED = "processors.speed"
 
 
 def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
-    """Take a machine along a trend.
+    """Return the machine of another year, extrapolated by a trend.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _base(node: Node, library: SpecFiles) -> Table:
 
 
 def _years(tree: Table, base: Table) -> tuple[float, float]:
-    """Return the year of the base, and the year that is wanted."""
+    """Return the year of the base machine and the target year."""
     wanted, node = tree.entries["year"].node, at(base, ["year"])
     if not isinstance(node, Scalar) or not isinstance(node.value, int | float):
         why = "this machine does not tell its year, so no trend can start there; write year in it"
@@ -133,7 +133,7 @@ def _trend(node: Node, base: Table, library: SpecFiles) -> Trend:
 
 
 def _gains(base: Table, trend: Trend, start: float, end: float) -> Iterator[tuple[str, float]]:
-    """Yield by how much each quantity of the machine gets better."""
+    """Yield each improved quantity of the machine with its factor."""
     gained = {
         name: float(rate.gain(start, np.array([end]))[0, 0]) for name, rate in trend.rates.items()
     }
@@ -146,7 +146,7 @@ def _gains(base: Table, trend: Trend, start: float, end: float) -> Iterator[tupl
 
 
 def _paths(base: Table) -> Iterator[tuple[str, str]]:
-    """Yield each quantity that the machine has, with its class of cost."""
+    """Yield the path and the class of cost of each quantity that the machine has."""
     named: Mapping[str, str] = {
         **_QUANTITIES,
         **{f"network.{path}": of for path, of in _NETWORK.items()},
@@ -171,7 +171,9 @@ def _found(base: Table, path: str) -> Node:
 
 
 def _scaled(node: Node, gained: float, trend: Trend, years: tuple[float, float]) -> Node:
-    """Return a quantity of a machine of another year: a rate times the gain, a time over it."""
+    """Return a quantity of the machine in another year: a rate is multiplied by the gain, a time is
+    divided by it.
+    """
     inner = at(node, ["value"]) if isinstance(node, Table) else node
     assert isinstance(inner, Scalar)
     value, dimension = parse(str(inner.value))

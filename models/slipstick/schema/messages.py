@@ -20,7 +20,7 @@ Loc = tuple[str | int, ...]
 def problems_in(
     model: type[BaseModel], node: Node, error: ValidationError, partial: bool = False
 ) -> list[Problem]:
-    """List the problems that an error of a spec model stands for.
+    """List the problems that a validation error of pydantic reports.
 
     Parameters
     ----------
@@ -59,7 +59,9 @@ def problems_in(
 
 
 def _place(model: type[BaseModel], node: Node, detail: Any) -> tuple[Loc, bool]:
-    """Return where an error is, as the file has it, and whether it is about the key."""
+    """Return the place of an error in the file, and whether the error concerns the key rather than
+    the value.
+    """
     kind, context = detail["type"], detail.get("ctx", {})
     path = (*_written(model, detail["loc"]), *context.get("at", ()))
     if kind == "union_tag_invalid":
@@ -76,7 +78,9 @@ def _place(model: type[BaseModel], node: Node, detail: Any) -> tuple[Loc, bool]:
 
 
 def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:
-    """Find the key that was meant to be one of those that tell what a table is."""
+    """Return the misspelt key of a table that should be one of the allowed keys; empty if no key is
+    similar.
+    """
     keys = node.entries if isinstance(node, Table) else ()
     return [
         key
@@ -86,7 +90,7 @@ def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:
 
 
 def _telling(context: dict[str, Any]) -> str:
-    """Return the key whose value tells which of several a table is."""
+    """Return the key whose value distinguishes the kinds of a table."""
     return str(context["discriminator"]).strip("'")
 
 
@@ -138,7 +142,7 @@ def _words(
 
 
 def _item_found(items: Mapping[str, Any], value: Any, nearest: str) -> str:
-    """Describe the value in the place of an item of an activity, and the probable correction."""
+    """Describe a value that is not an item of an activity, and suggest a correction."""
     if isinstance(value, dict) and "did you mean" in (near := did_you_mean(nearest, list(items))):
         meant = next(item_kind for key, item_kind in items.items() if repr(key) in near)
         return f"{nearest!r} is none of them{near} {meant.use.capitalize()} write {meant.example}"
@@ -190,7 +194,7 @@ def _shown(value: Any) -> str:
 
 
 def _meant(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
-    """Name the key that an unknown one was probably meant to be."""
+    """Suggest the key that an unknown key was probably meant to be, with its location."""
     words = did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))
     return [
         (loc[:-1], key) for key in _keys(model, loc[:-1]) if words == f"; did you mean {key!r}?"
@@ -198,7 +202,9 @@ def _meant(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
 
 
 def _written(model: type[BaseModel], loc: Loc) -> Loc:
-    """Drop from a location what is not in the file: the tags of unions, and the mark of a key."""
+    """Return a location without the parts that pydantic adds: tags of unions, and the mark of a
+    key.
+    """
     path_parts: list[str | int] = []
     annotation: Any = model
     for loc_part in loc:
@@ -209,7 +215,7 @@ def _written(model: type[BaseModel], loc: Loc) -> Loc:
 
 
 def _keys(model: type[BaseModel], loc: Loc) -> list[str]:
-    """List the keys of the model at a location, as files spell them."""
+    """List the keys of the model at a location, spelt as in files."""
     model_found = _model_at(model, loc)
     return (
         [field.alias or name for name, field in model_found.model_fields.items()]
@@ -233,7 +239,7 @@ def _model_at(model: type[BaseModel], loc: Loc) -> Any:
 
 
 def _options(model: type[BaseModel], loc: Loc) -> dict[str, Any]:
-    """Return what stands at a location, one of several models, by their tags."""
+    """Return the alternatives of the union at a location, by their tags."""
     options = get_args(_bare(_annotation_at(model, loc)))
     return {tag: get_args(option)[0] for option in options for tag in _tags(option)}
 
@@ -246,7 +252,9 @@ def _annotation_at(model: type[BaseModel], loc: Loc) -> Any:
 
 
 def _step(annotation: Any, loc_part: str | int) -> tuple[Any, bool]:
-    """Go one part of a location on: what is there, and whether the part is the tag of a union."""
+    """Return the annotation one step further along a location, and whether that step is the tag of
+    a union.
+    """
     if loc_part == KEY:
         return annotation, True
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -266,7 +274,7 @@ def _field(model: type[BaseModel], key: str | int) -> Any:
 
 
 def _bare(annotation: Any) -> Any:
-    """Take off Annotated, and the None of an optional field."""
+    """Return an annotation without Annotated, and without the None of an optional field."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) in (Union, types.UnionType):
@@ -277,9 +285,7 @@ def _bare(annotation: Any) -> Any:
 
 
 def _tags(option: Any) -> list[str]:
-    """List what pydantic calls an option of a union: its tag, or the value of the key that tells
-    it.
-    """
+    """List the tags by which pydantic distinguishes an option of a union."""
     tags = [tag.tag for tag in getattr(option, "__metadata__", ()) if isinstance(tag, Tag)]
     fields = getattr(option, "model_fields", {}).values()
     return tags or [

@@ -67,8 +67,8 @@ def machines_for(program: Program) -> list[str]:
 
 
 def machines_for_workload(reference: Node, library: Library) -> list[str]:
-    """List the machines of the catalogue that a workload's program runs on; all if there is no
-    such program.
+    """List the machines of the catalogue on which a workload's program runs; all machines if there
+    is no such program.
     """
     spec, _ = _workload(reference, library)
     return machines_for(PROGRAMS[spec.model]) if spec.model in PROGRAMS else names("machine")
@@ -79,7 +79,7 @@ def _fits(program: Program, machine: Node) -> bool:
 
 
 def _check_fits(program: Program, reference: Node, machine: Node) -> None:
-    """Refuse a machine of the other kind as such, not key by key."""
+    """Refuse a machine of the wrong kind with one message, instead of one for each key."""
     if not _fits(program, machine):
         needed, got = "shared memory (an interconnect)", "a network"
         if program.machine is not SharedMemory:
@@ -118,7 +118,7 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
 
 
 def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramData]:
-    """Read the data that a program's inputs name."""
+    """Read the data that the inputs of a program name."""
     data: dict[str, ProgramData] = {}
     for program_input in PROGRAMS[name].inputs:
         node = (
@@ -146,7 +146,7 @@ def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
 
 
 def load_data(kind: str, reference: str, mark: Mark, library: Library) -> ProgramData:
-    """Read data of a program by their name in the catalogue, or from a file.
+    """Read the data of a program, such as counts, by their name in the catalogue or from a file.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def load_data(kind: str, reference: str, mark: Mark, library: Library) -> Progra
 
 
 def _workload_inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:
-    """Take the inputs from a workload of the same program."""
+    """Return the inputs in a workload of the same program."""
     spec, tree = _workload(reference, library)
     if spec.model != program:
         raise input_problem(
@@ -169,7 +169,7 @@ def _workload_inputs(program: str, reference: Node, library: Library) -> dict[st
 
 
 def model_of_workload(settings: Settings, library: Library) -> Node:
-    """Find the model that the workload of the settings names."""
+    """Return the name of the model that the workload in the settings is for."""
     if "workload" not in settings:
         refuse_mistyped("model", settings)
         place = [None, *settings.values()][-1]  # of a case its own, which follow those of the base
@@ -194,9 +194,7 @@ def _workload(reference: Node, library: Library) -> tuple[WorkloadSpec, Table]:
 
 @cache
 def program_spec(program: Program) -> type[BaseModel]:
-    """Make the model that checks everything a program is solved with: machine, inputs,
-    technology.
-    """
+    """Build the pydantic model that checks all inputs of a program: machine, inputs, technology."""
     fields: dict[str, Any] = {
         program_input.name: _field(program_input) for program_input in program.inputs
     }
@@ -212,12 +210,12 @@ def program_spec(program: Program) -> type[BaseModel]:
 
 
 def _as_word(value: object) -> object:
-    """Take a whole number for the word that it spells, such as the 1 of ``passes: 1``."""
+    """Return a whole number as the word with the same digits, such as the 1 of ``passes: 1``."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _field(program_input: Input) -> tuple[Any, Any]:
-    """Turn an input into a field; one that is not given takes the program's default."""
+    """Return the pydantic field of an input; its default is that of the program."""
     if program_input.options:
         words: Any = Literal.__getitem__(program_input.options)
         kind: Any = Annotated[words | None, BeforeValidator(_as_word)]
@@ -263,7 +261,9 @@ def program_builders(
 def _given(
     program: Program, inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]
 ) -> dict[str, ProgramGiven]:
-    """Return each input that is set: a parameter, a list of them, or a formula over the others."""
+    """Return each input that is set: as a parameter, a list of parameters, or a formula over the
+    other inputs.
+    """
     values: dict[str, ProgramGiven] = {}
     formulas: dict[str, tuple[Formula, Dimension]] = {}
     problems: list[Problem] = []
@@ -297,7 +297,7 @@ def _given(
 
 
 def _unknown_part(program_input: Input, value: str, inputs: Inputs, spec: Any) -> list[Problem]:
-    """Refuse the name of a lock or barrier that the machine does not have, where it is written."""
+    """List the problem of a lock or barrier that the machine does not have, at its place."""
     machine_names = getattr(spec.machine, program_input.named, {}) if program_input.named else {}
     if not program_input.named or value == "none" or value in machine_names:
         return []

@@ -21,13 +21,13 @@ class SpecFiles(Protocol):
     """Finds and reads files, each once, as `slipstick.schema.library.Library` does."""
 
     def beside(self, reference: str, mark: Mark) -> Path:
-        """Return the path of a file of measurements that is named at a place."""
+        """Return the path of a file of measurements that a spec names."""
 
     def keep_hash(self, path: Path) -> None:
         """Keep the hash of a file that was read."""
 
     def load(self, kind: str, reference: str, at_mark: Mark, at_path: str) -> Table:
-        """Read a spec that is named at a place."""
+        """Read a spec by a reference that stands at a place in another file."""
 
     def resolve(self, kind: str, tree: Table) -> Table:
         """Follow the references inside a spec."""

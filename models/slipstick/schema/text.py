@@ -63,7 +63,7 @@ class Mark(NamedTuple):
 
 
 class Scalar(NamedTuple):
-    """One value: what it means, the text it was written as, and whether quotes make it text."""
+    """One value, the text it was written as, and whether that text was in quotes."""
 
     value: str | int | float | bool | None
     text: str
@@ -80,7 +80,7 @@ class Listing:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What each item goes by: its name where no other has it, else its number."""
+        """The label of each item: its name where that is unique, else its number."""
         named = [_name(item) for item in self.items]
         uses = Counter(named)
         return tuple(name if name and uses[name] == 1 else str(at) for at, name in enumerate(named))
@@ -110,7 +110,7 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 def split(path: str) -> tuple[str, ...]:
-    """Take a dotted path apart.
+    """Split a dotted path into its keys.
 
     >>> split("stations.cpu.demand")
     ('stations', 'cpu', 'demand')
@@ -207,7 +207,7 @@ def at(node: Node, path: NodePath) -> Node | None:
 
 
 def canonical(node: Node, path: NodePath) -> str:
-    """Write a path the one way it is reported: items by name where the name is theirs alone.
+    """Return the canonical form of a path: items of a list by name where the name is unique.
 
     Parts that lead nowhere stay as they are.
 
@@ -226,7 +226,7 @@ def canonical(node: Node, path: NodePath) -> str:
 
 
 def key_mark(node: Node, path: NodePath) -> Mark:
-    """Return where the key stands that a path ends in; of an item, where it begins.
+    """Return the place of the last key of a path; for an item of a list, the place where it begins.
 
     Parts that lead nowhere are passed over: beyond what exists the key around it is given, and a
     path with a word too many (pydantic puts the tags of unions into its paths) still arrives.
@@ -239,7 +239,7 @@ def key_mark(node: Node, path: NodePath) -> Mark:
 
 
 def value_mark(node: Node, path: NodePath) -> Mark:
-    """Return where the value begins that a path leads to, or as much of it as exists."""
+    """Return the place of the value at a path, or of its deepest part that exists."""
     return _nearest(node, path).node.mark
 
 
@@ -249,7 +249,7 @@ def problem(node: Node, path: NodePath, message: str, key: bool = False) -> Prob
 
 
 def replace(root: Node, path: NodePath, new_node: Node) -> Node:
-    """Return a tree that has `new_node` at the path, in the place of another or as a new key.
+    """Return a tree with `new_node` at the path; it replaces the node there or becomes a new key.
 
     Raises UnknownNameError when the path has no parent there, or is an item that does not exist.
 
@@ -294,7 +294,8 @@ def merge(base: Node, changes: Node) -> Node:
 
 
 def leaves(node: Node, above: str = "") -> Iterator[tuple[str, Scalar]]:
-    """Yield every scalar with its path, in order; items go by name where the name is theirs alone.
+    """Yield every scalar with its path, in order; items of a list are named where their name is
+    unique.
 
     Parameters
     ----------
@@ -336,8 +337,8 @@ def _nearest(node: Node, path: NodePath) -> Entry:
 
 
 def _key(table: Table, path_part: str) -> str:
-    """Return the key of a table that a part of a path means; a bandwidth and the time of a byte
-    are one quantity.
+    """Return the key of a table for a part of a path; the bandwidth and the time of a byte are the
+    same quantity under two keys.
     """
     synonym = _SYNONYMS.get(path_part, path_part)
     return synonym if synonym in table.entries and path_part not in table.entries else path_part
@@ -358,14 +359,14 @@ def _index(listing: Listing, path_part: str) -> int | None:
 
 
 def _name(item: Node) -> str | None:
-    """Return the name of an item, unless it would be taken for a number."""
+    """Return the name of an item of a list; None if it has none, or one that reads as a number."""
     entry = item.entries.get("name") if isinstance(item, Table) else None
     value = entry.node.value if entry and isinstance(entry.node, Scalar) else None
     return value if isinstance(value, str) and value and not _NUMBER.fullmatch(value) else None
 
 
 def _names(node: Node) -> list[str]:
-    """List the keys or the numbers of the children of a node."""
+    """List the keys of a table, or the numbers of a list's items."""
     if isinstance(node, Listing):
         return list(node.names)
     return list(node.entries) if isinstance(node, Table) else []
@@ -384,7 +385,7 @@ _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE)
 
 @lru_cache(maxsize=4096)  # a file of counts has few different numbers
 def meaning(text: str) -> tuple[str | int | float | bool | None, str]:
-    """Return what a text without quotes stands for, and what is wrong with it, if anything.
+    """Return the value of an unquoted text, and what is wrong with it (empty if nothing).
 
     >>> [meaning(text)[0] for text in ("0x10", "1e3", "TRUE", "~", "no", "12:30")]
     [16, 1000.0, True, None, 'no', '12:30']
@@ -447,8 +448,8 @@ _DIRECTIVE = re.compile(r"(?: *(?:#[^\n]*)?\n)*+%")
 
 
 def _not_text(text: str) -> Iterator[re.Match[str]]:
-    """Find what is no text; to compile the pattern takes long, and what can be printed has none
-    of its characters.
+    """Find the characters that a text file must not contain. Printable text has none; it is tested
+    first because compiling the pattern is slow.
     """
     return iter(()) if text.replace("\n", "").isprintable() else re.finditer(_ODD, text)
 
@@ -508,7 +509,7 @@ _SYNTAX = [
 
 
 class _EndOfPassError(Exception):
-    """Nothing more can be found out; carried from where that is noticed to `build`."""
+    """Raised where a syntax error prevents reading on; caught by `build`."""
 
 
 def build(text: str, file: str) -> Node:
@@ -549,8 +550,8 @@ def _syntax(error_text: str) -> tuple[bool, str]:
 
 
 class _TreeReader:
-    """Reads the tree of one text, and notes what is wrong with it; `path` and `last` are where
-    it reads.
+    """Reader of the tree of one text, which collects its problems; `path` and `last` are the
+    current place.
     """
 
     def __init__(self, text: str, file: str) -> None:
@@ -572,7 +573,7 @@ class _TreeReader:
         raise _EndOfPassError
 
     def broken(self, mark: Mark, error_text: str) -> NoReturn:
-        """End the pass as the parser would, which knows the place only."""
+        """End the pass at a syntax error, as the YAML parser does."""
         self.path.clear()
         self.stop(mark, _syntax(error_text)[1])
 
@@ -630,7 +631,7 @@ class _TreeReader:
         return nodes[0] if nodes else None
 
     def node(self, event: Any, is_key: bool = False, key: Mark | None = None) -> Node:
-        """Read what begins with an event: a key, or a value, perhaps under a key."""
+        """Build the node that begins with an event: a key, or a value that may belong to a key."""
         if len(self.problems) >= MOST_PROBLEMS:
             raise _EndOfPassError
         mark = self.last = self.mark(event.start_mark)
@@ -704,8 +705,8 @@ class _TreeReader:
         return Scalar(value, text, key if key and not text else mark, False)
 
     def check_written(self, event: Any) -> None:
-        """Refuse what one of the two parsers refuses; most of it ends the pass, as it does
-        there.
+        """Report scalars that one of the two YAML parsers refuses; most of them end the pass, as in
+        the parser.
         """
         start, end = event.start_mark.index, event.end_mark
         if event.style == '"':
@@ -728,7 +729,9 @@ class _TreeReader:
             self.report(self.last, _unlike_text(odd[0][0]))
 
     def key(self, node: Node, entries: Mapping[str, Entry]) -> str:
-        """Take a node as a key; one that is refused still lets its value be read."""
+        """Return a node as the text of a key. A key that is not allowed is reported, and reading
+        goes on with its value.
+        """
         text = node.text if isinstance(node, Scalar) else ""
         if not isinstance(node, Scalar) or "\n" in text:
             self.report(
@@ -790,7 +793,7 @@ def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _ADVICE
 
 
 def shown_name(path: Path | str) -> str:
-    """Name a file as problems do: in signs that can be printed.
+    """Return the name of a file for messages, with unprintable characters escaped.
 
     >>> shown_name("runs\x07.csv")
     "'runs\\\\x07.csv'"
@@ -872,7 +875,7 @@ def opened(path: Path | str, start: Mark, bound: str, advice: str) -> Iterator[B
 
 
 def nearest_file(path: Path) -> str:
-    """Word a suggestion for a file that is not there: a name beside it that is much alike."""
+    """Suggest a file with a similar name in the same folder; empty if there is none."""
     names: list[str] = []
     with suppress(OSError, ValueError):  # no such folder, or a NUL
         names = [sibling.name for sibling in islice(path.parent.iterdir(), 1000)]
@@ -882,13 +885,13 @@ def nearest_file(path: Path) -> str:
 
 @cache
 def standard_input() -> bytes:
-    """Read standard input once, for a command may look at a file several times."""
+    """Read standard input once and return the same bytes at each later call."""
     return _up_to("input_bytes", sys.stdin.buffer)
 
 
 def _up_to(bound: str, file: BinaryIO) -> bytes:
-    """Read in pieces of 1 MiB, the last of which may go over the limit, by which the caller
-    refuses.
+    """Read up to slightly more than `bound` bytes, in pieces of 1 MiB, so that the caller can tell
+    a file that is too large.
     """
     pieces = iter(lambda: file.read(1 << 20) or b"", b"")  # None: a file of /proc that would block
     return b"".join(islice(pieces, int(min(limit(bound), 2**62)) // 2**20 + 1))

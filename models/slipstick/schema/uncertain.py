@@ -53,7 +53,8 @@ class UncertainValues:
 def told_apart(
     settings: Mapping[str, Node], library: Library
 ) -> tuple[dict[str, Node], UncertainValues]:
-    """Replace ranges by their middle and a fit by its values; return what is known beside them.
+    """Replace ranges by their midpoints, and a fit by its values; return the settings and the
+    distribution of the uncertain ones.
 
     Nine of ten values lie in a range; the logarithm is normal.
 
@@ -97,7 +98,9 @@ def told_apart(
 
 
 def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
-    """Read ``low..high``: the middle as a node, its logarithm, the standard deviation of it."""
+    """Parse ``low..high``: return the midpoint as a node, its logarithm, and the standard deviation
+    of the logarithm; None for other values.
+    """
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
         return None
     match = _RANGE.fullmatch(node.text.strip())
@@ -132,7 +135,7 @@ def _node(written: Node, value: float, dimension: Dimension) -> Node:
 def _fit_of(
     settings: Mapping[str, Node], plain: Mapping[str, Node], library: Library
 ) -> tuple[UncertainValues, dict[str, Node]]:
-    """Return the values of a fit that are not set otherwise, for the owners that are named."""
+    """Return the values of a fit that no other setting replaces, for the named owners."""
     node = settings[FITTED]
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
         raise node.mark.error("write the name of a fit, or a file that ends in .yaml", FITTED)
@@ -174,9 +177,7 @@ def _fit_of(
 
 
 def _owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
-    """Read the owners that are named, each one that the fit knows or a new one, said so by a name
-    of its own.
-    """
+    """Read the named owners: each is an owner in the fit, or a new one under a name of its own."""
     columns_by_owner: dict[str, list[str]] = {}
     for name in spec.unknowns:
         column, equals, owner = name.partition(" ")[2].partition("=")
@@ -203,7 +204,9 @@ def _owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
 
 
 def _weight(name: str, path: str, owners: Mapping[str, str]) -> float:
-    """Return 1 for the common value of a path, and for the offsets of its owners."""
+    """Return the weight of a fitted value in the setting of a path: 1 for its common value and for
+    the offsets of its owners, else 0.
+    """
     if name == path:
         return 1.0
     of, _, owned = name.partition(" ")

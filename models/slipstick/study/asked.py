@@ -35,7 +35,8 @@ def _texts(tree: Table) -> Iterator[tuple[str, Scalar]]:
 def simulated_where_asked(
     study: StudyContext, cases: Mapping[str, Evaluator]
 ) -> tuple[StudyContext, dict[str, Evaluator]]:
-    """Simulate the cases that name no method and of which a value is asked for that no formula has.
+    """Set simulation as the method of each case that names none and is asked for a value that no
+    formula gives.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def _needed(case: Evaluator, name: str) -> bool:
 
 
 def asked_notes(study: StudyContext) -> list[str]:
-    """Return which cases are simulated because of what is asked for."""
+    """Return a note on the cases that are simulated for the values they are asked for."""
     cases = [
         case
         for case, settings in study.cases.items()
@@ -87,7 +88,9 @@ def asked_notes(study: StudyContext) -> list[str]:
 
 
 def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
-    """List the conditions on values that the method of no case has, each at its place."""
+    """List the problems of conditions on values that only simulation gives, where every case fixes
+    another method.
+    """
     problems = []
     for path, node in _texts(study.tree):
         keys = path.split(".")
@@ -106,8 +109,8 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
 
 
 def without_any_group(name: str, cases: Collection[Evaluator]) -> str:
-    """Describe the names to write for a value that each of several groups has, where all cases
-    have several; empty for other names.
+    """Describe which names to write for a value that several groups of all cases have; empty for
+    other names.
     """
     groups = [group_names(case.built.sample.model) for case in cases]
     if not groups or min(map(len, groups)) < 2:
@@ -117,7 +120,9 @@ def without_any_group(name: str, cases: Collection[Evaluator]) -> str:
 
 
 def values_of_first_group(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
-    """List the values that are asked for without a group of models that have several."""
+    """List the problems of values that are named without a group where models have several
+    groups.
+    """
     problems = []
     missing = {name: without_any_group(name, cases.values()) for name in OF_EACH_GROUP}
     for path, node in _texts(study.tree):

@@ -57,7 +57,9 @@ PictureT = TypeVar("PictureT", bound=Drawn)
 
 @dataclass(frozen=True, slots=True)
 class _Range(Sequence[Node]):
-    """Values in base units; the node of each is made when it is asked for."""
+    """A range of values in base units; the nodes of its values are built when they are first
+    used.
+    """
 
     numbers: Sequence[float]
     unit: Dimension
@@ -120,7 +122,7 @@ def numbers_of(nodes: Sequence[Node]) -> list[float] | None:
 
 
 def to_check(nodes: Sequence[Node]) -> list[int]:
-    """Choose the values to check in their place.
+    """Choose which values of an axis to check at their place: all, or of many a sample.
 
     The allowed values of a quantity are an interval, or the whole numbers in one. So if the
     extremes are allowed, and the first value that is not whole, all of them are. Names are checked
@@ -186,7 +188,9 @@ class _RangeReader:
             raise self._problem("", "the range is too wide for a double")
 
     def _steps(self, steps: float) -> int:
-        """Count whole steps, the last one included if rounding is all that misses it."""
+        """Count the whole steps of a range, rounding up a last step that only rounding errors cut
+        short.
+        """
         if not steps >= 0:
             raise self._problem(
                 "",
@@ -216,7 +220,9 @@ def _read(value: Any) -> tuple[float, Dimension]:
 
 
 def quantity_node(value: float, unit: str, mark: Mark) -> Scalar:
-    """Write a value in base units, so that it is checked like a written one."""
+    """Build the node of a value in base units, so that it is checked as if it were written in a
+    file.
+    """
     is_whole = value == int(value) and abs(value) < 1e15
     number = int(value) if is_whole and unit == "1" else value
     text = number_text(value) if unit == "1" else f"{number_text(value)} {unit}"
@@ -252,12 +258,12 @@ class SweepDefinition:
     path: Place
 
     def place(self, *inside: str | int) -> Place:
-        """Return the path in the study of something inside the sweep."""
+        """Return the path, in the study, of a key inside the sweep."""
         plain_axes = len(self.path) == 1
         return (*self.path, *(inside[1:] if plain_axes and inside[:1] == ("axes",) else inside))
 
     def problem(self, message: str, *inside: str | int) -> SpecError:
-        """Report something wrong inside the sweep."""
+        """Return the error of a problem inside the sweep."""
         return value_mark(self.node, inside).error(message, self.place(*inside))
 
     def axes(self) -> dict[str, Sequence[Node]]:
@@ -272,7 +278,7 @@ class SweepDefinition:
         return nodes
 
     def check_lengths(self, lengths: Mapping[str, int]) -> None:
-        """Refuse axes that cannot be combined."""
+        """Refuse axes of different lengths that are to be varied together."""
         if self.spec.combine == "zip" and len(set(lengths.values())) > 1:
             counts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
             raise self.problem(f"zipped axes need equally many values: {counts}", "axes")
@@ -318,7 +324,8 @@ def case_titles(study: Table) -> dict[str, str]:
 
 
 def case_settings(study: Table, differing_settings: Settings | None = None) -> dict[str, Settings]:
-    """Return the settings of every case, the base first if it names a model or a workload.
+    """Return the settings of every case, beginning with the base if that names a model or a
+    workload.
 
     A difference may build on others by ``use: [names]``, which are laid over the base in that
     order, then its own values.
@@ -366,7 +373,8 @@ def shown(settings: Settings, base: Settings) -> dict[str, str]:
 
 
 def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
-    """List the sweeps: those with a name, and one of all the axes written plainly.
+    """List the sweeps of a study: the named ones, and one of all axes that are written without a
+    sweep's name.
 
     Raises
     ------
@@ -409,8 +417,8 @@ _Difference = tuple[dict[str, Node], int]
 def _difference(
     name: str, study: Table, using: tuple[str, ...], differences: dict[str, _Difference]
 ) -> _Difference:
-    """Gather what a difference changes; `differences` keeps those found before, for many may use the
-    same.
+    """Return the settings that a difference changes; `differences` caches those of other
+    differences that it uses.
     """
     if name in differences:
         return differences[name]
@@ -461,7 +469,7 @@ def _names(study: Table, name: str, used: Node | None) -> list[str]:
 
 
 def _settings(node: Node | None) -> dict[str, Node]:
-    """Take the values by path; the paths of a study are keys with dots in them."""
+    """Return settings by path; a key of the study is a whole path with dots."""
     return (
         {path: entry.node for path, entry in node.entries.items()}
         if isinstance(node, Table)
@@ -475,9 +483,7 @@ def _refused(study: Table, path: list[str | int], message: str) -> SpecError:
 
 @contextmanager
 def kept(problems: list[Problem]) -> Iterator[None]:
-    """Collect the problems of the body instead of raising them, so that the rest is checked as
-    well.
-    """
+    """Collect the problems that the body raises, so that checking continues."""
     try:
         yield
     except SpecError as error:
@@ -486,7 +492,7 @@ def kept(problems: list[Problem]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class StudyContext:
-    """What a question may read: the study, and what it describes.
+    """The study and its cases, as questions read them.
 
     Parameters
     ----------
@@ -513,7 +519,7 @@ class StudyContext:
         overrides: Settings,
         fitted: Settings | None = None,
     ) -> StudyContext:
-        """Take the cases from a study, with what was fitted laid over its base."""
+        """Build the context of a study; fitted values replace those of its base."""
         case_titles(tree)  # refuses what is none
         base = {**base_settings(tree), **(fitted or {}), **overrides}
         cases = {
@@ -523,19 +529,19 @@ class StudyContext:
         return cls(spec, tree, base, cases, library, overrides)
 
     def problem(self, place: Place, message: str, *, key: bool = False) -> Problem:
-        """Report what is wrong at a place of the study, or at the key there."""
+        """Return a problem at a place of the study, or at the key there."""
         return problem(self.tree, place, message, key=key)
 
     def refusal(self, place: Place, message: str, *, key: bool = False) -> SpecError:
-        """Refuse what stands at a place of the study."""
+        """Return the error of a problem at a place of the study."""
         return SpecError([self.problem(place, message, key=key)])
 
     def written(self, place: Place) -> Node:
-        """Return what stands at a place of the study."""
+        """Return the node at a place of the study."""
         return _node(self.tree, place)
 
     def axes_in(self, place: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
-        """Read axes that stand in a question as a sweep from one case."""
+        """Read axes inside a question as a sweep from one case."""
         written_axes = self.written(place)
         node = Table({"axes": Entry(written_axes.mark, written_axes)}, written_axes.mark)
         return SweepDefinition(
@@ -575,7 +581,8 @@ def check_names(study: StudyContext, sweeps: Sequence[SweepDefinition]) -> None:
 
 
 def check_answer_names(study: StudyContext, added: Collection[str]) -> None:
-    """Refuse names that are neither cases nor answers that a question adds, such as measured runs.
+    """Refuse names that belong neither to a case nor to an answer that a question adds, such as
+    measured runs.
 
     Parameters
     ----------
@@ -635,8 +642,8 @@ def _unknown(
 def _cases_named(
     study: StudyContext, sweeps: Sequence[SweepDefinition]
 ) -> Iterator[tuple[Place, str, bool]]:
-    """List every name of a case, its place, and whether it may also name an answer that a
-    question adds.
+    """Yield every place that names a case, with the name and whether it may also be an answer that
+    a question adds.
     """
     for sweep in sweeps:
         yield from (
@@ -655,8 +662,8 @@ def _cases_named(
 
 
 def cases_of(question: Any) -> list[str]:
-    """List the cases that a question names; of names that may also be answers of another
-    question, none.
+    """List the cases that a question names; empty if its names may also be answers of other
+    questions.
     """
     return [
         case

@@ -35,8 +35,8 @@ from slipstick.schema.text import Mark, Scalar, Table, at, file_text, plain, rea
 
 
 def listed(kind: str | None = None, search: str = "", titled: bool = True) -> list[CatalogueLine]:
-    """List the catalogue, or one kind of it; with a search what has the text in its name or title,
-    or is a law that goes by such words; names alone unless titled.
+    """List the catalogue, or one kind of it. A search keeps entries whose name or title contains
+    the text, and laws that have such words as synonyms. Titles are read only if `titled`.
 
     Raises
     ------
@@ -67,7 +67,8 @@ def known_kinds() -> list[str]:
 
 
 def shown(name: str) -> CatalogueEntry:
-    """Look one thing up: the file of a spec, or a name in the catalogue, alone or as ``KIND/NAME``.
+    """Return the contents of one entry of the catalogue: a spec's file, or a name, alone or as
+    ``KIND/NAME``.
 
     Raises
     ------
@@ -106,7 +107,7 @@ def shown(name: str) -> CatalogueEntry:
 
 
 def spec_file(name: str) -> str:
-    """Return the text of the file of a spec, as it stands.
+    """Return the text of a spec's file, unchanged.
 
     Raises
     ------
@@ -166,7 +167,7 @@ _TITLE = re.compile(
 
 
 def _title(kind: str, name: str) -> str:
-    """Read a title; a broken file of the user's own is listed as such, not hidden."""
+    """Return the title of a spec; a broken file of the user gets a title that says so."""
     try:
         path = find(kind, name)
         begun = (
@@ -217,7 +218,9 @@ def _law(name: str) -> CatalogueEntry:
 
 
 def _workload_entries(name: str) -> dict[str, DescribedValue]:
-    """Read a workload's inputs as its program does, on any machine that it runs on."""
+    """Describe the inputs of a workload as its program reads them on any machine that it runs
+    on.
+    """
     built = build_workload(Scalar(name, name, Mark("show", 1, 1), quoted=True), Library())
     source = at(Library().load("workload", name), ["source"])
     words = str(plain(source)) if source is not None else ""
@@ -229,7 +232,7 @@ def _workload_entries(name: str) -> dict[str, DescribedValue]:
 
 
 def explained(settings: Settings) -> Explanation:
-    """Gather the explanation of a model or a law.
+    """Return the data for an explanation of a model or a law.
 
     Raises
     ------

@@ -35,7 +35,8 @@ path or a name, is one.
 
 
 def check_reference(reference: str) -> list[str]:
-    """Check what a name or a path stands for: a spec, a program, a law or a file of measurements.
+    """Check the spec, program, law or file of measurements that a name or a path stands for; return
+    its kinds.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def check_file(path: Path) -> str:
 
 
 def _checked(path: Path) -> Iterator[str]:
-    """Check a spec file; yield its kind, then what it takes by default and should be seen."""
+    """Check a spec file; yield its kind, then the defaults that a reader should know of."""
     library = Library()
     kind, tree = library.open(path)
     spec = validate(spec_model(kind, tree), tree)
@@ -127,7 +128,9 @@ def _checked(path: Path) -> Iterator[str]:
 
 
 def _times(value: object) -> Iterator[str]:
-    """Yield of each time of a spec how it varies by default; nothing where it says so itself."""
+    """Yield how each time of a spec varies by default; nothing for a time with a distribution of
+    its own.
+    """
     if isinstance(value, StepSpec | QueueSpec):
         yield from value.spreads
     if isinstance(value, Spec):

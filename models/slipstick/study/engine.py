@@ -67,7 +67,7 @@ _START = 120.0
 
 
 class Store(Protocol):
-    """A store of results of points, for a later run."""
+    """A store in which a later run finds the results of points."""
 
     def find(self, block: Block, limits: Limits) -> SolvedBlock | None: ...
     def keep(
@@ -98,7 +98,7 @@ class Limits:
 
 
 class _ReplicationLostError(Exception):
-    """A replication of a simulation has no result, so its point has none."""
+    """Raised where a replication of a simulation gave no result, so that its point has none."""
 
 
 ENGINE: ContextVar[Engine | None] = ContextVar("engine", default=None)
@@ -167,7 +167,7 @@ class Engine:
         self.close(early=kind is not None)
 
     def close(self, early: bool = False) -> None:
-        """End what was started; early: without waiting for what is being solved."""
+        """End the workers; if `early`, without waiting for the points being solved."""
         if self._executor is None:
             return
         _stop_workers(self._executor)
@@ -207,8 +207,8 @@ class Engine:
         return [blocks_by_number[number] for number in range(len(all_blocks))]
 
     def _parted(self, blocks: Sequence[Block], rest: Sequence[int]) -> list[int]:
-        """List the simulations that are spread by replication: where too few points are left to
-        keep all workers busy.
+        """List the simulations to be split into replications: all, if too few points remain to keep
+        the workers busy.
 
         Limits are of a point, so under limits each point stays whole.
         """
@@ -221,8 +221,8 @@ class Engine:
         ]
 
     def _in_replications(self, block: Block) -> SolvedBlock:
-        """Solve a block in this process, but have the replications of its simulation solved, and
-        kept, as blocks.
+        """Solve a block in this process, with the replications of its simulation solved and stored
+        as blocks of their own.
         """
         if self.on == HERE and not (
             self.store and isinstance(block, PointBlock) and block.replicated
@@ -251,7 +251,7 @@ class Engine:
         blocks_by_number: dict[int, SolvedBlock],
         progress: Progress,
     ) -> None:
-        """Keep every worker busy until all blocks are solved."""
+        """Solve the remaining blocks on all workers."""
         executor, workers = self._started()
         most = 1 if self.on == THREADS else max(1, min(_MOST_TOGETHER, len(rest) // (4 * workers)))
         waiting, tries, pending = deque(rest), dict[int, int](), dict[Future[Any], list[int]]()
@@ -293,7 +293,9 @@ class Engine:
                 waiting.extendleft(reversed(group[len(results) :]))
 
     def _apart(self, block: PointBlock) -> SolvedBlock:
-        """Solve a block that fails as a whole in halves, down to the point that makes it fail."""
+        """Solve the halves of a block that failed, recursively, until the point that fails is
+        alone.
+        """
         halves = block.halves()
         return SolvedBlock.joined(
             list(zip((half.count for half in halves), self.solve(halves), strict=True))
@@ -305,7 +307,7 @@ class Engine:
         return result
 
     def _started(self) -> tuple[Executor, int]:
-        """Return the executor, and how many points it solves side by side."""
+        """Return the executor and the number of points that it solves at a time."""
         assert self.on is not None
         if self._executor is None:
             if self.on in (THREADS, PROCESSES):
@@ -318,7 +320,9 @@ class Engine:
 
 
 def _with_pace(progress: Progress, points: int) -> Progress:
-    """Announce besides, by the pace so far, how long so many points take."""
+    """Return progress that also announces the remaining time, extrapolated from the points solved
+    so far.
+    """
     pace, done = WorkPace(elapsed=True), 0
 
     def told(more: int) -> None:
@@ -359,7 +363,7 @@ def _dask(address: str) -> tuple[Executor, int, Callable[[], object]]:
 
 
 def _results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
-    """Return the results of a group; None where its process ended."""
+    """Return the results of a group of blocks; None if its process died."""
     try:
         results: list[tuple[SolvedBlock, float]] = future.result()
     except BrokenExecutor:
@@ -380,7 +384,9 @@ def _solved_group(
     versions: Mapping[str, str],
     turn: float,
 ) -> list[tuple[SolvedBlock, float]]:
-    """Solve the first of some blocks, for about a turn; in the process of a worker."""
+    """Solve blocks in a worker process until about `turn` seconds have passed; return the results
+    of those solved.
+    """
     if (versions_here := engine_versions()) != versions:
         different = [
             f"{name} {versions_here.get(name)} for {version}"
@@ -404,7 +410,9 @@ _KNOWN: dict[bytes, SolvableModel] = {}
 
 
 def _as_known(block: Block) -> Block:
-    """Take what was made of the same model before."""
+    """Return the block with the solvable model of an equal earlier block, so that its compiled form
+    is used again.
+    """
     if isinstance(block, ReplicationBlock):
         return block
     known_solvable = _KNOWN.setdefault(block.solvable.digest, block.solvable)
@@ -414,7 +422,7 @@ def _as_known(block: Block) -> Block:
 
 
 def _timed(block: Block) -> tuple[SolvedBlock, float]:
-    """Solve a block in this process; give its results and seconds."""
+    """Solve a block in this process; return its results and the seconds taken."""
     start = monotonic()
     try:
         result = solved(block)
@@ -478,8 +486,8 @@ _WORKERS: dict[int, _Worker] = {}
 
 
 def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
-    """Solve a block in the process of this thread; where that ends or takes too long, the block
-    has no answer.
+    """Solve a block in a child process of this thread; it has no answer if that process dies or
+    exceeds the time limit.
     """
     worker: _Worker | None = getattr(_LOCAL, "worker", None)
     if worker is None or worker.process.poll() is not None:
@@ -520,7 +528,7 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
 
 
 def serve(handle: int) -> None:
-    """Solve the blocks that come in, until the process that sends them is gone.
+    """Solve the blocks received through a pipe until the sending process is gone.
 
     Parameters
     ----------
@@ -551,7 +559,9 @@ def serve(handle: int) -> None:
 
 
 def _with_memory(block: Block, memory: float | None) -> tuple[SolvedBlock, float]:
-    """Solve a block with so much memory beside what this process has."""
+    """Solve a block with a limit on the memory that it may take beyond what the process already
+    has.
+    """
     if memory is None:
         return _timed(block)
     _load_solvers()
@@ -575,7 +585,7 @@ def _with_memory(block: Block, memory: float | None) -> tuple[SolvedBlock, float
 
 
 class _OutOfMemoryError(Exception):
-    """A library ended without memory, so its state is not known."""
+    """Raised where a library ran out of memory, so that the state of the process is unknown."""
 
     def __init__(self, result: SolvedBlock) -> None:
         super().__init__(result)
@@ -583,7 +593,7 @@ class _OutOfMemoryError(Exception):
 
 
 def _load_solvers() -> None:
-    """Import what most points need, so that no limit of memory counts it."""
+    """Import the modules that most points need, so that limits of memory do not count them."""
     for name in _SOLVERS:
         import_module(name)
 
@@ -592,15 +602,15 @@ _SOLVERS = ("numpy", "scipy.linalg", "scipy.sparse.linalg", "slipstick.method.me
 
 
 def _stop_workers(executor: Executor) -> None:
-    """End the processes of the threads of an executor."""
+    """End the worker processes of an executor's threads."""
     for thread in getattr(executor, "_threads", ()):
         if (worker := _WORKERS.pop(thread.ident, None)) is not None:
             worker.stop()
 
 
 def _interrupt_threads(executor: Executor) -> None:
-    """Have threads that solve points stop as the main one did: a simulation looks for it between
-    its events.
+    """Interrupt the threads that solve points as the main thread was interrupted; simulations check
+    for it between events.
     """
     import ctypes
 

@@ -65,7 +65,7 @@ class Evaluator:
 
     @cached_property
     def solvable(self) -> SolvableModel:
-        """Return what the case is solved with, here or in another process."""
+        """Return the model and the method, which solve points here or in another process."""
         built = self.built
         return SolvableModel(
             built.model,
@@ -77,7 +77,7 @@ class Evaluator:
 
     @property
     def form(self) -> CompiledModel:
-        """Return what the method made of the model."""
+        """Return the compiled model of the method."""
         return self.solvable.form
 
     @property
@@ -115,7 +115,7 @@ class Evaluator:
     def solved(
         self, values: Mapping[str, Array], wanted_names: Collection[str] | None = None
     ) -> tuple[dict[str, Array], Provenance]:
-        """Answer at aligned points, which may be no more than one, and say how each was computed.
+        """Answer at aligned points, one or more, with the provenance of each.
 
         Parameters
         ----------
@@ -171,14 +171,12 @@ class Evaluator:
         return self.columns({})
 
     def why(self, values: Mapping[str, Array], index: int) -> str:
-        """Return why a point has no answer; values that no time is computed from are passed
-        over.
-        """
+        """Return why a point has no answer; values that no time depends on are left out."""
         alone = {path: array[index : index + 1] for path, array in values.items()}
         return self.reasons(alone)[0]
 
     def reasons(self, values: Mapping[str, Array]) -> list[str]:
-        """Return why each of some points has no answer, as `why` does."""
+        """Return why each point has no answer, as `why` does."""
         count = max((len(array) for array in values.values()), default=1)
         read = {path: array for path, array in values.items() if path in self.form.parameters}
         (solved_block,) = solve([PointBlock(self.solvable, read, count, answers=True)])
@@ -215,8 +213,8 @@ class Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class CaseNames(Mapping[str, str]):
-    """The names of the values of a model, with their units; a large one is built only for what a
-    sample of it does not have.
+    """The names of a model's values, with their units. A large model is built only for names that
+    its sample lacks.
     """
 
     built: BuiltModel
@@ -241,8 +239,8 @@ class CaseNames(Mapping[str, str]):
 
 
 def unknown_value(name: str, names_by_case: Sequence[Mapping[str, str]], words: str) -> str:
-    """Return the message that none of several has a value of a name, and which name is near;
-    nothing if one has it.
+    """Return the message that no case has a value of this name, with the nearest name; empty if one
+    has it.
 
     The samples of all are asked first, because a large model is built for what they lack.
     """
@@ -259,7 +257,7 @@ def unknown_value(name: str, names_by_case: Sequence[Mapping[str, str]], words: 
 
 
 def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
-    """Build a case, once for all questions that are put to it with the same settings.
+    """Return the evaluator of a case; questions with the same settings share it.
 
     Raises
     ------
@@ -272,7 +270,7 @@ def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
 
 
 def with_values(case: str, settings: Settings, values: Settings, library: Library) -> Evaluator:
-    """Build a case so that some of its values, which were checked in their place, can be varied.
+    """Build a case whose given values, already checked at their places, can be varied.
 
     It is built anew only if one of them is no parameter of its model yet.
 
@@ -297,7 +295,7 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
 def with_derived(
     cases: Mapping[str, Answer], base: str, wanted_values: Sequence[str]
 ) -> dict[str, Answer]:
-    """Add the overhead and its reduction to the answers of cases, if they are wanted.
+    """Add the overhead and the overhead reduction to the answers of cases, if requested.
 
     Parameters
     ----------
@@ -342,7 +340,7 @@ def _with(answer: Answer, before: Value | None) -> Answer:
 
 
 def reduction(after: Value, before: Value) -> Value:
-    """Return 1 - after / before; the interval is the widest, however the two depend on each other.
+    """Return 1 - after / before; its interval is the widest, whatever the correlation of the two.
 
     >>> reduction(Value(1.0, "s", 0.75, 1.25), Value(2.0, "s", 1.75, 2.5))
     Value(value=0.5, unit='1', low=0.2857142857142857, high=0.7)

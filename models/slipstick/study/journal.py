@@ -64,7 +64,8 @@ class _PointReader(pickle.Unpickler):
 
 
 class Journal:
-    """The points kept in a folder.
+    """Answer at the case's own values, with the model's notes; a simulation computes at least the
+    given shares.
 
     Parameters
     ----------
@@ -93,8 +94,8 @@ class Journal:
             self._do("delete from points")
 
     def find(self, block: Block, limits: Limits) -> SolvedBlock | None:
-        """Return what an earlier run found; a point that failed is tried again where its limits
-        are others.
+        """Return the stored result of a block; a failed point is returned only if its limits are
+        the same.
         """
         for key in (block.key, _of_failure(block, limits)):
             if (result := self._read(key)) is not None:
@@ -104,9 +105,7 @@ class Journal:
         return None
 
     def _read(self, key: bytes) -> SolvedBlock | None:
-        """Read a row; a damaged one is none, whatever is wrong with it, so that its point is solved
-        again.
-        """
+        """Read a row; None for a damaged row, so that its point is solved again."""
         if self._file is None or self._damaged:
             return None
         try:
@@ -123,7 +122,7 @@ class Journal:
         return result if isinstance(result, SolvedBlock) else None
 
     def keep(self, block: Block, solved_block: SolvedBlock, seconds: float, limits: Limits) -> None:
-        """Write down a result that took its time."""
+        """Store a result with the seconds that it took."""
         failed = bool(solved_block.failed) and not solved_block.columns
         if (seconds < LEAST and not failed) or not (
             self._file is not None or (self._free and self._open())
@@ -142,8 +141,8 @@ class Journal:
             self._damaged = True  # the next run begins with a new file
 
     def _asked_for(self, block: Block, key: bytes) -> int:
-        """Return the points of a block, which stay kept; a replication is kept only until its
-        point is.
+        """Mark a block as requested, so that its row stays; return its number of points. A
+        replication is stored only until its point is.
         """
         if isinstance(block, ReplicationBlock):
             return 0
@@ -151,7 +150,7 @@ class Journal:
         return block.count
 
     def close(self, finished: bool = False) -> None:
-        """Close the file, once the study is solved without what it did not ask for."""
+        """Close the file; if the study is `finished`, remove the points that it did not request."""
         if self._file is not None:
             if finished and not self._damaged:
                 for (key,) in self._do("select key from points").fetchall():
@@ -167,7 +166,7 @@ class Journal:
             self._lock = None
 
     def _open(self) -> bool:
-        """Open the file, or make it; false where another run keeps its points there."""
+        """Open or create the file; false if another run is using it."""
         folder = self.path.parent
         folder.mkdir(parents=True, exist_ok=True)
         handle = locked(folder)
@@ -198,7 +197,7 @@ class Journal:
             raise self._told(error) from None
 
     def _told(self, error: Exception) -> Exception:
-        """Return what is wrong with the file, as of any other."""
+        """Return the error for a file that cannot be read or is not a file of points."""
         if isinstance(error, sqlite3.OperationalError):
             return OSError(None, str(error), str(self.path))
         return InputError(
@@ -208,14 +207,14 @@ class Journal:
 
 
 def _of_failure(block: Block, limits: Limits) -> bytes:
-    """Return the key of a failure, which holds for some limits only."""
+    """Key under which a failed point is stored; failures hold only for the limits of the run."""
     return sha256(block.key + repr(limits).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a folder keeps: points, those among them that failed, and what the run said of
-    itself.
+    """The content of a folder of kept points: the number of points, how many failed, and the
+    description of the run.
     """
 
     points: int = 0

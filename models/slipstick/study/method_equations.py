@@ -87,7 +87,7 @@ def _lines(answer: Answer) -> Iterator[str]:
 
 
 def _with_waits(model: Model, equations: list[str]) -> Iterator[str]:
-    """Yield the equations of a cycle among n processors, and those of its waits.
+    """Yield the equations of a cycle with n processors, then those of its waits.
 
     A wait follows from what the same cycle has with one processor fewer: the number present Q and
     the utilization U. None are written where mean value has further rules: for locks, barriers,

@@ -162,7 +162,7 @@ class PointBlock:
         return self.solvable.simulation.replications > 1
 
     def halves(self) -> tuple[PointBlock, PointBlock]:
-        """Part the points in two."""
+        """Return two blocks with half of the points each."""
         cuts = slice(0, self.count // 2), slice(self.count // 2, self.count)
         first, second = (
             replace(
@@ -178,7 +178,7 @@ class PointBlock:
 
 @dataclass(frozen=True, slots=True)
 class ReplicationBlock:
-    """One replication of the simulation of a point, solved by itself."""
+    """One replication of a point's simulation, solved as a block of its own."""
 
     replication: Replication
     count: int = 1
@@ -229,7 +229,7 @@ class SolvedBlock:
 
     @classmethod
     def joined(cls, pieces: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
-        """Put the results of parts together, each with its number of points."""
+        """Join the results of blocks, each with its number of points."""
         ends = list(accumulate((count for count, _ in pieces), initial=0))
         rows_and_pieces = [
             (np.arange(*span), piece)
@@ -258,8 +258,7 @@ class SolvedBlock:
 
 
 def gathered(count: int, pieces: Iterable[tuple[Any, Mapping[str, Array]]]) -> dict[str, Array]:
-    """Put the columns of parts of some points together; NaN where a part does not have a column
-    [points].
+    """Join the columns of groups of points; NaN where a group lacks a column [points].
 
     Parameters
     ----------
@@ -316,7 +315,7 @@ def solved(block: Block) -> SolvedBlock:
 
 
 def _whole_answers(solvable: SolvableModel, names: Sequence[str]) -> SolvedBlock:
-    """Answer for a model at its own values; bounds may be several."""
+    """Solve a model at its own values; a method of bounds returns several answers."""
     from slipstick.method.methods import answered
 
     how = solvable.method, solvable.simulation, solvable.smooth
@@ -327,7 +326,9 @@ def _whole_answers(solvable: SolvableModel, names: Sequence[str]) -> SolvedBlock
 
 
 def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the columns that follow from others, and those that only whole answers have."""
+    """Return the columns that follow from others, and the quantiles and transient values that only
+    answers at single points have.
+    """
     from slipstick.method.names import names_of
 
     model, names = block.solvable.model, block.wanted or ()
@@ -349,8 +350,8 @@ def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> 
 
 
 def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict[str, Array]:
-    """Return the quantiles among some values, which of exact methods only whole answers have, and
-    their intervals [points].
+    """Return the requested quantiles and their intervals, which exact methods give only in answers
+    at single points [points].
     """
     names = [name for name in names if name.startswith(_QUANTILE)]
     if not names or points.solution.detail is None:
@@ -370,7 +371,7 @@ def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict
 
 
 def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Array]:
-    """Return the transient values among some [points]; not a number where there is none.
+    """Return the requested transient values [points]; NaN where there is none.
 
     Beside estimates each is its own interval, for it is no estimate.
     """
@@ -491,8 +492,8 @@ _BY_CONTENT = (tuple, list, set, frozenset, Mapping)
 
 @cache
 def _told_by(kind: type) -> tuple[str, tuple[str, ...] | None]:
-    """Return the name of a type, and the fields that its objects are told by; None where these are
-    not all of an object.
+    """Return the name of a type, and the fields that determine its objects; None if the fields do
+    not determine them.
     """
     by_fields = (
         is_dataclass(kind)

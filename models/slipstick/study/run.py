@@ -102,7 +102,7 @@ class PreparedStudy:
 
     @property
     def spec(self) -> StudySpec:
-        """The study, checked."""
+        """The checked study."""
         return self.context.spec
 
     @property
@@ -127,9 +127,7 @@ class PreparedStudy:
 
     @property
     def simulated(self) -> tuple[str, ...]:
-        """Describe for each sweep how many of its points are simulated without having been asked
-        for.
-        """
+        """Describe for each sweep how many points are simulated though no method was named."""
         from slipstick.method.ladder import LadderForm
         from slipstick.method.methods import SIMULATED
 
@@ -283,8 +281,8 @@ def _sweep_models(
     cases: Collection[str],
     problems: list[Problem],
 ) -> dict[str, list[Evaluator]]:
-    """Check the sweeps from each case that could be built, and give the models of each; adds
-    what is wrong to the problems.
+    """Check each sweep from each case that could be built, and return its models; problems are
+    appended to `problems`.
     """
     points: dict[str, list[Evaluator]] = {}
     axes: dict[str, list[str]] = {}
@@ -307,7 +305,7 @@ def _check_values(
     added: Mapping[str, ValueNames],
     questions: Mapping[str, Question],
 ) -> None:
-    """Refuse names of values that nothing asked for can have."""
+    """Refuse names of values that no requested answer can have."""
     named = {**{name: case.names for name, case in cases.items()}, **added}
     of_sweeps = {name: [model.names for model in built] for name, built in points.items()}
     problems: list[Problem] = []
@@ -360,8 +358,8 @@ def _misnamed_columns(
     cases: Mapping[str, Evaluator],
     named: Mapping[str, ValueNames],
 ) -> list[Problem]:
-    """List the values that a question names and no answer that it is about has: those that it
-    finds itself, and those in fields of the type `Column`.
+    """List the problems of columns in a question that none of its answers has: names that the
+    question checks itself, and fields of type `Column`.
     """
     problems = list(question.name_problems(named))
     known_names = {**named, **question.names_by_case}
@@ -456,8 +454,8 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
 def _notes(
     study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]
 ) -> Iterator[str]:
-    """Yield what the reader has to know: of the files that questions read, of methods, of axes
-    without an effect, and of values that no answer has.
+    """Yield the notes of a run: on files that questions read, on methods, on axes without an
+    effect, and on requested values that no answer has.
     """
     portable = study.context.library.portable_name
     for note in (note for question in study.questions.values() for note in question.notes()):
@@ -471,9 +469,7 @@ def _notes(
 
 
 def _in_order(study: PreparedStudy, results: Results) -> Results:
-    """Order the questions as they are shown: those that the title asks first, then as they are
-    written.
-    """
+    """Order the questions for display: those in the study's title first, then as written."""
     spec, keys = study.spec, list(study.context.tree.entries)
     wanted_first = _asked_by(spec.title)
     written = [key for key in keys if key in results.questions]
@@ -508,7 +504,7 @@ _TITLES = {
 
 
 def _asked_by(title: str) -> tuple[str, ...]:
-    """Return the questions that the title of a study asks; none where it does not say.
+    """Return the questions that the title of a study asks; empty if it asks none.
 
     >>> _asked_by("How many servers does each tier need?")
     ('choose', 'seek', 'scale')
@@ -536,7 +532,9 @@ def _answered(
 
 
 def _without_words(value: Any) -> Any:
-    """Leave out title and sources of a spec; its file, named by hash, has them."""
+    """Return the data of a spec without its title and sources, which its file, recorded by hash,
+    has.
+    """
     if not isinstance(value, dict):
         return value
     return {
@@ -556,7 +554,7 @@ def _timelines(study: PreparedStudy) -> dict[str, Timeline]:
 
 
 def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Sweep:
-    """Solve a sweep; what pictures show of it and no point has is not a number, or nothing."""
+    """Solve a sweep; values that pictures need and no point has become NaN or None."""
     names_drawn = study.drawn_of(name)
     swept = carried_out(name, plan, list(dict.fromkeys([*study.spec.answer, *names_drawn])), **how)
     stages = [split_name(name)[1] for name in names_drawn if split_name(name)[0] == "limit"]
@@ -574,7 +572,7 @@ def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Swe
 def _absent(
     study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]
 ) -> list[str]:
-    """Name the values that were asked for and that no point has."""
+    """Return notes on requested values that no point has."""
     known_names = {name for answer in answers.values() for name in answer.names} | {
         n for sweep in sweeps for n in sweep.columns
     }
@@ -588,7 +586,7 @@ def _absent(
 
 
 def _way(name: str, answers: Mapping[str, Answer]) -> str:
-    """Describe why no case has a value, and how to have it."""
+    """Describe why no case has a value, and how to obtain it."""
     states = (answer.asked[name] for answer in answers.values() if name in answer.asked)
     state = next((state for state in states if state.state != ANSWERED), None)
     if state is None:
@@ -599,8 +597,8 @@ def _way(name: str, answers: Mapping[str, Answer]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what computes: Python, slipstick and the numerical libraries, and a
-    hash of slipstick's own code.
+    """Return the versions of Python, slipstick and the numerical libraries, and a hash of
+    slipstick's code.
     """
     versions_by_name = {name: version(name) for name in ("slipstick", "numpy")}
     return {

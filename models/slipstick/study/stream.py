@@ -114,7 +114,7 @@ def streamed(
 
 
 def _check(form: CompiledModel, axes: Mapping[str, Array], fixed: Mapping[str, float]) -> None:
-    """Refuse what is not computed as arrays."""
+    """Refuse axes and values that cannot be computed as arrays."""
     if form.estimated:
         raise ModelError(
             "simulation takes too long for a file of points; write another method, such as"
@@ -134,7 +134,7 @@ def _solved(
     every: bool,
     numbers: Array,
 ) -> dict[str, Any]:
-    """Answer at some points by their numbers; give the columns of the file."""
+    """Solve the points with the given numbers; return the columns of the file."""
     form, count, places = (
         solvable.form,
         len(numbers),

@@ -143,8 +143,8 @@ def planned(
 def arrays_of(
     definition: SweepDefinition, case: str, settings: Settings, library: Library
 ) -> tuple[SolvableModel, dict[str, Array]]:
-    """Return the model of a sweep all of whose axes are numbers that it is computed from, and the
-    values of each.
+    """Return the solvable model of a sweep whose axes are all numbers that the model can vary, with
+    the values of each axis.
 
     Raises
     ------
@@ -163,8 +163,8 @@ def arrays_of(
 def checked_sweep(
     definition: SweepDefinition, case: str, study: StudyContext
 ) -> tuple[list[Axis], list[Evaluator]]:
-    """Check one sweep from one case: its axes as results call them, and its models, built; that
-    with the first values first.
+    """Check a sweep from one case; return its axes and its built models, the model of the first
+    values first.
 
     Raises
     ------
@@ -201,8 +201,8 @@ def checked_sweep(
 
 
 def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator[Node]:
-    """List the values whose models are built anew: names, and numbers that shape the model; of
-    many, the extremes.
+    """Yield the values of an axis that need a model of their own: names, and numbers that shape the
+    model; of many values the extremes.
     """
     if numbers_of(nodes) is None:
         yield from nodes
@@ -218,8 +218,8 @@ def _axes(definition: SweepDefinition, settings: Settings, library: Library) -> 
 
 
 def axis_of(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
-    """Check the values of one axis in their place, and give them; numbers that shape a model, such
-    as permits, are numbers.
+    """Check the values of one axis at their place and return the axis; numbers that shape a model,
+    such as permits, stay numbers.
 
     Raises
     ------
@@ -273,15 +273,17 @@ def _named(path: str, nodes: Sequence[Node]) -> Axis:
 
 
 def _given(path: str, node: Node, base: Inputs) -> Given | None:
-    """Read a value where it would stand, once in a study; None for what is not a number, such as
-    a name.
+    """Parse one value of an axis as if it stood at `path`, cached in the library; None if it is not
+    a number.
     """
     key = ("value", id(base), path, node if isinstance(node, Scalar) else id(node))
     return base.library.once(key, lambda: base.with_value(path, node).given(path), (base, node))
 
 
 def _combined(definition: SweepDefinition, axes: Sequence[_ReadAxis]) -> NDArray[np.intp]:
-    """Number the value of each axis at each point: all combinations, or value by value."""
+    """Return the index of each axis's value at each point, (axes, points): all combinations, or one
+    after the other.
+    """
     lengths = {axis.path: len(nodes) for axis, nodes in axes}
     definition.check_lengths(lengths)
     if definition.spec.combine == "zip":
@@ -298,8 +300,8 @@ def _groups(
     library: Library,
     offset: int,
 ) -> tuple[list[PointGroup], NDArray[np.intp]]:
-    """Build a model for each combination of what cannot be an array; drop points outside the
-    condition.
+    """Build a model for each combination of values that arrays cannot hold; drop points that fail
+    the condition.
     """
     # Every varied path is set to its first value, so that an optional one is there to be varied.
     first = {axis.path: nodes[0] for axis, nodes in axes}
@@ -334,7 +336,7 @@ def _groups(
 def _axes_that_rebuild(
     case: str, axes: Sequence[_ReadAxis], settings: Settings, first: Settings, library: Library
 ) -> list[int]:
-    """Choose the axes whose every value needs a model of its own: names, and numbers that shape
+    """Return the axes whose values each need a model of their own: names, and numbers that shape
     the model.
     """
     form = evaluator(case, {**settings, **first}, library).form
@@ -351,7 +353,7 @@ def _axes_that_rebuild(
 
 
 def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
-    """Gather the points that agree in all the given axes, in the order of first appearance."""
+    """Yield the rows of points that agree in all given axes, in order of first appearance."""
     _, first, inverse = np.unique(index, axis=1, return_index=True, return_inverse=True)
     for number in np.argsort(first):
         yield np.flatnonzero(inverse.reshape(-1) == number)
@@ -408,7 +410,9 @@ def carried_out(
 
 
 def _with_bands(sweep: Sweep, plan: SweepPlan, answer: Sequence[str]) -> Sweep:
-    """Add the ends of intervals of what was asked for, where settings are not known exactly."""
+    """Return the sweep with the ends of intervals of the requested values, where settings are
+    uncertain.
+    """
     cases = [(group, group.uncertain) for group in plan.groups if group.uncertain is not None]
     if not cases:
         return sweep
@@ -486,8 +490,8 @@ def _blocks(
 def _axis_values(
     plan: SweepPlan, rows: NDArray[np.intp], answer: Sequence[str]
 ) -> dict[str, Array]:
-    """Return the numbers of the axes where values before the steady state are asked for, which may
-    be at a time varied there.
+    """Return the values of the numeric axes, if transient values are requested, since their time
+    may be such an axis; else nothing.
     """
     if not any(map(is_transient, answer)):
         return {}
@@ -554,7 +558,7 @@ def _assembled(
 
 
 def _at_its_point(plan: SweepPlan, row: int, answer: Answer, notes: Sequence[str]) -> Answer:
-    """Add to an answer the point that it is of."""
+    """Return an answer with the coordinates of its point."""
     values = ((axis.path, plan.points[axis.path][row]) for axis in plan.axes)
     where = {path: value if isinstance(value, str) else float(value) for path, value in values}
     return replace(answer, point=where, given=where, notes=(*notes, *answer.notes))
@@ -563,7 +567,7 @@ def _at_its_point(plan: SweepPlan, row: int, answer: Answer, notes: Sequence[str
 def _failures(
     plan: SweepPlan, columns: Mapping[str, Array], messages: Mapping[int, str]
 ) -> dict[int, str]:
-    """Return why points have no answer, in the words of each solved alone, unless it was said
+    """Return why points have no answer, as reported by solving each alone, unless a message exists
     already.
     """
     failed, alone = dict(messages), dict[int, PointBlock]()
@@ -586,7 +590,7 @@ def _failures(
 
 
 def _idle(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:
-    """List the paths that changed nothing anywhere: not read by any model, or read without
+    """List the axes that change no value at any point: no model reads them, or they have no
     effect.
     """
     return tuple(
@@ -597,7 +601,9 @@ def _idle(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:
 
 
 def _matters(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> bool:
-    """Compare every point with the first one that differs from it in this axis only."""
+    """Return whether an axis changes any value: each point is compared with the first that differs
+    in this axis only.
+    """
     # Zipped axes move together, and so matter together.
     other_paths = [] if plan.zipped else [axis.path for axis in plan.axes if axis.path != path]
     keys = [

@@ -26,7 +26,7 @@ MOST_SHARES = 5
 
 
 def drawn(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
-    """Draw values of all uncertain settings together, (count,) each.
+    """Draw all uncertain settings from their joint distribution, (count,) each.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def drawn(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
 
 
 def with_intervals(answer: Answer, case: Evaluator) -> Answer:
-    """Widen the values of an answer by what is not known of its settings.
+    """Return an answer with intervals that include the uncertainty of its settings.
 
     Ends are those of nine of ten points; a value keeps its own, and its ends are as many times as
     far off as the points say. Values of a simulation have both intervals, by the root of the sum of
@@ -81,7 +81,7 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
 def drawn_columns(
     case: Evaluator, values: Mapping[str, Array], names: Collection[str], count: int
 ) -> dict[str, Array]:
-    """Answer points at the same draws of the uncertain settings, (draws, count) each column.
+    """Solve points at the same draws of the uncertain settings, (draws, count) each column.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def drawn_columns(
 def bands(
     case: Evaluator, values: Mapping[str, Array], columns: Mapping[str, Array], count: int
 ) -> dict[str, Array]:
-    """Return the ends of the intervals of columns at points, such as ``low[time]``, widened by what
-    is not known of the settings: those of nine of ten draws.
+    """Return the ends of the intervals of columns, such as ``low[time]``, widened by the
+    uncertainty of the settings: the middle nine tenths of the draws.
 
     Distances from the value add up by the root of the sum of the squares with the noise of a fit
     and with an interval that the column has already. Where more than one draw in twenty has no
@@ -142,9 +142,8 @@ def bands(
 
 
 def paired_saving(case: Evaluator, changed: Evaluator, path: str, factor: float) -> Value:
-    """Return which part of the first value a change saves, with its interval: the same draws of
-    uncertain settings stand before and after the change, so that what both have in common does not
-    widen it.
+    """Return the part of the first value that a change saves, with its interval. Both sides use the
+    same draws of uncertain settings, so that common uncertainty cancels.
 
     Parameters
     ----------
@@ -203,7 +202,9 @@ def _remarks(
     columns: Mapping[str, Array],
     points: Mapping[str, Array],
 ) -> Iterator[str]:
-    """Yield what causes the width of the first value, and what the values are by."""
+    """Yield which settings cause the width of the first value, and by which method the draws were
+    solved.
+    """
     quantity = case.form.quantity
     column = np.asarray(columns[quantity])
     finite = np.isfinite(column)
@@ -223,8 +224,8 @@ def _remarks(
 
 
 def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]:
-    """Return which part of the variance of logarithms each setting causes, the largest first; what
-    settings cause together is shared out by their covariance.
+    """Return the share of each setting in the variance of logarithms, largest first; joint effects
+    are divided by covariance.
 
     Parameters
     ----------

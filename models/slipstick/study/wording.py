@@ -37,7 +37,7 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
 
 
 def meanings_of(answers: Iterable[Answer]) -> dict[str, str]:
-    """Return what quantities mean, by path: as their authors say, or as a format does."""
+    """Return the meaning of quantities by path, from their authors or from the format."""
     meanings: dict[str, str] = {}
     for answer in answers:
         for path, entry in answer.described.items():
@@ -47,8 +47,8 @@ def meanings_of(answers: Iterable[Answer]) -> dict[str, str]:
 
 
 def _described(path: str, description: str) -> str:
-    """Return the words of a format for a quantity of a machine or of a program, without what
-    stands behind a comma; nothing for others, whose names their author chose.
+    """Return the format's description of a quantity of a machine or program, up to its first comma;
+    empty for names that an author chose.
     """
     first, _, rest = path.partition(".")
     if (rest and first != "machine") or path.rpartition(".")[2] in KNOWN_KEYS:
@@ -58,9 +58,7 @@ def _described(path: str, description: str) -> str:
 
 
 def _population(study: StudyContext) -> tuple[str, dict[str, str]]:
-    """Return what one of the population of the first case is called, and what its resources
-    are.
-    """
+    """Return the noun for a member of the first case's population, and what its resources are."""
     if not study.cases:
         return "processor", {}
     case, settings = next(iter(study.cases.items()))
@@ -78,7 +76,7 @@ def _population(study: StudyContext) -> tuple[str, dict[str, str]]:
 
 
 def _conditions(spec: StudySpec) -> Iterator[str]:
-    """Yield the conditions on answers that the questions of a study name."""
+    """Yield the conditions on answers in the questions of a study."""
     for question in spec.questions.values():
         for question_spec in question.values() if isinstance(question, Mapping) else [question]:
             if isinstance(where := getattr(question_spec, "where", None), str):
@@ -88,7 +86,9 @@ def _conditions(spec: StudySpec) -> Iterator[str]:
 
 
 def _limits(condition: str) -> Iterator[tuple[str, float]]:
-    """Yield the values that a condition compares with a quantity, with it in base units."""
+    """Yield the bounds that a condition sets, each as the name of the value and the bound in base
+    units.
+    """
     for clause in re.split(r"(?<!\s)\s++and\s+", condition.strip()):
         if limit_found := _LIMIT.fullmatch(clause.strip()):
             with suppress(UnitError):

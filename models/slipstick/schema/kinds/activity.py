@@ -163,15 +163,17 @@ def _first_field(spec: ItemSpec | ResourceSpec | type[ItemSpec | ResourceSpec]) 
 
 
 def _as_fields(spec: ItemSpec | ResourceSpec, said: dict[str, Any]) -> dict[str, Any]:
-    """Call the key that tells the kind by the first field of what is built."""
+    """Return the fields of a spec with the key of its kind, such as `delay`, replaced by the name
+    of the first field of the object to build.
+    """
     return {_first_field(spec) if key == spec.key else key: each for key, each in said.items()}
 
 
 def _as_keys(
     spec: type[ItemSpec | ResourceSpec], node: Any, data: dict[str, Any]
 ) -> dict[str, Any]:
-    """Call the first field by the key that tells the kind, if the file has such a key, and write
-    it even as by default.
+    """Return the data of an object with its first field under the key of the kind, which is written
+    even where it has its default.
     """
     first = _first_field(spec)
     if spec.key not in spec.model_fields:
@@ -201,13 +203,13 @@ class StepSpec(ItemSpec):
 
     @property
     def spreads(self) -> list[str]:
-        """How its time varies by default; nothing where it says so itself."""
+        """List how the step's time varies by default; empty where the file gives a distribution."""
         said = self.scv is not None or law_of(self.said_time) is not None
         return ["" if said else "constant"]
 
     @property
     def said_time(self) -> object:
-        """The time as it is written."""
+        """Return the time as written in the file."""
         return getattr(self, "delay", None) or getattr(self, "time", None)
 
     def check_rules(self) -> None:
@@ -215,7 +217,7 @@ class StepSpec(ItemSpec):
             refuse_scv("scv")
 
     def mean_time(self, reader: ActivityReader, place: Loc) -> Expr:
-        """Return the mean of the time, which stands at a place [s]."""
+        """Return the mean time as an expression [s]; `place` is the key it is written under."""
         said = self.said_time
         if isinstance(said, NamedTimeSpec):
             return said.expr(reader.values, place)
@@ -277,7 +279,7 @@ class DelaySpec(StepSpec):
 
 
 class CopiesSpec(ItemSpec):
-    """What uses a resource of which there may be several alike."""
+    """A use of a resource that may be repeated, with its fan-out."""
 
     fan_out: ServerNumber | None = Field(
         None,
@@ -297,7 +299,7 @@ class CopiesSpec(ItemSpec):
         loc: Loc,
         make: Callable[[str, str], Activity],
     ) -> Activity:
-        """Make the use of a resource, or of as many of its copies as its fan-out says."""
+        """Build the use of a resource, or of as many of its copies as `fan_out` says."""
         if self.fan_out is None and self.join is not None:
             raise ModelError(
                 f"join at {resource} says how many copies are waited for; give it fan_out"
@@ -378,7 +380,7 @@ class HoldSpec(CopiesSpec):
 
 
 class AttemptSpec(ItemSpec):
-    """A visit that is abandoned where it has not begun after a time."""
+    """A visit that is abandoned if it has not begun after a time."""
 
     attempt: list[Item] = Field(
         description="a service at a station, or a hold of a lock or of permits", min_length=1
@@ -573,8 +575,8 @@ class ChooseSpec(ItemSpec):
 
 
 def _of_repeated(choice: activities.Choice, writer: ActivityWriter) -> dict[str, Any] | None:
-    """Write the use of a repeated resource that a choice stands for, if it is one between all of
-    its copies, or between blocks of them.
+    """Return the data of a use of a repeated resource if a choice is one between all of its copies,
+    or between blocks of them; else None.
     """
     share = Number(1 / len(choice.options))
     if any(p != share for p, _ in choice.options):
@@ -586,7 +588,9 @@ def _of_repeated(choice: activities.Choice, writer: ActivityWriter) -> dict[str,
 
 
 def _of_blocks(forks: Sequence[Any], writer: ActivityWriter) -> dict[str, Any] | None:
-    """Write the use of copies side by side that one fork, or a choice of several, stands for."""
+    """Return the data of a use of several copies side by side, written with `fan_out`, if one fork
+    or a choice of forks amounts to it; else None.
+    """
     first, uses = forks[0], [branch for each in forks for branch in each.branches]
     alike = all(
         (len(each.branches), each.join) == (len(first.branches), first.join) for each in forks
@@ -599,7 +603,9 @@ def _of_blocks(forks: Sequence[Any], writer: ActivityWriter) -> dict[str, Any] |
 
 
 def _of_copies(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity | None:
-    """Return the use of a repeated resource that some uses are, one at each copy in order."""
+    """Return the use of a repeated resource to which uses of all of its copies, in order, are
+    equal; None where they differ.
+    """
     first = uses[0]
     if not isinstance(first, activities.Step | activities.Hold) or first.resource is None:
         return None
@@ -772,7 +778,7 @@ class OperationSpec(ItemSpec):
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **said: Any
     ) -> Activity:
-        """Make the activity of what the item says."""
+        """Return the activity of this operation on the machine."""
         raise NotImplementedError
 
 
@@ -1198,14 +1204,14 @@ RESOURCES: Registry[type[ResourceSpec]] = Registry("slipstick.resources", _OWN_R
 
 
 def _key_of(value: Any, keys: Mapping[str, object]) -> str | None:
-    """Find the kind of a table, plain or checked, by the one key that only its kind has."""
+    """Return which of the keys a table or a checked spec contains; None for none of them."""
     there = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
     return next((key for key in keys if key in there), None)
 
 
 def _kind_of_resource(value: Any) -> str:
-    """Find the kind of a resource by its key, else by a misspelt one that no station has; a
-    station has none.
+    """Return the kind of a resource: by its key, by a misspelt key, or the station, which has no
+    key of its own.
     """
     if (key := _key_of(value, RESOURCES)) is not None:
         return key
@@ -1460,7 +1466,7 @@ class ActivityReader:
 
     @cached_property
     def _empty(self) -> system.Model:
-        """The resources, which nothing uses."""
+        """Return a model with the resources alone and no steps."""
         return system.Model(
             self._name,
             system.ClosedPopulation((system.Group("", Number(1.0), then()),)),
@@ -1490,7 +1496,9 @@ class ActivityReader:
         return self._hardware
 
     def named(self, made: Activity, operations: MachineOperations, loc: Loc) -> Activity:
-        """Take the names of the steps of an operation, and that of the operation."""
+        """Register the names of the steps of an operation, add the stations that they use, and
+        return its activity.
+        """
         for node in each_once([made]):
             if isinstance(node, activities.Step):
                 self.add_step(node, loc)
@@ -1543,13 +1551,13 @@ class ActivityReader:
         return then(*(self._item(each, (*loc, index)) for index, each in enumerate(items)))
 
     def _each(self, resource: str) -> list[str]:
-        """Name the resource, or each of a repeated one."""
+        """List the name of a resource, or the names of the copies of a repeated one."""
         count = self._counts.get(resource)
         return [resource] if count is None else [f"{resource}.{index}" for index in range(count)]
 
     def at_one(self, resource: str, make: Callable[[str, str], Activity]) -> Activity:
-        """Make the use of a resource; of a repeated one, that of one chosen at random, each with
-        the same probability.
+        """Build the use of a resource; of a repeated resource, the use of one copy, each with the
+        same probability.
 
         Parameters
         ----------
@@ -1570,8 +1578,8 @@ class ActivityReader:
         join: Expr | None,
         make: Callable[[str, str], Activity],
     ) -> Activity:
-        """Make the use of a number of copies of a resource side by side: of all, or of one of the
-        blocks in which so many follow each other, each with the same probability.
+        """Build the side-by-side use of `number` copies of a resource: of all copies, or of one
+        block of consecutive copies, each block with the same probability.
 
         Parameters
         ----------
@@ -1626,7 +1634,7 @@ class ActivityReader:
         return candidate
 
     def add_step(self, step: activities.Step, loc: Loc) -> None:
-        """Remember a step; refuse another of the same name."""
+        """Register the name of a step; refuse a name that another step has."""
         if self._steps.setdefault(step.name, step) != step:
             self.values.refuse(
                 (*loc, "name"), f"another step is called {step.name}; give each a name of its own"
@@ -1634,7 +1642,7 @@ class ActivityReader:
         self._taken[step.name] += 1
 
     def add_pipeline(self, name: str, loc: Loc) -> None:
-        """Remember a pipeline; refuse another of the same name."""
+        """Register the name of a pipeline; refuse a name that another pipeline has."""
         if self._taken[f" {name}"]:
             self.values.refuse(
                 (*loc, "name"), f"another pipeline is called {name}; give each a name of its own"

@@ -51,15 +51,15 @@ Distinct = AfterValidator(_each_once)
 
 
 def one_of(words: Iterable[str]) -> GetPydanticSchema:
-    """Return the constraint of a text that must be one of some words, as `Literal` does for words
-    written out.
+    """Return the constraint that a text is one of some words, as `Literal` for words that are not
+    known statically.
     """
     return GetPydanticSchema(lambda _source, _handler: core_schema.literal_schema(list(words)))
 
 
 def known_word(words: Collection[str]) -> GetPydanticSchema:
-    """Return the constraint of a text that must be one of some words, to which other packages may
-    add. These are looked up where a text is none of slipstick's own words, and for JSON Schema.
+    """Return the constraint that a text is one of some words, to which other packages may add.
+    Their words are loaded only for a text that is none of slipstick's own, and for JSON Schema.
     """
 
     def check(value: Any) -> str:
@@ -79,5 +79,7 @@ RULE = "rule"
 
 
 def broken_rule(why: str, *at: str | int) -> PydanticCustomError:
-    """Refuse keys that are at odds with one another, at a place inside what they are keys of."""
+    """Return the error of keys that contradict each other, at a place inside the table that has
+    them.
+    """
     return PydanticCustomError(RULE, "{why}", {"why": why, "at": at})

@@ -56,7 +56,7 @@ class KindSpec(Spec):
     )
 
     def described(self) -> MeanAndLaw:
-        """Return the law, and the mean that its times give."""
+        """Return the distribution and the mean that its times give [s]."""
         raise NotImplementedError
 
     @classmethod
@@ -251,7 +251,7 @@ class NamedTimeSpec(ReadInPlace):
 
     @property
     def kind(self) -> tuple[str, KindSpec]:
-        """The kind that is given, and its keys."""
+        """The name of the distribution and its keys."""
         for name in DISTRIBUTIONS:
             if (spec := getattr(self, name.replace("-", "_"))) is not None:
                 return name, spec
@@ -302,7 +302,7 @@ def refuse_scv(*at: str) -> NoReturn:
 
 
 def law_of(value: object) -> TimeLaw | None:
-    """Return the distribution that a field says, if it says one."""
+    """Return the distribution in a field; None where the field gives a plain time."""
     return value.law if isinstance(value, NamedTimeSpec) else None
 
 

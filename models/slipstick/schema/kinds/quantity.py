@@ -218,7 +218,9 @@ class Quantity:
         return Given(inner.value, inner.dimension, inner.text, source, assumed, meaning, low, high)
 
     def _end(self, end: Any) -> float:
-        """Read an end of an interval, which need not be whole."""
+        """Parse one end of an interval [base units]; an end may be a fraction where the value must
+        be whole.
+        """
         number = replace(self, whole=False).read(end)
         assert isinstance(number, Given)
         return number.value
@@ -377,7 +379,7 @@ Year = Annotated[float, Field(ge=1900, le=2200)]
 
 
 def _refused(why: str, *at: str, key: bool = False) -> PydanticCustomError:
-    """Refuse a quantity, or the value or key at a place inside it."""
+    """Return the error of a quantity, or of a value or key at a place inside it."""
     return PydanticCustomError("quantity", "{why}", {"why": why, "at": at, "key": key})
 
 
@@ -410,8 +412,8 @@ class Spec(BaseModel):
         self.check_rules()
 
     def check_rules(self) -> None:
-        """Refuse keys that are at odds with one another, with `broken_rule`; a part says its own
-        rules here.
+        """Check the rules between keys of this part; raises `broken_rule` where keys contradict
+        each other.
         """
 
 
@@ -428,13 +430,13 @@ class Described(Spec):
 
     @classmethod
     def astray(cls, data: object) -> list[Fault]:
-        """Find names that lead nowhere in a file that is wrong otherwise; here, where no kind of
-        file is known, none.
+        """List the names that do not exist in a file that has other faults too; empty unless a kind
+        of file overrides it.
         """
         return []
 
     def summary(self) -> str:
-        """Return what the file holds that is no quantity; by default nothing."""
+        """Describe the content of the file that is not a quantity; empty by default."""
         return ""
 
     title: Note = Field("", description="one line for tables and catalogues")
@@ -461,7 +463,7 @@ Once = Callable[[Hashable, Callable[[], Any], object], Any]
 
 
 def validate(model: type[SpecType], node: Node, once: Once | None = None) -> SpecType:
-    """Check a tree against a spec model.
+    """Check a tree against a pydantic model of a spec and return the object.
 
     Parameters
     ----------
@@ -489,8 +491,8 @@ def validate(model: type[SpecType], node: Node, once: Once | None = None) -> Spe
 
 
 def _validated(model: type[SpecType], node: Table, once: Once) -> SpecType:
-    """Check a table by its parts: pydantic takes a spec that stands in the place of its keys as
-    it is.
+    """Check a table part by part, so that a spec which was checked before takes the place of its
+    keys.
     """
     data: dict[str, Any] = {}
     for key, entry in node.entries.items():
@@ -506,7 +508,7 @@ def _validated(model: type[SpecType], node: Table, once: Once) -> SpecType:
 
 
 def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> list[Problem]:
-    """List what is wrong with a tree; nothing if it is a spec of that model.
+    """List the problems of a tree; empty for an object of the model itself.
 
     Parameters
     ----------
@@ -750,8 +752,8 @@ def _refuse_without_unit(
     expr_by_name: Mapping[str, Expr],
     dimension: Dimension,
 ) -> None:
-    """Refuse a parameter of the file where it is written, if the formula has its dimension once
-    the parameter has one.
+    """Refuse a parameter without a unit, at its place in the file, if the formula would have the
+    right dimension once the parameter had a unit.
     """
     bare = expr_by_name[name]
     if not isinstance(bare, Parameter) or bare.dimension != COUNT or bare.value is None:
@@ -816,7 +818,7 @@ class QuantityReader:
         return Number(value.value, dimension)
 
     def add_names(self, names: Mapping[str, Expr]) -> None:
-        """Add names that the formulas which are read from now on may use."""
+        """Add names that formulas may use from now on."""
         self._known |= names
 
     def amounts(
@@ -842,8 +844,8 @@ class QuantityReader:
         return found
 
     def whole(self, formula: WholeFormula, loc: Loc) -> int:
-        """Evaluate arithmetic that gives a whole number of the model's structure; 1 for what is
-        wrong, which is refused.
+        """Evaluate a formula for a whole number of the model's structure; a wrong formula is
+        refused, and 1 is returned.
         """
         expr = self._formula(formula, loc, self._known, COUNT)
         if expr is None:
@@ -865,13 +867,15 @@ class QuantityReader:
         return 1
 
     def missing(self, text: str) -> str:
-        """Return the first quantity of the machine that a text names and the machine does not
-        give, if there is one.
+        """Return the first machine quantity that a formula names and the machine does not have;
+        empty if there is none.
         """
         return next((path for path in _OF_MACHINE.findall(text) if path not in self._known), "")
 
     def condition(self, text: str, loc: Loc) -> tuple[Comparison, ...]:
-        """Return comparisons joined with ``and``; none for what is wrong, which is refused."""
+        """Parse comparisons joined with ``and``; a wrong condition is refused, and the result is
+        empty.
+        """
         try:
             return read_condition(text, self._known)
         except FormulaError as error:
@@ -881,8 +885,8 @@ class QuantityReader:
     def keys(
         self, spec: BaseModel, loc: Loc, listed: Callable[[list[Any], Loc], object] | None = None
     ) -> dict[str, Any]:
-        """Read what a part of a file says, key by key: quantities as expressions, tables and lists
-        of them alike.
+        """Return the fields of a part of a file by key, quantities as expressions, also those
+        inside tables and lists.
 
         What is left open is left out, so that a model has its own default. A quantity that can be
         no formula is a number.
@@ -963,7 +967,9 @@ class QuantityReader:
 
 @cache
 def _wanted(spec: type[BaseModel], key: str) -> Quantity | None:
-    """Find what quantity a key is of, or what quantities a table or list under it has."""
+    """Return the quantity that a field holds, directly or inside a table or list; None if it holds
+    no quantity.
+    """
 
     def inside(annotation: Any) -> Iterator[Quantity]:
         if isinstance(annotation, Quantity):
@@ -1063,8 +1069,8 @@ class QuantityWriter:
         return {name: written(name, amount) for name, amount in amounts.items()}
 
     def _in_parts(self, value: Expr) -> Expr:
-        """Name the long parts of a formula, the inner ones first, for a reader takes no text
-        that is too long.
+        """Give names to the long parts of a formula, innermost first, because the parser limits the
+        length of a formula.
         """
         if len(words := repr(value)) <= _LONGEST_PART and "..." not in words:
             return value  # nothing of it is cut
@@ -1084,7 +1090,8 @@ class QuantityWriter:
         return new_nodes[id(value)]
 
     def keys(self, node: Any, inner: Callable[[Any], object] = lambda each: each) -> dict[str, Any]:
-        """Write what a part of a model says, field by field, without what holds by default.
+        """Return the fields of a part of a model as plain data, without those that have their
+        defaults.
 
         Parameters
         ----------
@@ -1109,7 +1116,7 @@ class QuantityWriter:
         return {name: as_text(value) for name, value in values.items() if value != defaults[name]}
 
     def _named(self, parameter: Parameter) -> str:
-        """Enter a parameter under a name that can stand in arithmetic."""
+        """Register a parameter under a name that formulas can contain, and return the name."""
         name = plain_name(parameter.name.removeprefix(_SECTION)).replace("-", "_")
         self.parameters[name] = _quantity(parameter, _known(parameter))
         if self._sources.setdefault(name, parameter.name) != parameter.name:
@@ -1121,7 +1128,7 @@ class QuantityWriter:
 
 
 def plain_name(name: str) -> str:
-    """Write a name without the dots that a path would take for steps down."""
+    """Write a name without dots, which a path would read as steps into nested tables."""
     return name.replace(".", "_")
 
 
@@ -1149,7 +1156,7 @@ def _quantity(value: Expr, number: float) -> str | float:
 
 @dataclass(frozen=True, slots=True)
 class DescribedValue:
-    """A value of a spec, with what is known of it."""
+    """A value of a spec with its path, meaning, unit and source."""
 
     path: str
     given: Given
@@ -1159,7 +1166,9 @@ class DescribedValue:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What holds for values that say nothing themselves, and how source keys are spelt out."""
+    """The source that holds for values without one of their own, and the full text of each source
+    key.
+    """
 
     source: str = ""
     spelt_out: Mapping[str, str] = field(default_factory=dict)
@@ -1274,8 +1283,8 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
 
 
 def _told_together(quantity: Given, spec: BaseModel) -> Given:
-    """Set the source of a quantity that names none to that of its part of the file, such as a
-    distribution.
+    """Return a quantity with the source of the part of the file that contains it, such as a
+    distribution, unless it names a source of its own.
     """
     source = getattr(spec, "source", None)
     if quantity.source or isinstance(spec, Described) or not isinstance(source, str) or not source:

@@ -69,7 +69,7 @@ class MembersSpec(StreamSpec, ClosedSpec):
 
     @property
     def tells_customers(self) -> bool:
-        """Whether it says how many customers there are, or how they arrive."""
+        """Whether it states the number of customers or their arrivals."""
         return any(value is not None for value in (self.population, self.arrivals, self.trace))
 
     def check_rules(self) -> None:
@@ -152,7 +152,9 @@ class QueueSpec(Spec):
 
     @property
     def spreads(self) -> list[str]:
-        """How the time of each class varies by default; nothing where it says so itself."""
+        """List how the service time of each class varies by default; empty where the file gives a
+        distribution.
+        """
         said = {*self.scv, *self.laws}
         return ["" if name in said else "exponential" for name in {**self.demand, **self.service}]
 

@@ -85,7 +85,9 @@ class CacheSpec(Spec):
 
 
 class BusSpec(Spec):
-    """One bus for all."""
+    """List the classes and stations that a network names and does not define, even if it has other
+    faults.
+    """
 
     kind: Literal["bus"] = Field(description="one bus for all")
     transactions: Literal["split", "atomic"] = Field(

@@ -56,7 +56,7 @@ class ArrivalTraceSpec(Spec):
 
 
 class StreamSpec(Spec):
-    """Customers that arrive, go through once and leave.
+    """Customers that arrive, pass through once and leave.
 
     Attributes
     ----------

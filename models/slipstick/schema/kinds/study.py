@@ -45,20 +45,20 @@ class QuestionSpec(Spec):
     """Beside cases it may name answers that other questions add, such as those of measured runs."""
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List the cases that it names, each with its place inside the question."""
+        """Yield the cases that the question names, each with its place inside the question."""
         yield from (
             (("cases", index), case) for index, case in enumerate(getattr(self, "cases", ()))
         )
 
     def answers_of_columns(self) -> list[str]:
-        """List the answers of which one at least must have each value that it names; none: all
-        cases of the study.
+        """List the answers that the columns of this question refer to: each column must exist in at
+        least one of them. Empty: all cases of the study.
         """
         return [case for _, case in self.named_cases()]
 
 
 def columns_in(spec: Spec) -> Iterator[tuple[Place, str]]:
-    """List the texts in fields of the type `Column`, in parts too, each with its place."""
+    """Yield each text in a field of type `Column`, also inside nested parts, with its place."""
     for name, field in type(spec).model_fields.items():
         value = getattr(spec, name)
         is_column = _has_columns(field.rebuild_annotation())
@@ -66,7 +66,9 @@ def columns_in(spec: Spec) -> Iterator[tuple[Place, str]]:
 
 
 def _texts_in(value: Any, place: Place, is_column: bool) -> Iterator[tuple[Place, str]]:
-    """List the columns in the value of a field: texts if these are columns, and those of parts."""
+    """Yield the columns in the value of a field, with their places: the texts if the field has the
+    type `Column`, and those of nested parts.
+    """
     if isinstance(value, Spec):
         yield from (((*place, *inside), text) for inside, text in columns_in(value))
     elif isinstance(value, str) and is_column:
@@ -108,7 +110,7 @@ RANGE = ("from", "to", "step", "factor", "count", "spacing")
 
 
 def axis_kind(value: Any) -> str | None:
-    """Distinguish a list of values from a range."""
+    """Return whether the value of an axis is a list or a range, for pydantic."""
     if isinstance(value, list):
         return "list"
     return "range" if isinstance(value, dict | AxisSpec) else None
@@ -137,7 +139,7 @@ Processors = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
 def _vary_kind(value: Any) -> str | None:
-    """Distinguish a sweep with a name from values by path: a range has none of a sweep's keys."""
+    """Return whether a value is a named sweep or values by path, for pydantic."""
     if isinstance(value, dict) and not any(key in value for key in RANGE):
         return "sweep"
     return "sweep" if isinstance(value, SweepSpec) else axis_kind(value)
@@ -185,7 +187,7 @@ class Drawn(Spec):
     text: Note = Field("", description="caption: what to see in it")
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List the cases that it names, each with its place inside the picture."""
+        """Yield the cases that the picture names, each with its place inside the picture."""
         if hasattr(self, "case"):
             yield ("case",), self.case
         yield from (
@@ -381,7 +383,7 @@ class StudySpec(Described):
 
     @property
     def questions(self) -> dict[str, Any]:
-        """What the study asks, by key; those that it does not ask are left out."""
+        """Return the questions that the study asks, by key."""
         keys = (name for name in type(self).model_fields if name not in StudySpec.model_fields)
         return {name: question for name in keys if (question := getattr(self, name))}
 
@@ -419,8 +421,8 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
 
 @cache
 def _model_with(added: frozenset[str] | None) -> type[StudySpec]:
-    """Make the model of a study with these questions of other packages beside slipstick's own;
-    with all of them for None.
+    """Build the pydantic model of a study with the questions that other packages add; None stands
+    for all of them.
     """
     names = [*(QUESTIONS.places if added is None else added), *QUESTIONS.own]
     questions = sorted(

@@ -49,12 +49,12 @@ class Uncertain(Spec):
 
     @property
     def dimension(self) -> Dimension:
-        """What is distributed."""
+        """The dimension of the values."""
         return next(iter(quantities(self).values())).dimension
 
 
 def quantities(spec: Uncertain) -> dict[tuple[str | int, ...], Given]:
-    """List the quantities of a distribution that must be of one dimension, by where they stand."""
+    """Return the quantities of a distribution that must have the same dimension, by their place."""
     quantities_found: dict[tuple[str | int, ...], Given] = {}
     for name, field in type(spec).model_fields.items():
         value: Any = getattr(spec, name)
@@ -154,7 +154,7 @@ DistributionSpec = Annotated[
 
 
 def distribution_of(spec: Uncertain) -> "Uncertainty":
-    """Build a checked distribution, its values in base units."""
+    """Build the distribution of a checked spec, its values in base units."""
     # Distributions are drawn from with NumPy, which a check of the file does not need.
     from slipstick.model.uncertainty import Uncertainty
 
@@ -286,7 +286,8 @@ PREFETCHED = ("prefetched_faults", "prefetched_locks")
 def changes_of(
     reference: Node, model: str, input_names: Collection[str], tree: Node, library: Library
 ) -> tuple[dict[str, Node], tuple[str, ...]]:
-    """Read what a technology changes, as values by path, and what of it the model has no place for.
+    """Return the values that a technology sets, by path, and notes on those that have no place in
+    the model.
 
     Factors go to the section ``technology``, prefetched parts to the program's inputs of the same
     names, values to their paths. Left out, with a note, is a prefetched part where the program has
@@ -336,7 +337,7 @@ def changes_of(
 
 
 def _changes(file: Table, key: str) -> dict[str, Node]:
-    """Return what a technology writes of classes of cost under ``by`` or ``to``, each as a
+    """Return the values under ``by`` or ``to`` of a technology's classes of cost, each as a
     quantity with its source.
     """
     nodes: dict[str, Node] = {}
@@ -362,9 +363,7 @@ def _values(file: Table) -> dict[str, Node]:
 
 
 def _costs_nothing(tree: Node, path: str) -> bool:
-    """Return whether a machine gives a quantity as nothing, with or without its source, or does
-    not give it.
-    """
+    """Return whether the machine gives this quantity as 0 or does not give it."""
     node = at(tree, path)
     if node is None:
         return at(tree, "machine") is not None
@@ -373,7 +372,9 @@ def _costs_nothing(tree: Node, path: str) -> bool:
 
 
 def _read(reference: Node, library: Library) -> tuple[str, Table]:
-    """Read a technology, its source keys spelt out, for they mean nothing outside its file."""
+    """Read a technology, with its source keys replaced by their texts, which only its own file
+    defines.
+    """
     if isinstance(reference, Table):
         name, file = "this technology", library.resolve(TECHNOLOGY, reference)
     elif isinstance(reference, Scalar) and isinstance(reference.value, str) and reference.value:

@@ -230,12 +230,12 @@ class SeriesSpec(Spec):
 
     @property
     def dimension(self) -> Dimension:
-        """What is measured."""
+        """The dimension of the measured values."""
         return self.points[0].value.dimension
 
     @property
     def falls(self) -> bool:
-        """Whether less is better."""
+        """Whether smaller values are better."""
         if self.less_is_better is not None:
             return self.less_is_better
         return self.dimension == TIME or self.unit in _TIMES
@@ -315,7 +315,7 @@ def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
 
 
 def trend_of(spec: TrendSpec, name: str, kind: str = CORE, as_of: float | None = None) -> Trend:
-    """Build the trend of a checked file, its source keys spelt out.
+    """Build the trend of a checked file, source keys replaced by their texts.
 
     Parameters
     ----------
@@ -343,8 +343,8 @@ def trend_of(spec: TrendSpec, name: str, kind: str = CORE, as_of: float | None =
 
 
 def driving_series(spec: TrendSpec, kind: str) -> dict[str, str]:
-    """Return the series that each class goes with on a kind of processors: one for the kind before
-    one for all.
+    """Return the name of the series that sets the rate of each class of cost for a kind of
+    processors; a series for that kind takes precedence over a general one.
     """
     driven: dict[str, str] = {}
     for name, series in spec.series.items():
@@ -388,8 +388,8 @@ _COLUMNS = tuple(PointSpec.model_fields)
 
 
 def with_points(tree: Table, library: SpecFiles) -> Table:
-    """Read the files of points that the series of a trend name, each from the folder of the file
-    that names it.
+    """Return the tree of a trend with the points of its series read from the files that they name,
+    which are found from the folder of the trend's file.
 
     Parameters
     ----------
@@ -423,7 +423,7 @@ def with_points(tree: Table, library: SpecFiles) -> Table:
 
 
 def points_table(path: Path) -> Table:
-    """Read a table of points as a trend of series that no class of cost goes with.
+    """Read a table of points as a trend whose series set no class of cost.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ def points_table(path: Path) -> Table:
 
 
 def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
-    """Read a table of points: of each series its points, and their unit.
+    """Parse a table of points: the points and the unit of each series, by its name.
 
     Parameters
     ----------
@@ -482,7 +482,9 @@ def _numbered(rows: Any) -> Iterator[tuple[int, list[str]]]:
 
 
 def _point(row: Mapping[str, str], mark: Mark) -> Table:
-    """Make a point of a line; a number stays a number, and yes or true stands for a mark."""
+    """Return the table of one point from a row; numbers stay numbers, and yes or true becomes
+    true.
+    """
     entries = {}
     for column in _COLUMNS:
         text = row.get(column, "")
