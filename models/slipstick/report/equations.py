@@ -167,7 +167,7 @@ class Equations:
         return new_nodes[id(expr)]
 
     def _shared(self, expr: Expr) -> Expr:
-        """Give symbols to long parts that occur more than once, to keep the equations short."""
+        """Put symbols in place of long parts that occur more than once, to keep equations short."""
         uses = Counter(id(inner) for node in walk(expr) for inner in operands(node))
         sizes: dict[int, int] = {}
         for node in walk(expr):

@@ -1069,7 +1069,7 @@ class QuantityWriter:
         return {name: written(name, amount) for name, amount in amounts.items()}
 
     def _in_parts(self, value: Expr) -> Expr:
-        """Give names to the long parts of a formula, innermost first, because the parser limits the
+        """Name the long parts of a formula, innermost first, because the parser limits the
         length of a formula.
         """
         if len(words := repr(value)) <= _LONGEST_PART and "..." not in words:
