@@ -61,8 +61,8 @@ _UNITS = {
 
 
 def unit_of(name: str) -> str:
-    """Return the base unit of a value, or of an end of its interval, by its name; most are plain
-    numbers.
+    """Return the base unit of a value, or of an end of its interval, by its name; values without a
+    special unit are plain numbers.
 
     >>> unit_of("low[throughput[jobs]]")
     '1/s'
@@ -72,7 +72,7 @@ def unit_of(name: str) -> str:
 
 
 def named_of(kind: str, *labels: str) -> str:
-    """Return the name of a value of a group, or of the only one, which has no name.
+    """Return the name of a group's value; without the group if there is only one.
 
     >>> named_of("response_time", ""), named_of("response_time_quantile", "users", "0.9")
     ('response_time', 'response_time_quantile[users,0.9]')
@@ -86,8 +86,8 @@ OF_EACH_GROUP = ("time", "throughput")
 
 
 def without_group(name: str, groups: Sequence[str]) -> str:
-    """Describe which names to write in the place of one that each of several groups has; empty for
-    other names.
+    """Describe which names to write for a value that each of several groups has; empty for other
+    names.
 
     >>> without_group("time", ["readers", "writers"])
     ' without a group; write time[readers] or time[writers]'
@@ -100,7 +100,7 @@ def without_group(name: str, groups: Sequence[str]) -> str:
 
 
 def beyond_rounding(share: float) -> float:
-    """Take a part of a whole that rounding alone may have made for nothing.
+    """Return a fraction, or 0 if it may be due to rounding alone.
 
     >>> beyond_rounding(-2.3e-20), beyond_rounding(0.25)
     (0.0, 0.25)
@@ -139,7 +139,7 @@ ANSWERED, OTHER_METHOD, NOT_DEFINED = "answered", "needs another method", "not d
 
 @dataclass(frozen=True, slots=True)
 class AskedValue:
-    """What became of a value that was asked for.
+    """The state of a value that was requested by name.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class AskedValue:
 
     @property
     def way(self) -> str:
-        """Describe how to have the value, or why there is none."""
+        """Describe how to obtain the value, or why there is none."""
         if self.state == OTHER_METHOD:
             return f"{self.why}; {self.method} has it: --with {self.method}"
         return self.why
@@ -162,7 +162,9 @@ class AskedValue:
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """At `value` of the parameter `path`, which is `now`, another stage becomes the longest."""
+    """A takeover: at `value` of the parameter `path`, now `now`, another stage becomes the
+    longest.
+    """
 
     path: str
     now: float
@@ -173,7 +175,7 @@ class Takeover:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Which serial stage limits a pipeline, and where another takes over.
+    """The serial stage that limits a pipeline, and the changes at which another takes over.
 
     Parameters
     ----------
@@ -190,7 +192,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """What a second road has replaced: the method, and what it said of which value."""
+    """An answer that a check rejected: its method, and the value that was wrong."""
 
     method: str
     name: str
@@ -200,7 +202,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a second road, a short simulation, says of an answer by default.
+    """The result of the default check of an answer by a short simulation.
 
     Parameters
     ----------
@@ -225,14 +227,14 @@ class Verdict:
     parts: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Write the verdict as tables and JSON have it: with the reason where it is open."""
+        """Write the result as tables and JSON show it, with the reason if it is undecided."""
         open_ended = self.word in (UNDECIDED, NOT_CHECKED) and self.reason
         return f"{self.word}: {self.reason}" if open_ended else self.word
 
 
 class DeferredShares(Mapping[str, Mapping[str, float]]):
-    """Shares or derivatives of an answer that are computed when they are first read, under the
-    limits that held when the answer was computed.
+    """Shares or derivatives of an answer that are computed when first read, under the limits in
+    force when the answer was computed.
 
     Parameters
     ----------
@@ -267,13 +269,15 @@ class DeferredShares(Mapping[str, Mapping[str, float]]):
         return repr(dict(self))
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Mapping[str, float]]]]:
-        """Compute them for another process, which has neither the model nor the limits."""
+        """Compute the values before pickling, because another process has neither the model nor the
+        limits.
+        """
         return dict, (dict(self),)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer(ShownAsTables):
-    """What one method says of one model at one point.
+    """The answer of one method for one model at one point.
 
     Parameters
     ----------
@@ -351,8 +355,7 @@ class Answer(ShownAsTables):
 
     @checked(name=TEXT)
     def __getitem__(self, name: str) -> float | None:
-        """Return a number by its name, in its base unit; None for a value of which only bounds are
-        known.
+        """Return the number of a value in its base unit by its name; None if only bounds are known.
 
         Raises
         ------
@@ -415,7 +418,7 @@ class Answer(ShownAsTables):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of everything that `find` gives a number for."""
+        """The names of all numbers that `find` returns."""
         return (
             *self.named_values,
             *(f"{kind}[{key}]" for kind, book in self._books.items() for key in book),
@@ -423,7 +426,7 @@ class Answer(ShownAsTables):
 
     @checked(name=TEXT)
     def find(self, name: str) -> float | None:
-        """Find a number by the name that columns have, in its base unit; None where there is none.
+        """Return a number by the name of its column, in its base unit; None if there is none.
 
         >>> Answer("m", "closed-form", account={"lock": 2.0}).find("account[lock]")
         2.0

@@ -86,7 +86,9 @@ _LIMITS = optional(mapped_by_name(real(0)))
 
 
 def _by_path(values: Any) -> Any:
-    """Read values by path, which stay the mapping that they are: `Axes` says more than a dict."""
+    """Check values by path; the mapping is returned unchanged, because `Axes` carries more than a
+    dict.
+    """
     if not isinstance(values, Mapping):
         raise UnfitError(_VALUES.wanted, values)
     for path in values:
@@ -99,7 +101,7 @@ _VALUES = Kind("a dict of values by path, or sweep(...) of one", _by_path)
 
 
 def _settings_of_simulation(value: Any) -> Any:
-    """Read the settings of a simulation, whose class is not imported without need."""
+    """Check the settings of a simulation; their class is imported only if they are given."""
     from slipstick.sim.settings import Simulation
 
     if not isinstance(value, Simulation):
@@ -130,7 +132,7 @@ class Axes(Mapping[str, "Values"]):
 
 
 class AxesToFile(Axes):
-    """The same; the points go to a file."""
+    """Axes whose points are written into a file."""
 
     def __init__(self, axes: Mapping[str, Any], out: Reference) -> None:
         super().__init__(axes)
@@ -249,7 +251,7 @@ def load(
 
 
 class SolveOptions(TypedDict, total=False):
-    """What `solve` takes by keyword at one point as at many."""
+    """Keyword arguments of `solve`, for one point and for many."""
 
     machine: Spec | None
     workload: Reference | None
@@ -440,9 +442,7 @@ def _solve_named(
 
 
 def _one(settings: Settings, method: str | None) -> Answer:
-    """Answer at one point of a model from the catalogue or a file; of several kinds of bounds
-    the tightest.
-    """
+    """Solve a named model at one point; of several kinds of bounds the tightest is returned."""
     from slipstick.method.methods import form_of
     from slipstick.schema.inputs import solve_settings
     from slipstick.schema.library import Library
@@ -526,7 +526,7 @@ def _plan(
 
 
 def _check_lengths(varied: Mapping[str, Sized], grid: bool) -> None:
-    """Refuse arrays that do not make points."""
+    """Raise if arrays do not form points."""
     lengths = {path: len(values) for path, values in varied.items()}
     if not lengths or 0 in lengths.values():
         empty = next((path for path, length in lengths.items() if not length), "")
@@ -549,7 +549,7 @@ def _carried_out(plan: SweepPlan) -> Sweep:
 
 
 def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition:
-    """State a sweep as a study would."""
+    """Return the sweep definition of these axes, as in a study."""
     from slipstick.schema.kinds.quantity import validate
     from slipstick.schema.kinds.study import SweepSpec
     from slipstick.study.cases import SweepDefinition
@@ -559,7 +559,7 @@ def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition
 
 
 def _parameters(model: Object) -> Mapping[str, Parameter]:
-    """Return everything that can be set of a model that is built already, by path."""
+    """Return the parameters of a model object that can be set, by path."""
     from slipstick.law import Law
     from slipstick.model.added import AddedModel
     from slipstick.model.network import QueueingNetwork
@@ -571,7 +571,7 @@ def _parameters(model: Object) -> Mapping[str, Parameter]:
 
 
 def _number(path: str, value: Any, parameters: Mapping[str, Parameter]) -> float:
-    """Read one value of a parameter: a number in base units, or text with its unit."""
+    """Parse one value of a parameter: a number in base units, or text with its unit."""
     if path not in parameters:
         raise ModelError(f"no parameter is named {path!r}{did_you_mean(path, list(parameters))}")
     number = (
@@ -586,7 +586,9 @@ def _number(path: str, value: Any, parameters: Mapping[str, Parameter]) -> float
 
 
 def _plain_one(value: Any) -> float | None:
-    """Return a number, also one that is the only member of an array without a dimension."""
+    """Return a value as a number, also the only member of an array without dimensions; else
+    None.
+    """
     return plain_number(value.item() if isinstance(value, np.ndarray) else value)
 
 
@@ -595,7 +597,7 @@ def _is_single(value: Any) -> bool:
 
 
 def _dimensions(value: Any) -> int:
-    """Count the dimensions of a list or an array; of a list of unlike lists as of a table."""
+    """Count the dimensions of a list or an array; nested lists of unequal lengths count as two."""
     try:
         return int(np.ndim(value))
     except ValueError:
@@ -603,7 +605,7 @@ def _dimensions(value: Any) -> int:
 
 
 def _several(path: str, values: Any) -> list[Any]:
-    """List the values of an axis."""
+    """Return the values of an axis as a list."""
     if (dimensions := _dimensions(values)) > 1:
         raise ModelError(
             f"the values of {path} are a list or an array of one dimension; got {dimensions}"
@@ -616,7 +618,7 @@ def _settings(
     values: Mapping[str, Any],
     simulation: Simulation | None = None,
 ) -> dict[str, Node]:
-    """Collect everything that a model from the catalogue or a file is solved with, by path."""
+    """Return the settings of a model from the catalogue or a file, by path."""
     from slipstick.schema.inputs import SECTION
 
     settings = {
@@ -633,12 +635,12 @@ def _settings(
 
 
 def _reference(value: Any, place: str) -> Node:
-    """Return a name, a path or a spec in place as what stands in a file."""
+    """Return the node of a name, a path, or a spec given as data."""
     return _node(os.fspath(value) if isinstance(value, os.PathLike) else value, f"{place}=")
 
 
 def _written(text: str) -> Node:
-    """Read text as the command line does."""
+    """Parse text as on the command line."""
     from slipstick.schema.text import Scalar, read_value
 
     node = read_value(text.strip(), "set")
@@ -646,14 +648,14 @@ def _written(text: str) -> Node:
 
 
 def _node(value: Any, place: str) -> Node:
-    """Return a Python value as what stands in a file; its numbers are in base units."""
+    """Return the node of a Python value; its numbers are in base units."""
     from slipstick.schema.text import from_plain
 
     return from_plain(_plain(value), _mark(place))
 
 
 def _file_of(value: object) -> Mapping[str, Any] | None:
-    """Return what a file of a model would hold; None of what is no model."""
+    """Return the file data of a model object; None for other objects."""
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.system import Model
 
@@ -693,7 +695,7 @@ def _mark(place: str) -> Mark:
 def _hardware(
     kind: str, name: str, tree: Node, values: Mapping[str, Any], library: Library
 ) -> Machine | SharedMemory | Network:
-    """Make a machine or a network of its spec, with values laid over it."""
+    """Build a machine or a network from its spec, with values set in it."""
     from slipstick.schema.kinds.quantity import hardware_of, validate
     from slipstick.schema.library import spec_model
     from slipstick.schema.text import Table
@@ -710,7 +712,7 @@ def _hardware(
 
 
 def _refuse_others(subject: str, **references: object) -> None:
-    """Refuse what is said of a program, where there is none."""
+    """Raise if machine, workload or technology is given for a model that is not a program."""
     for name, value in references.items():
         if value is not None:
             raise ModelError(f"{subject} takes no {name}=; it goes with the name of a program")

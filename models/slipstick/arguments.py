@@ -41,7 +41,7 @@ _SHOWN = (str, bytes, bool, int, float, complex, list, tuple, dict, set, type(No
 
 
 class UnfitError(Exception):
-    """A value is not of the kind that is wanted; `path` leads to it from the argument."""
+    """A value is not of the wanted kind; `path` leads from the argument to the value."""
 
     def __init__(self, wanted: str, value: object, path: str = "") -> None:
         self.wanted, self.value, self.path = wanted, value, path
@@ -50,7 +50,7 @@ class UnfitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What an argument may be.
+    """A kind of argument: its description, and the function that reads a value.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def described(value: object) -> str:
 
 
 def plain_number(value: object) -> float | int | None:
-    """Return a real number of Python or NumPy as one of Python; None if it is none.
+    """Return a real number of Python or NumPy as a plain Python number; None for other values.
 
     >>> plain_number(4), plain_number(True), plain_number("4")
     (4, None, None)
@@ -129,7 +129,7 @@ def real(
 
 
 def whole(least: int | None = None, most: int | None = None) -> Kind:
-    """Return the kind of whole numbers; a whole number that is written with a point is one."""
+    """Return the kind of whole numbers, including those written with a decimal point."""
     wanted = "a whole number" + _between(least, most)
     low, high = (-LARGEST if least is None else least), (LARGEST if most is None else most)
 
@@ -154,7 +154,7 @@ def instance(types: type | tuple[type, ...], wanted: str) -> Kind:
 
 
 def either(wanted: str, *kinds: Kind) -> Kind:
-    """Return the kind of what the first of some kinds reads that does not refuse it."""
+    """Return the kind that accepts what any of several kinds accepts; the first one reads it."""
 
     def read(value: Any) -> Any:
         inner: UnfitError | None = None
@@ -169,7 +169,7 @@ def either(wanted: str, *kinds: Kind) -> Kind:
 
 
 def optional(kind: Kind) -> Kind:
-    """Return a kind, or None."""
+    """Return the kind that also accepts None."""
     inner = kind.read
     wanted = f"{kind.wanted}, or None"
 
@@ -192,7 +192,9 @@ def _member(kind: Kind, value: Any, place: str) -> Any:
 
 
 def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
-    """Return the kind of lists, tuples, arrays and other iterables of a kind, as a tuple."""
+    """Return the kind of iterables, such as lists and arrays, whose members are of a kind; they are
+    read as a tuple.
+    """
     wanted = f"a list, each member of which is {kind.wanted}"
 
     def read(value: Any) -> Any:
@@ -211,7 +213,7 @@ def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
 
 
 def row(*kinds: Kind, wanted: str) -> Kind:
-    """Return the kind of tuples with a member of each of some kinds."""
+    """Return the kind of tuples with one member of each given kind."""
 
     def read(value: Any) -> Any:
         if not isinstance(value, tuple | list) or len(value) != len(kinds):
@@ -223,7 +225,7 @@ def row(*kinds: Kind, wanted: str) -> Kind:
 
 
 def mapped_by_name(kind: Kind, least: int = 0) -> Kind:
-    """Return the kind of mappings by name, as a dict."""
+    """Return the kind of mappings from names to a kind; they are read as a dict."""
     wanted = f"a dict by name, each value of which is {kind.wanted}"
 
     def read(value: Any) -> Any:
@@ -277,7 +279,7 @@ def checked(**kinds: Kind) -> Callable[[T], T]:
 
 
 def _checked(function: Any, label: str, kinds: Mapping[str, Kind]) -> Any:
-    """Return a function that reads its arguments by their kinds first."""
+    """Return a function that first converts its arguments by their kinds."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     count = len(names)
@@ -327,7 +329,9 @@ def _checked(function: Any, label: str, kinds: Mapping[str, Kind]) -> Any:
         return ModelError(f"{label}: {name}{error.path} {words}")
 
     def mismatched(given: Iterable[Any], named: dict[str, Any]) -> ModelError | None:
-        """Return the error of a call with missing or unknown arguments; None of another call."""
+        """Return the error of a call with missing or unknown arguments; None if the call
+        matches.
+        """
         unknown = [] if code.co_flags & inspect.CO_VARKEYWORDS else [*named]
         for name in unknown:
             if name not in keywords:

@@ -22,7 +22,7 @@ it is first asked for.
 
 
 def written(output: str, subject: object) -> Any:
-    """Write an object in a form that a package above its own knows."""
+    """Write an object in a form that a package of a higher layer provides."""
     module, _, name = WRITERS[output].partition(":")
     return getattr(import_module(module), name)(subject)
 
@@ -32,7 +32,7 @@ TableShown = tuple[str, Sequence[str], Iterable[Sequence[object]]]
 
 
 class ShownAsTables:
-    """What a notebook shows as tables, and what is printed of a notebook as well."""
+    """Base of objects that notebooks show, and print, as tables."""
 
     __slots__ = ()
 
@@ -87,7 +87,7 @@ def _escaped(cell: object) -> str:
 def latex_table(
     title: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = MOST_ROWS
 ) -> str:
-    r"""Lay a table out in LaTeX: an array, for what shows mathematics on a page knows no tables of
+    r"""Lay a table out in LaTeX as an array, because mathematics on a page supports no tables of
     text.
 
     Parameters
@@ -112,8 +112,8 @@ _LATEX_MARKS = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}
 
 
 def _latex_text(cell: object) -> str:
-    """Write a text; its signs that LaTeX takes as commands stand between parts of it, in which
-    alone they are escaped alike.
+    """Escape a cell for LaTeX; characters that LaTeX treats as commands stand outside of text mode,
+    where escapes are the same everywhere.
     """
     escaped = re.sub(
         r"[\\^~_%&#${}]",

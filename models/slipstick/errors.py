@@ -87,9 +87,7 @@ class Fault:
 
 
 class SlipstickError(Exception):
-    """Root of every error that slipstick raises on purpose; it travels between processes as it
-    is.
-    """
+    """Base of all errors that slipstick raises on purpose; it can be pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_again, (type(self), self.args, self.__dict__)
@@ -152,7 +150,7 @@ class UnknownNameError(InputError):
 
 
 def look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
-    """Return what has a name among things of one kind.
+    """Return the thing with a name; raises UnknownNameError with a suggestion.
 
     Raises
     ------
@@ -164,7 +162,7 @@ def look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
 
 
 class UnknownKeyError(UnknownNameError, KeyError):
-    """The same of a catalogue, which is a mapping."""
+    """The error of an unknown name in a mapping such as a catalogue, which must be a KeyError."""
 
 
 class MissingExtraError(InputError):
@@ -222,7 +220,7 @@ def did_you_mean(name: str, known: Collection[str], most: int = 12) -> str:
 
 
 def short(text: str) -> str:
-    """Quote the text of a user, in 60 characters at most.
+    """Quote a text of the user, in at most 60 characters.
 
     >>> short("ab" * 5000)
     "'abababababababababababababababababababababababababababab..."

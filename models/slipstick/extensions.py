@@ -28,8 +28,8 @@ PACKAGES = Path(__file__).parents[1]
 
 
 class SpecKind(NamedTuple):
-    """A kind of spec: its folder, where the model that checks it is defined, the spec that a
-    starter is made from, and, if its files are models that are solved, one of them in words.
+    """A kind of spec: its folder, the place of its pydantic model, the spec from which starters are
+    made, and a description if its files are models.
     """
 
     folder: str
@@ -39,7 +39,7 @@ class SpecKind(NamedTuple):
 
 
 class Registry(Mapping[str, T]):
-    """Additions of one kind by name: slipstick's own, and behind them those of other packages.
+    """A registry of additions by name: slipstick's own, then those of other packages.
 
     Entry points are read when a name is asked for that is none of slipstick's own, or when all
     names are.
@@ -70,9 +70,7 @@ class Registry(Mapping[str, T]):
 
     @cached_property
     def places(self) -> dict[str, Any]:
-        """Where other packages define what they add: ``module:NAME``, or, once it was imported,
-        the thing itself.
-        """
+        """The places of other packages' additions, ``module:NAME``, or the imported objects."""
         from importlib.metadata import entry_points
 
         additions: dict[str, Any] = {}
@@ -119,7 +117,7 @@ class Registry(Mapping[str, T]):
 
 
 def imported(place: str) -> Any:
-    """Import what is defined at a place, ``module:NAME``.
+    """Import an object by its place, ``module:NAME``.
 
     >>> imported("math:floor")(2.5)
     2
@@ -130,8 +128,8 @@ def imported(place: str) -> Any:
 
 @cache
 def code_hash(*places: str) -> str:
-    """Return the hash of the code at some places below the folder of the packages: what was computed
-    by other code is computed again.
+    """Return a hash of the code at some places below the packages' folder, so that results of other
+    code are computed again.
 
     Parameters
     ----------

@@ -15,8 +15,8 @@ from uuid import uuid4
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a file beside `path` to write; it replaces `path` when the body ends, and is removed
-    where the body fails.
+    """Yield a temporary file beside `path`, which replaces `path` when the body ends and is removed
+    if the body fails.
 
     A link is followed; what is no plain file, such as a pipe or ``/dev/stdout``, is written
     directly.
@@ -65,8 +65,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def keep_owner(old: Path, new: Path) -> None:
-    """Set owner, group and permissions of a file to those of the file that it will replace, as far
-    as the system permits.
+    """Copy owner, group and permissions of a file to its replacement, as far as the system permits.
 
     Parameters
     ----------
@@ -81,7 +80,7 @@ def keep_owner(old: Path, new: Path) -> None:
 
 
 def store(path: Path) -> None:
-    """Wait until the disk holds a file, or the names in a folder.
+    """Flush a file, or the names in a folder, to the disk.
 
     Parameters
     ----------
@@ -101,8 +100,8 @@ def store(path: Path) -> None:
 
 
 def locked(folder: Path, wait: bool = False) -> int | None:
-    """Lock a folder until its handle is closed: -1 where another process holds it, None where the
-    system, or the disk, has no such lock.
+    """Lock a folder until the returned handle is closed; -1 if another process holds the lock, None
+    if the system or the disk has no such lock.
 
     Parameters
     ----------

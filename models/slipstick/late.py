@@ -12,7 +12,7 @@ __all__ = ["Array", "Late", "NDArray", "np"]
 
 
 class Late:
-    """Stands for a module until an attribute of it is asked for."""
+    """A stand-in for a module, which is imported at the first use of an attribute."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -35,7 +35,7 @@ else:
     Array = object  # arrays are typed without importing NumPy
 
     class NDArray:
-        """Stands for the type of arrays of some kind of number, `numpy.typing.NDArray`."""
+        """A stand-in for the type `numpy.typing.NDArray`."""
 
         def __class_getitem__(cls, kind: object) -> type:
             return object

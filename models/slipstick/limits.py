@@ -20,7 +20,7 @@ from slipstick.errors import InputError, NoAnswerError, UnknownNameError
 
 @dataclass(frozen=True, slots=True)
 class CostLimit:
-    """A limit of a cost.
+    """A limit on one kind of cost.
 
     Parameters
     ----------
@@ -144,19 +144,19 @@ _GIVEN: ContextVar[Mapping[str, float]] = ContextVar("given limits", default=Map
 
 
 def given_limits() -> Mapping[str, float]:
-    """Return the limits that hold here in place of those of `LIMITS`."""
+    """Return the limits in force that replace those of `LIMITS`."""
     return _GIVEN.get()
 
 
 def limit(name: str) -> float:
-    """Return a limit that holds here."""
+    """Return the limit in force for a cost."""
     return _GIVEN.get().get(name, LIMITS[name].value)
 
 
 @contextmanager
 def limited(values: Mapping[str, float]) -> Iterator[None]:
-    """Set other limits inside; a limit that was already given outside, as on the command line,
-    stays.
+    """Set limits for the body; limits already set outside, such as on the command line, take
+    precedence.
 
     Raises
     ------
@@ -181,7 +181,8 @@ def limited(values: Mapping[str, float]) -> Iterator[None]:
 
 @contextmanager
 def at_most(values: Mapping[str, float]) -> Iterator[None]:
-    """Hold lower limits inside, whatever is given outside; nothing is announced or added up there.
+    """Set lower limits for the body, regardless of those outside; inside, costs are neither
+    announced nor added up.
 
     >>> with limited({"states": 1e6}), at_most({"states": 300}):
     ...     limit("states")
@@ -203,7 +204,7 @@ def at_most(values: Mapping[str, float]) -> Iterator[None]:
 
 @contextmanager
 def added_up() -> Iterator[list[float]]:
-    """Apply the limits to the sum of all requests inside; gives each request as a part of its
+    """Apply limits to the sum of all requests in the body; yields each request as a fraction of its
     limit.
     """
     spent: list[float] = []
@@ -222,8 +223,8 @@ def check_cost(
     error: Callable[[str], Exception] = NoAnswerError,
     points: int = 1,
 ) -> None:
-    """Refuse a request whose cost is over its limit, with the way to raise it; announce one of more
-    than `ANNOUNCED`.
+    """Raise for a request whose cost exceeds its limit, with the way to raise the limit; announce
+    one of more than `ANNOUNCED`.
 
     Parameters
     ----------
@@ -262,8 +263,8 @@ more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
 
 
 class WorkPace:
-    """Follows work that is done in parts, and announces, halfway to `ANNOUNCED`, if all of it may
-    take longer.
+    """The pace of work done in parts; halfway to `ANNOUNCED` it announces work that may take
+    longer.
 
     The first part is left out of the pace, for it holds what is done once.
 
@@ -283,7 +284,7 @@ class WorkPace:
         self._start, self._first, self._over = self._clock(), (0.0, 0.0), False
 
     def check(self, done: float, most: float, work_in_words: str) -> None:
-        """Announce once what the whole may take, by the pace so far.
+        """Announce once how long all of the work may take, by the pace so far.
 
         Parameters
         ----------
@@ -301,11 +302,13 @@ class WorkPace:
 
 
 def too_many(name: str, things: str, otherwise: str) -> str:
-    """Write that a count exceeded its limit before it was complete, with the way to raise it."""
+    """Return the message that a count exceeded its limit before it was complete, with the way to
+    raise the limit.
+    """
     return f"more than {limit(name):,.0f} {things}; {otherwise}, {way_out(name)}"
 
 
 def way_out(name: str, cost: float | None = None) -> str:
-    """Write how a limit is raised far enough for a cost."""
+    """Return how to raise a limit far enough for a cost."""
     more = f"{float(f'{cost * 1.05:.1e}'):g}" if cost is not None else "NUMBER"
     return f"or allow more with --limit {name}={more} (limits: in a study, limits= in Python)"

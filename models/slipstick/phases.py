@@ -52,12 +52,12 @@ class PhaseType:
 
     @property
     def exits(self) -> Array:
-        """Probability that the time ends with each phase [1] [phases]."""
+        """Probability that the time ends after each phase [1] [phases]."""
         exits: Array = 1.0 - self.onward.sum(axis=1)
         return exits
 
     def scaled(self, factor: complex) -> PhaseType:
-        """Return a multiple of the time."""
+        """Return the time multiplied by a factor."""
         return PhaseType(self.start, self.rates / factor, self.onward)
 
     def moment(self, order: int) -> Any:
@@ -90,7 +90,7 @@ def exponential(mean: complex) -> PhaseType:
 
 def balanced_means(scv: complex | Array) -> Any:
     """Return the probability of the shorter of two phases that contribute half of the mean each;
-    scv at least 1.
+    scv is at least 1.
 
         p = (1 + sqrt((scv - 1) / (scv + 1))) / 2      means 1 / (2 p) and 1 / (2 (1 - p)) of the mean
 
@@ -100,7 +100,7 @@ def balanced_means(scv: complex | Array) -> Any:
 
 
 def hyperexponential(mean: complex, scv: complex) -> PhaseType:
-    """Return one of two phases; see `balanced_means`.
+    """Return two alternative phases with balanced means; see `balanced_means`.
 
     >>> print(hyperexponential(1.0, 3.0).scv)
     3.0
@@ -113,7 +113,7 @@ def hyperexponential(mean: complex, scv: complex) -> PhaseType:
 
 
 def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
-    """Return the phases of a time of mean 1 and an scv below 1: equal ones, and one more with a
+    """Return the phases of a time with mean 1 and scv below 1: equal phases, then one more with a
     probability.
 
     Two phases where 1/2 <= scv < 1: one of mean 1/2, and with probability 1 / (2 scv) one of mean
@@ -145,7 +145,7 @@ def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
 
 
 def coxian(mean: complex, scv: complex) -> PhaseType:
-    """Return a row of phases of which the last may be missing, with an scv of 0.01 and more; see
+    """Return a chain of phases whose last one may be skipped, for scv from 0.01 on; see
     `phases_below_one`.
 
     >>> time = coxian(2.0, 0.4)
@@ -167,7 +167,8 @@ def coxian(mean: complex, scv: complex) -> PhaseType:
 
 
 def phase_type(mean: complex, scv: complex) -> PhaseType:
-    """Return a time of a mean and an scv: exponential, hyperexponential above 1, Coxian below.
+    """Return a time with a mean and an scv: exponential for 1, hyperexponential above, Coxian
+    below.
 
     >>> phase_type(1.0, 1.0).phases, phase_type(1.0, 4.0).phases, phase_type(1.0, 0.25).phases
     (1, 2, 4)

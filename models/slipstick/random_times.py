@@ -65,7 +65,7 @@ class RandomTime:
         return self.variance / nonzero(self.mean * self.mean)
 
     def scaled(self, factor: Array) -> RandomTime:
-        """Return a multiple of the time."""
+        """Return the time multiplied by a factor."""
         return RandomTime(self.mean * factor, self.variance * factor * factor, self.kind)
 
 
@@ -74,19 +74,19 @@ ZERO_TIME = RandomTime(np.zeros(1), np.zeros(1), "constant")
 
 
 def nonzero(value: Array) -> Array:
-    """Add 1e-300 to a divisor that is not negative, so that 0/0 gives 0."""
+    """Return a nonnegative divisor plus 1e-300, so that 0/0 gives 0."""
     return value + 1e-300
 
 
 def added(values: Iterable[Array]) -> Array:
-    """Return the sum of some columns; 0 if there are none."""
+    """Return the sum of columns; 0 for none."""
     total: Array = sum(values, np.zeros(1))
     return total
 
 
 def largest(values: Sequence[Array]) -> Array:
-    """Return the largest by real parts, the first of equals: a maximum whose derivative belongs to
-    one operand.
+    """Return the largest column by real parts, the first of equal ones, so that the derivative
+    belongs to one operand.
     """
     best = values[0]
     for value in values[1:]:
@@ -95,13 +95,13 @@ def largest(values: Sequence[Array]) -> Array:
 
 
 def smallest(values: Sequence[Array]) -> Array:
-    """Return the smallest by real parts, the first of equals."""
+    """Return the smallest column by real parts, the first of equal ones."""
     return -largest([-value for value in values])
 
 
 def clamped(value: Array, low: Array | float = 0.0, high: Array | float = math.inf) -> Array:
-    """Limit a number by real parts; one at or beyond an end has the derivative of that end, and
-    NaN stays NaN.
+    """Limit a number to a range by its real part. At or beyond an end it has the derivative of that
+    end; NaN stays NaN.
     """
     value = np.where(value.real <= np.real(low), low, value)
     return value if high is math.inf else np.where(value.real >= np.real(high), high, value)
@@ -135,8 +135,8 @@ def repeated(count: Array, time: RandomTime) -> RandomTime:
 
 
 def repeated_geometrically(count: Array, time: RandomTime) -> RandomTime:
-    """Add a geometric number of independent copies of a time, from none on, in the mean `count`:
-    the variance of the number is count (1 + count).
+    """Return the sum of a geometric number of copies of a time, from 0 on, with mean `count`; the
+    variance of the number is count (1 + count).
     """
     if time is ZERO_TIME:
         return ZERO_TIME
@@ -145,7 +145,9 @@ def repeated_geometrically(count: Array, time: RandomTime) -> RandomTime:
 
 
 def mixture_of(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
-    """Take one of several times with given probabilities: the law of total variance."""
+    """Return the time that is one of several with given probabilities, by the law of total
+    variance.
+    """
     if len(options) == 1:
         return options[0][1]
     mean = added(p * time.mean for p, time in options)
@@ -194,8 +196,8 @@ def normal_distribution(x: Array) -> Array:
 
 
 def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> tuple[Array, Array]:
-    """Return mean and variance of the work Y that is left after a gap: the positive part of their
-    difference.
+    """Return mean and variance of the work Y that remains after a gap: the positive part of work
+    minus gap.
 
     Derived here: the gap is a constant plus an exponential part g with the gap's variance, and Y is
     a gamma variate after the constant part, so that E (Y - g)+ = E Y - g (1 - E exp(-Y / g)) with E
@@ -216,8 +218,8 @@ def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> 
 
 
 def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Array]:
-    """Return mean and variance of the work that is left after a constant gap, the work taken as
-    normal.
+    """Return mean and variance of the work that remains after a constant gap, for normally
+    distributed work.
 
     A normal variate has a part below 0, so even a gap of 0 would change it. That error at gap 0 is
     subtracted, times exp(-gap / mean); this factor is chosen here, to be 1 at gap 0 and 0 after
@@ -232,7 +234,7 @@ def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Ar
 
 
 def _above(mean: Array, variance: Array, level: Array) -> tuple[Array, Array]:
-    """Return mean and mean square of a normal variate's part above a level."""
+    """Return mean and mean square of a normal variate's excess over a level."""
     over = mean - level
     scale = (mean + level) * (mean + level) * 1e-18
     constant = variance.real <= scale.real
@@ -301,8 +303,8 @@ def maximum_of_identical(time: RandomTime, count: Array) -> RandomTime:
 
 
 def _of_exponentials(means: Sequence[Array]) -> RandomTime:
-    """Use inclusion and exclusion: E max = sum over subsets of k times, (-1)^(k+1) / (sum of
-    their rates).
+    """Return the maximum of exponential times by inclusion and exclusion: E max = sum over subsets
+    of k times, (-1)^(k+1) / (sum of their rates).
     """
     first = second = np.zeros(1)
     rates = [1.0 / nonzero(mean) for mean in means]
@@ -316,7 +318,7 @@ def _of_exponentials(means: Sequence[Array]) -> RandomTime:
 
 
 def _integrated(times: Sequence[RandomTime], counts: Sequence[Array], least: Array) -> RandomTime:
-    """Integrate P(maximum > t) from `least` on, by Gauss's rule of 12 points on each panel.
+    """Integrate P(maximum > t) from `least` on, by Gauss's rule with 12 points per panel.
 
     Panels end where the distribution of one of the times begins, ends, or has its largest values.
     Of up to 30 times the mean errs by up to 3e-4 and the variance by up to 0.3 %, of 1000 by up to
@@ -353,7 +355,8 @@ def _gauss(panels: Array) -> tuple[Array, Array]:
 
 
 class FittedDistribution:
-    """The distribution of a time by mean and variance, or of the maximum of `count` such.
+    """The distribution of a time fitted to mean and variance, or of the maximum of `count` such
+    times.
 
     Its cube root is normal, or where the scv is above 1 it is hyperexponential with balanced means.
 
@@ -377,7 +380,7 @@ class FittedDistribution:
         self.high = self._end(count.real)
 
     def quantile(self, z: Array) -> Array:
-        """Return the time with F(time) = Phi(z), where Phi is the standard normal distribution
+        """Return the time t with F(t) = Phi(z), where Phi is the standard normal distribution
         function.
         """
         value = self._root_quantile(z)
@@ -396,20 +399,20 @@ class FittedDistribution:
         return np.where(self.varied, self.mean * ratio, value)
 
     def _root_quantile(self, z: Array | float) -> Array:
-        """Return that quantile of a time whose cube root is normal."""
+        """Return the time at a standard normal quantile z if its cube root is normal (Wilson and
+        Hilferty).
+        """
         cube = clamped(1.0 - self.root * self.root / 9.0 + z * self.root / 3.0)
         return self.mean * cube * cube * cube
 
     def _end(self, count: Array | float) -> Array:
-        """Return the time at which the integral over the longest of `count` times ends; see
-        `_REACH`.
-        """
+        """Return the upper limit of the integral for the longest of `count` times; see `_REACH`."""
         slow = self.mean / (2.0 * (1.0 - self.short))
         normal = self._root_quantile(_REACH + np.sqrt(2.0 * np.log(count)))
         return np.where(self.varied, slow * (3.0 * _REACH + np.log(count)), normal)
 
     def distribution(self, t: Array) -> Array:
-        """P(time <= t), or that all `count` times are."""
+        """Return P(time <= t), or the probability that all `count` times are at most t."""
         more = (..., *[None] * (t.ndim - self.mean.ndim))
         mean, root, short, varied = (
             self.mean[more],
@@ -432,8 +435,8 @@ class FittedDistribution:
         return np.where(t.real > 0, self.distribution(np.where(t.real > 0, t, 1e-30 + 0 * t)), 0.0)
 
     def grid(self, starts: Array) -> tuple[Array, Array, Array]:
-        """Choose points and weights of integration that cover the time after each of several
-        starts; also give the first point.
+        """Return points and weights of integration over the time after each of several starts, and
+        the first point.
 
         The panels are narrower near the first start, by a power of 1.5 chosen here. See
         `slipstick.method.mean_value.traversal` for the error of the order statistics that are
@@ -485,8 +488,8 @@ class JointlyNormalTimes:
         return self._covariance[time].get(time, self._zero)
 
     def after(self, before: int | None, time: RandomTime) -> int:
-        """Add the sum of the time `before`, or of the common start, and an independent time;
-        give its number.
+        """Add the time that begins when the time number `before` ends, or at the common start for
+        None, and takes an independent time; return its number.
         """
         own = time.variance, fourth_cumulant(time)
         if before is None:
@@ -499,7 +502,7 @@ class JointlyNormalTimes:
         return self._add(self.mean[before] + time.mean, *moments)
 
     def later(self, a: int, b: int) -> int:
-        """Add the maximum of two times, and give its number."""
+        """Add the maximum of two times; return its number."""
         mean, variance, first = self._maximum(a, b)
         shared = [
             {
@@ -514,7 +517,9 @@ class JointlyNormalTimes:
         return self._add(mean, (variance, shared[0]), (fourth, shared[1]))
 
     def _maximum(self, a: int, b: int) -> tuple[Array, Array, Array]:
-        """Return the mean and the variance of the maximum, and how often the first time is it."""
+        """Return mean and variance of the maximum, and the probability that the first time is the
+        larger.
+        """
         ma, mb = self.mean[a], self.mean[b]
         va, vb, cab = self.variance(a), self.variance(b), self._covariance[a].get(b, self._zero)
         square = va + vb - 2 * cab
@@ -555,13 +560,13 @@ class JointlyNormalTimes:
         return variance
 
     def with_mean(self, time: int, mean: Array) -> int:
-        """Add a copy of a time with another mean."""
+        """Add a copy of a time with another mean; return its number."""
         key = self.after(time, RandomTime(np.zeros(1), np.zeros(1)))
         self.mean[key] = mean
         return key
 
     def keep(self, wanted: set[int]) -> None:
-        """Forget all other times."""
+        """Drop all other times."""
         self.mean = {key: self.mean[key] for key in wanted}
         self._covariance, self._fourth = (
             {
@@ -587,8 +592,8 @@ class JointlyNormalTimes:
 
 
 def fourth_cumulant(time: RandomTime) -> Array:
-    """Return the fourth cumulant of a time, taken as gamma up to scv 1 and as hyperexponential with
-    balanced means above.
+    """Return the fourth cumulant of a time, assuming a gamma distribution up to scv 1 and a
+    hyperexponential one with balanced means above.
 
     Of mean 1: 6 scv^3; and E X^4 - 4 E X^3 + 6 E X^2 - 3 - 3 scv^2 with u = 1 / (2 (scv + 1)), E
     X^3 = 3/4 (1 - 2 u) / u^2 and E X^4 = 3/2 (1 - 3 u) / u^3. [s^4]

@@ -49,7 +49,7 @@ class TimeLaw:
 
     @property
     def phases(self) -> PhaseType | None:
-        """The phases of a time that is made of phases, of mean 1; None for any other."""
+        """The phases of a time that has phases, scaled to mean 1; None for other times."""
         make = _PHASES.get(self.kind)
         return make(*map(np.array, self.numbers)) if make else None
 
@@ -63,7 +63,7 @@ class MeanAndLaw:
 
 
 def _scv(size: float, exponential: bool = False) -> float:
-    """Keep the scv of a time that is not exponential apart from 1."""
+    """Return the scv of a time, moved away from 1 unless the time is exponential."""
     return math.nextafter(1.0, 2.0) if size == 1 and not exponential else size
 
 
@@ -130,7 +130,7 @@ def erlang(phases: int) -> TimeLaw:
 
 
 def hyperexponential(probabilities: Sequence[float], means: Sequence[float]) -> MeanAndLaw:
-    """Return one of several exponential phases.
+    """Return a time that is one of several exponential phases.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def hyperexponential(probabilities: Sequence[float], means: Sequence[float]) -> 
 
 
 def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndLaw:
-    """Return a row of exponential phases that may end after each.
+    """Return a chain of exponential phases that may end after each one.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndLaw:
 
 
 def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> MeanAndLaw:
-    """Return the time until a small chain ends.
+    """Return the time until absorption of a small Markov chain.
 
     Parameters
     ----------
@@ -228,12 +228,12 @@ def uniform(low: float, high: float) -> MeanAndLaw:
 
 
 def lognormal(scv: float) -> TimeLaw:
-    """Return a time whose logarithm is normal, of an scv above 0."""
+    """Return a lognormal time with an scv above 0."""
     return _by_scv("lognormal", scv)
 
 
 def gamma(scv: float) -> TimeLaw:
-    """Return a gamma time, of an scv above 0; of 1 it is exponential."""
+    """Return a gamma time with an scv above 0; scv 1 is exponential."""
     return _by_scv("gamma", scv)
 
 
@@ -244,7 +244,7 @@ def _by_scv(kind: str, scv: float) -> TimeLaw:
 
 
 def weibull(shape: float) -> TimeLaw:
-    """Return a Weibull time; of shape 1 it is exponential, of a smaller shape it varies more.
+    """Return a Weibull time; shape 1 is exponential, smaller shapes vary more.
 
     >>> weibull(1.0).scv
     1.0
@@ -257,7 +257,7 @@ def weibull(shape: float) -> TimeLaw:
 
 
 def pareto(shape: float) -> TimeLaw:
-    """Return a Pareto time above a least one; P(longer than x) falls as x^-shape.
+    """Return a Pareto time above a smallest one; P(longer than x) falls as x^-shape.
 
     The shape must be above 2: up to there the variance is infinite, so that no method knows the
     mean wait, and the mean of a simulation does not settle.
@@ -273,7 +273,7 @@ def pareto(shape: float) -> TimeLaw:
 
 
 def samples(values: Sequence[float]) -> MeanAndLaw:
-    """Return a time that is one of measured values, each as likely as the others [s].
+    """Return a time drawn from measured values with equal probability [s].
 
     >>> time = samples([1.0, 2.0, 3.0])
     >>> time.mean, round(time.law.scv, 6)

@@ -96,8 +96,8 @@ _FAULTS = (
 
 
 class InBaseUnits:
-    """A number in base units, whatever its dimension: Python gives those, while files and commands
-    write the unit.
+    """A number in base units of any dimension: Python code gives those, while files and commands
+    give units.
 
     >>> isinstance(in_base_units(4096), InBaseUnits), in_base_units(4096) == 4096
     (True, True)
@@ -367,8 +367,8 @@ def choose(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
 
 
 def rungs(dimension: Dimension) -> list[tuple[str, float, float]]:
-    """List the units that `show` chooses from, rising: name, factor, and the size from which each
-    is taken.
+    """Return the units that `show` chooses from in ascending order: name, factor, and the size from
+    which each is used.
 
     >>> rungs(Dimension.of("s"))[:2]
     [('ns', 1e-09, 1e-09), ('us', 1e-06, 1e-06)]
@@ -397,8 +397,8 @@ def _rung(sizes: list[float], dimension: Dimension, digits: int = 4) -> tuple[st
 
 
 def _whole(counts: list[int]) -> tuple[str, Fraction] | None:
-    """The largest binary unit that divides all, if its numbers are shorter than decimal ones: 4
-    KiB, but 128 kB.
+    """Return the largest binary unit that divides all counts, if its numbers are shorter than
+    decimal ones: 4 KiB, but 128 kB.
     """
     common = gcd(*counts)
     unit, factor = next(rung for rung in _KIBIS if common % rung[1] == 0)

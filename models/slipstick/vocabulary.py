@@ -37,7 +37,7 @@ time for all classes).
 
 @dataclass(frozen=True, slots=True)
 class Discipline:
-    """In which order a station serves its customers.
+    """The order in which a station serves its customers.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Discipline:
 
     @property
     def ranked(self) -> bool:
-        """Whether it looks at priorities."""
+        """Whether it takes priorities into account."""
         return self.order == RANK
 
     @property
@@ -68,7 +68,7 @@ class Discipline:
 
     @property
     def shared(self) -> bool:
-        """Whether all customers are served at the same time at a part of the speed."""
+        """Whether all customers are served simultaneously, each at a part of the speed."""
         return self.order == SHARED
 
     @property
@@ -78,8 +78,8 @@ class Discipline:
 
     @property
     def blind(self) -> bool:
-        """Whether it takes its next customer without regard to class and service time, and serves
-        it to the end.
+        """Whether it selects the next customer independently of class and service time, and serves
+        it without interruption.
 
         Mean waiting times are then those of first come first served at a single server that is not
         idle while customers are present.
@@ -134,7 +134,7 @@ first served.
 
 @dataclass(frozen=True)
 class DisciplineNames(Collection[str]):
-    """Names of the disciplines that have a trait, those of other packages included.
+    """The names of the disciplines with a given trait, including those of other packages.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class DisciplineNames(Collection[str]):
 
     @property
     def in_words(self) -> str:
-        """Describe slipstick's own, for readers of specs.
+        """The disciplines of slipstick itself, as words for readers of specs.
 
         >>> ACTIVITY_DISCIPLINES.in_words[:59]
         'fcfs: first come first served; ps: processor sharing; lcfs:'
@@ -336,7 +336,7 @@ METHODS_ADDED: Registry[Any] = Registry("slipstick.methods")
 
 
 def known_methods(kind: str) -> tuple[str, ...]:
-    """Name the methods that answer for a kind of model, slipstick's own first.
+    """List the methods for a kind of model, slipstick's own first.
 
     >>> known_methods("law")
     ('closed-form',)
@@ -346,7 +346,7 @@ def known_methods(kind: str) -> tuple[str, ...]:
 
 
 def model_kinds() -> tuple[str, ...]:
-    """Name the kinds of models that have methods, slipstick's own first.
+    """List the kinds of models that have methods, slipstick's own first.
 
     >>> model_kinds()[:3]
     ('activity', 'law', 'queueing-network')
@@ -355,7 +355,7 @@ def model_kinds() -> tuple[str, ...]:
 
 
 def all_methods() -> tuple[str, ...]:
-    """Name the methods of all kinds of models, each once."""
+    """List the methods of all kinds of models, each once."""
     return tuple(dict.fromkeys(name for kind in model_kinds() for name in known_methods(kind)))
 
 
@@ -381,7 +381,7 @@ method, also of other packages, until that method declares it.
 
 
 def refuse_unknown(constructs: Collection[str], method: str, known: Collection[str]) -> None:
-    """Raise a NoAnswerError where a model has a construct that a method does not know.
+    """Raise NoAnswerError if a model has a construct that a method does not support.
 
     >>> refuse_unknown([GEOMETRIC_COUNT], "quick", ())
     Traceback (most recent call last):

@@ -62,7 +62,7 @@ digits are cut.
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """The whole and its parts.
+    """The region of the complete run and the regions inside it.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ class Regions:
 
 
 def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) -> Regions:
-    """Find the whole: the region asked for, the one without a name, the only one, or the root of
-    all call paths.
+    """Return the region of the complete run: the requested one, the one without a name, the only
+    one, or the root of all call paths.
 
     Its parts are the regions one call deeper or, where the whole has no name and nothing is a call
     path, all others; there are none where they overlap.
@@ -226,8 +226,8 @@ have another meaning.
 def check_waits(
     runs: Measurements, points: Sequence[MeasuredPoint], answers: Sequence[Answer]
 ) -> None:
-    """Refuse waits that add up to the measured time on one processor only if they are means of one
-    processor each, and nothing says which they are.
+    """Refuse waits whose meaning is open: they fit the time on one processor only as means per
+    processor, and the file does not state that they are.
 
     Raises
     ------
@@ -336,7 +336,7 @@ class _Account:
         return {name: Value(value, time.run.unit, min(values), max(values))}, note
 
     def _booked(self, point: MeasuredPoint, elapsed: float) -> tuple[dict[str, float], bool]:
-        """Return the account of a point, and whether it is one that needs no other run.
+        """Return the account of a point, and whether it needs no other run.
 
         Such an account holds what is useful at this point. Where the time on one processor is
         known, what is useful beyond the useful part of that is extra work: more of it, or the same
@@ -364,14 +364,14 @@ class _Account:
         return {USEFUL: elapsed - sum(lost.values()), **lost}, True
 
     def _own(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """Return the account that a point has by itself; nothing where it has none."""
+        """Return the account that follows from a point alone; empty if there is none."""
         for book in (self._waits, self._busy, self._efficiencies):
             if account := book(point, elapsed):
                 return account
         return {}
 
     def _group(self, point: MeasuredPoint) -> list[MeasuredPoint]:
-        """Return the runs that a run is compared with."""
+        """Return the runs to compare a run with."""
         own = self.growth.group(point)
         return [point for point in self.points if self.growth.group(point) == own]
 
@@ -383,8 +383,8 @@ class _Account:
         return reference if reference.p == 1 else None
 
     def _time(self, point: MeasuredPoint) -> Reduced | None:
-        """Return the elapsed time of the whole; where only a throughput or a speed-up was measured,
-        that of one unit of work.
+        """Return the elapsed time of the complete run; for measured throughputs or speed-ups, the
+        time of one unit of work.
         """
         reduced = point.find("time", self.regions.whole) or point.find("cycle")
         if reduced is not None:
@@ -396,7 +396,7 @@ class _Account:
         return None
 
     def _one_processor(self, point: MeasuredPoint) -> float | None:
-        """Return the elapsed time on one processor, the one without timing if there is one."""
+        """Return the elapsed time on one processor, if possible of the run without timers."""
         if self.runs.one_processor is not None:
             return self.runs.one_processor
         single = self._single(point)
@@ -404,8 +404,8 @@ class _Account:
         return reduced.value if reduced else None
 
     def _waits(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """Dritz and Boyle: all time but waits is useful, unless the useful time was measured as
-        well.
+        """Return the account by waits (Dritz and Boyle): all time except waits is useful, unless
+        useful time was measured.
         """
         causes = point.regions("wait")
         if not causes:
@@ -418,7 +418,7 @@ class _Account:
         return self._closed(point, elapsed, {USEFUL: elapsed - sum(lost.values()), **lost}, USEFUL)
 
     def _wait(self, point: MeasuredPoint, cause: str) -> float:
-        """Return the time lost to a cause by all processors; for some causes only the excess over
+        """Return the time that all processors lost to a cause; for some causes only the excess over
         the run on one processor.
         """
         wait = self._without_timer(point, cause)
@@ -452,8 +452,8 @@ class _Account:
         return wait
 
     def _busy(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """POP from busy times: imbalance up to the busiest processor, communication from there
-        to the end.
+        """Return the POP account by busy times: imbalance up to the busiest processor,
+        communication from there to the end.
         """
         busy = point.total("busy")
         if busy is None:
@@ -472,7 +472,7 @@ class _Account:
         return {name: share * elapsed for name, share in (self._shares(point) or {}).items()}
 
     def _shares(self, point: MeasuredPoint) -> dict[str, float] | None:
-        """Book fractions of the time from POP efficiencies.
+        """Return the account as fractions of the time, from POP efficiencies.
 
         With the largest useful time T CommE, the average one T PE and the time on an ideal network
         T Trf, what lies between them is imbalance, serialization and transfer, whether the tool
@@ -521,8 +521,8 @@ class _Account:
         return {name: share for name, share in booked.items() if share or name == USEFUL}
 
     def _regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """Beside the reference: each region loses what it takes beyond what it would without
-        loss.
+        """Return the account by regions: each loses the time beyond what the reference run would
+        need without loss.
         """
         reference = self.growth.reference(point, self.timed)
         first = self._time(reference)
@@ -545,7 +545,7 @@ class _Account:
     def _closed(
         self, point: MeasuredPoint, elapsed: float, account: dict[str, float], remainder: str
     ) -> dict[str, float]:
-        """Refuse an account that books more than the time."""
+        """Return an account completed by its remainder; raises if it exceeds the elapsed time."""
         if account[remainder] < -ROUNDING * elapsed:
             booked = elapsed - account[remainder]
             why = (
@@ -587,7 +587,7 @@ class _Account:
 
 
 def _working(account: Mapping[str, float]) -> float:
-    """Return the time at work in an account, whether that is useful beside one processor or not."""
+    """Return the time at work in an account: useful, extra, and on one processor."""
     return sum(account.get(cause, 0.0) for cause in (USEFUL, EXTRA, ON_ONE))
 
 
@@ -610,8 +610,8 @@ def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, V
 
 
 def superlinear(run: Measurement, speedup: float) -> list[Problem]:
-    """Note a speed-up over one processor [1] above the number of processors of a run's elapsed
-    time; nothing where it is not.
+    """Return a note if the speed-up over one processor [1] exceeds the number of processors; else
+    an empty list.
     """
     if not speedup > run.p * (1 + 1e-9):
         return []

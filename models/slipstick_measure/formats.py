@@ -94,7 +94,7 @@ def _first_of_numbers(reading: Reading) -> int:
 
 
 def _as_told(measurements: Measurements, hints: Hints) -> Measurements:
-    """Take the measurements as the hints say: what grew, and whether waits are of one processor."""
+    """Apply the hints on growth of the work and on means of waits to measurements."""
     weak = measurements.weak if hints.weak is None else hints.weak
     if not hints.mean_waits:
         return replace(measurements, weak=weak, mean_waits=hints.mean_waits)
@@ -113,7 +113,7 @@ def load_test(
     servers: Mapping[str, int] | None = None,
     format: str | None = None,
 ) -> LoadTest | None:
-    """Read files that are load tests, each of one load or of several; None if the first is none.
+    """Read files as a load test; None if the first is not one.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def load_test(
 
 
 def _runs_under_load(reading: Reading, name: str) -> Measurements:
-    """Take the throughputs of a load test as those of its users; response times are no times of a
-    work that processors share.
+    """Return the throughputs of a load test as measurements with users in place of processors;
+    response times are not elapsed times and are left out.
     """
     test = read_load(reading, name)
     records = [
@@ -190,8 +190,8 @@ LOAD_FORMATS = (*GENERATORS, "locust", "locust-history", "jtl", "load-table")
 
 
 def _recognized(reading: Reading) -> str | None:
-    """Find the format of a file: other packages' formats go first, for the last of ours
-    recognizes almost any table.
+    """Return the name of a file's format. Formats of other packages are tried first, because
+    slipstick's last one accepts almost any table.
     """
     tried = [*FORMATS.places, *FORMATS.own]
     return next((name for name in tried if FORMATS[name].recognize(reading)), None)
@@ -200,7 +200,7 @@ def _recognized(reading: Reading) -> str | None:
 def read_all(
     paths: Sequence[Path | str], hints: Sequence[Hints], format: str | None = None
 ) -> Measurements:
-    """Read several files into one table; all problems of all files at once.
+    """Read several files into one table; raises with the problems of all files.
 
     Parameters
     ----------
@@ -242,8 +242,8 @@ def read_all(
 
 
 def table_called(reference: str) -> str:
-    """Find a table of measured runs, or a trace, by name in ``specs/runs``: the user's or the
-    shipped one; nothing if none.
+    """Return the path of a table or trace named in ``specs/runs``, the user's before the shipped
+    one; empty if there is none.
     """
     for folder, suffix in product((Path("specs").absolute(), shipped()), (".csv", ".json", ".txt")):
         path = folder / "runs" / f"{reference}{suffix}"
@@ -253,8 +253,8 @@ def table_called(reference: str) -> str:
 
 
 def runs_called(reference: str) -> Path | None:
-    """Find measured runs by name: a profile or a table of the catalogue; a file that is there
-    goes first.
+    """Return the path of measured runs: an existing file, or a profile or table of the
+    catalogue.
     """
     if Path(reference).exists():
         return None
@@ -265,8 +265,8 @@ def runs_called(reference: str) -> Path | None:
 
 
 def check(reference: str) -> bool:
-    """Check a table of measured runs or a trace, a file or a name in ``specs/runs``; false if there
-    is none.
+    """Check a table of measured runs or a trace, by file or by name in ``specs/runs``; false if
+    neither exists.
 
     Raises
     ------

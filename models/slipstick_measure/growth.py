@@ -43,9 +43,7 @@ class Growth:
     together: bool = False
 
     def group(self, point: MeasuredPoint) -> float | None:
-        """Return what the runs have in common that a run is compared with: the size, or the work
-        a processor.
-        """
+        """Return the key that comparable runs share: the size, or the work per processor."""
         if self.together:
             return None
         if not self.weak or point.n is None:
@@ -53,7 +51,7 @@ class Growth:
         return round(log(point.n**self.exponent / point.p), 1)
 
     def reference(self, point: MeasuredPoint, points: Sequence[MeasuredPoint]) -> MeasuredPoint:
-        """Return the run that a run is compared with, which may be itself."""
+        """Return the reference run of a run, which may be itself."""
         own = self.group(point)
         return min(
             (candidate for candidate in points if self.group(candidate) == own),
@@ -62,15 +60,15 @@ class Growth:
         )
 
     def ideal_time(self, reference: MeasuredPoint, time: float, p: int) -> float:
-        """Return the time [s] on p processors without loss, from that of the reference."""
+        """Return the time [s] on `p` processors without loss, from the time of the reference."""
         return time if self.weak else time * reference.p / p
 
 
 def growth_of(
     runs: Measurements, points: Sequence[MeasuredPoint], times: Mapping[int, Reduced]
 ) -> Growth:
-    """Determine what grew: as the file or the user says, else by the sizes; strong scaling is
-    assumed where the times fall.
+    """Determine how the work grows: from the file or the hints, else from the sizes, else as strong
+    scaling if times fall.
 
     Parameters
     ----------
@@ -97,8 +95,8 @@ def growth_of(
 
 
 def _exponent(points: Sequence[MeasuredPoint]) -> float | None:
-    """Return the power of the size that grows as the processors do, where each number of them has
-    one size of its own; None where there is none.
+    """Return the power of the size that grows in proportion to the processors, if each number of
+    processors has one size; else None.
     """
     pairs = sorted({(point.p, point.n) for point in points if point.n is not None})
     if len(pairs) < 2 or len(pairs) != len({p for p, _ in pairs}) or len(pairs) != len(points):
@@ -116,7 +114,9 @@ def _exponent(points: Sequence[MeasuredPoint]) -> float | None:
 def _ask(
     points: Sequence[MeasuredPoint], times: Mapping[int, Reduced], timed: Sequence[int]
 ) -> None:
-    """Refuse runs whose time stays while the processors grow, unless waits say why."""
+    """Refuse runs whose time stays constant as processors are added, unless measured waits explain
+    it.
+    """
     without_size = [at for at in timed if points[at].n is None]
     if not without_size:
         return
@@ -136,8 +136,8 @@ def _ask(
 
 
 def _says_where(first: MeasuredPoint, last: MeasuredPoint) -> bool:
-    """Return whether waits, or useful times that do not grow with the processors, explain a time
-    that stays.
+    """Return whether waits, or useful times that do not grow with the processors, explain a
+    constant time.
     """
     if last.regions("wait") and not last.regions("busy"):
         return True
@@ -148,5 +148,5 @@ def _says_where(first: MeasuredPoint, last: MeasuredPoint) -> bool:
 
 
 def work_grows(runs: Measurements, points: Sequence[MeasuredPoint]) -> bool:
-    """Return whether the runs are told, or seen by their sizes, to be those of weak scaling."""
+    """Return whether the runs are weak scaling, by their hints or their sizes."""
     return _exponent(points) is not None if runs.weak is None else runs.weak

@@ -67,7 +67,7 @@ None in child processes.
 
 
 class _Book:
-    """What one thread waits for: in a file of the folder that is recorded into, else in memory."""
+    """The record of one thread's waits: a file in the recording's folder, or memory."""
 
     def __init__(self, kind: str = "") -> None:
         size = 8 * (HEAD + 2 * CAUSES)
@@ -91,7 +91,7 @@ class _Book:
             self.cells[BEGIN], self.ran, self.delayed = _started
 
     def place(self, cause: str) -> int:
-        """Find the place of a cause; a new one is written down first."""
+        """Return the number of a cause; a new one is added to the record."""
         slot = self.places.get(cause)
         if slot is None:
             if len(self.places) >= CAUSES - 1:
@@ -103,7 +103,7 @@ class _Book:
         return slot
 
     def wait(self, cause: str, start: float) -> None:
-        """Book a wait that began at `start` and ends now."""
+        """Record a wait that began at `start` and ends now."""
         place = self.place(cause)
         now = _now()
         self.cells[place] += now - start
@@ -112,21 +112,23 @@ class _Book:
         self.cells[RAN] = time.thread_time() - self.ran
 
     def close(self) -> None:
-        """Book the end."""
+        """Record the end."""
         self.cells[LAST] = self.cells[END] = _now()
         self.cells[RAN] = time.thread_time() - self.ran
         self.cells[DELAYED] = _delay() - self.delayed
 
 
 def _delay() -> float:
-    """Read how long this thread was ready and had no core [s]; 0 where the system does not say."""
+    """Return how long this thread was ready without having a core [s]; 0 where the system does not
+    report it.
+    """
     with suppress(OSError, ValueError, IndexError):
         return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) * 1e-9
     return 0.0
 
 
 def _book() -> _Book:
-    """Return the record of times of this thread; begin one where it has none."""
+    """Return the record of this thread, beginning one if needed."""
     try:
         book: _Book = _local.book
     except AttributeError:
@@ -135,13 +137,15 @@ def _book() -> _Book:
 
 
 def _is_main() -> bool:
-    """Distinguish the main thread of a program from others and from those of child processes."""
+    """Return whether this is the main thread of the program, rather than another thread or one of a
+    child process.
+    """
     child = getattr(sys.modules.get("multiprocessing.process"), "_parent_process", None)
     return child is None and threading.get_ident() == threading.main_thread().ident
 
 
 def _forget() -> None:
-    """Begin a book of its own in a process that was forked."""
+    """Begin a new record in a forked process."""
     global _started
     _started = None
     _local.__dict__.pop("book", None)
@@ -153,7 +157,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def _waiting(cause: str) -> Iterator[_Book]:
-    """Book the time of the body as a wait, unless an outer wait books it already."""
+    """Record the time of the body as a wait, unless an outer wait includes it."""
     book, start = _book(), _now()
     book.inside += 1
     try:
@@ -498,7 +502,7 @@ def _record_into(folder: Path | None) -> None:
 
 
 def _work(rank: int, folder: str, worker: Callable[..., object], *arguments: object) -> None:
-    """Run a worker with a book of its own."""
+    """Run a worker with a record of its own."""
     if _folder is None:  # a spawned process
         _record_into(Path(folder))
     book = _local.book = _Book(str(rank))
@@ -510,7 +514,7 @@ def _work(rank: int, folder: str, worker: Callable[..., object], *arguments: obj
 
 
 class _Spent:
-    """What a worker spent, read from its book."""
+    """The times of a worker, read from its record."""
 
     def __init__(self, path: Path) -> None:
         with open(path, "rb") as file:
@@ -528,7 +532,7 @@ class _Spent:
 
 
 def profile_of(folder: Path, title: str = "") -> str:
-    """Write the books of a folder as a profile of one run.
+    """Return a profile of one run from the records in a folder.
 
     A processor is a rank of `WaitRecorder.run`; without ranks, threads that do not overlap in time
     share one, and the main thread is left out where it waited for more than half of the time of the
@@ -601,8 +605,8 @@ def _shared(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
 def _added(
     workers: Sequence[_Spent], begin: float, end: float
 ) -> tuple[dict[str, float], dict[str, int]]:
-    """Add up what the workers of one processor spent; time without a worker is idle, after a
-    kill missing.
+    """Add up the times of the workers of one processor; time between workers is idle, time after a
+    kill is missing.
     """
     waits: dict[str, float] = {}
     events: dict[str, int] = {}
@@ -632,7 +636,7 @@ _sites: dict[tuple[str, int], str] = {}
 
 
 def _site(kind: str) -> str:
-    """Name a cause by the line outside the standard library that asks for it."""
+    """Return a cause named after the calling line outside of the standard library."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((*_LIBRARY, __file__)):
         frame = frame.f_back
@@ -644,8 +648,8 @@ def _site(kind: str) -> str:
 
 
 def _lock_of(plain: Callable[[], Any]) -> Callable[[], Any]:
-    """Make timed locks for programs, and plain ones for the standard library, whose waits are
-    booked where it is called.
+    """Return a lock factory: timed locks for programs, and plain ones for the standard library,
+    whose waits are recorded at its calls.
     """
     return lambda: (
         plain()
@@ -655,7 +659,7 @@ def _lock_of(plain: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _timed(owner: Any, name: str, kind: str) -> None:
-    """Book the time in a method that waits."""
+    """Replace a waiting method by one that records its time."""
     method = getattr(owner, name)
 
     def timed(self: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -666,8 +670,8 @@ def _timed(owner: Any, name: str, kind: str) -> None:
 
 
 def patch(folder: str) -> None:
-    """Book the waits of `threading`, `queue` and `multiprocessing` in this process and those
-    that it forks.
+    """Record the waits of `threading`, `queue` and `multiprocessing` in this process and in
+    processes forked from it.
     """
     import atexit
     from multiprocessing import process, queues, synchronize
@@ -700,7 +704,9 @@ def patch(folder: str) -> None:
 
 
 def _closed(work: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a thread or a child process a book of its own, closed at its end."""
+    """Return a function that runs a thread or a child process with a record of its own, closed at
+    its end.
+    """
 
     def closed_call(*arguments: Any, **keywords: Any) -> Any:
         _forget()
@@ -714,8 +720,8 @@ def _closed(work: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _time_semaphores(synchronize: Any) -> None:
-    """Time the locks of `multiprocessing`, which keep their cause when they are sent to a
-    spawned process.
+    """Time the locks of `multiprocessing`; they keep their cause when they are sent to a spawned
+    process.
     """
     kind = synchronize.SemLock
     make, get, put = kind._make_methods, kind.__getstate__, kind.__setstate__

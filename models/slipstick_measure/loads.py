@@ -43,7 +43,7 @@ class LoadRow:
 
     @property
     def completed(self) -> float | None:
-        """The throughput; the rate offered where none was measured [1/s]."""
+        """The throughput of the row; the offered rate if no throughput was measured [1/s]."""
         return self.rate if self.throughput is None else self.throughput
 
     @property
@@ -101,7 +101,7 @@ class Demand:
 
     @property
     def largest_residual(self) -> float:
-        """How far a row's own demand is from the common one, relative, at most."""
+        """The largest relative difference between a row's own demand and the common one."""
         estimates = [estimate for estimate in self.each if estimate is not None]
         return max((abs(estimate / self.value - 1) for estimate in estimates), default=0.0)
 
@@ -112,7 +112,8 @@ class Demand:
 
 
 def demands(test: LoadTest) -> list[Demand]:
-    """Compute the demand of each tier by the utilization law; a tier that was never busy has none.
+    """Compute the demand of each tier by the utilization law; tiers that were never busy are left
+    out.
 
     >>> rows = [LoadRow(1, rate=10.0, utilization={"db": 0.2}), LoadRow(2, rate=20.0, utilization={"db": 0.4})]
     >>> [(each.tier, each.value, each.most) for each in demands(LoadTest("f", tuple(rows)))]
@@ -144,8 +145,8 @@ def think_time(test: LoadTest) -> float | None:
 
 
 def beside_tiers(test: LoadTest, tier_demands: Sequence[Demand]) -> float | None:
-    """Return what of the response time at the least load no tier takes [s]: network, other
-    services; None where no response time was measured.
+    """Return the part of the response time at the least load that no tier explains [s], such as
+    network and other services; None without a measured response time.
 
     A tier of one server takes D / (1 - U) there, of which an arriving request sees the share (N -
     1) / N with N users; that of several servers is taken without waiting.

@@ -90,7 +90,7 @@ class Measurement:
     text: str = ""
 
     def problem(self, message: str, subject: str | None = None) -> Problem:
-        """Return what is wrong or odd about the value, or about something else at its line."""
+        """Return a problem about the value, or about another subject at its line."""
         return Problem(
             self.file, self.line, 1, self.metric if subject is None else subject, message
         )
@@ -204,8 +204,8 @@ class MeasuredPoint:
         return self.values.get((metric, region, None))
 
     def total(self, metric: str, region: str = "") -> float | None:
-        """Return the value of all processors: as measured, else summed over the processors; None if
-        there is neither.
+        """Return the value for all processors: the measured one, else the sum over processors; None
+        without either.
 
         Raises
         ------
@@ -306,7 +306,7 @@ def reduce_repetitions(
 
 
 def _repeated(unnumbered: Sequence[Sequence[Measurement]]) -> Iterator[Problem]:
-    """Yield one note on all points with several rows that have no number of a repetition."""
+    """Yield one note on points with several rows that have no repetition number."""
     if unnumbered:
         first, *others = unnumbered
         more = f", like those of {len(others)} other points" if others else ""
@@ -333,8 +333,8 @@ def _twice(runs: Sequence[Measurement]) -> list[Problem]:
 
 
 def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
-    """Note the metrics that the account does not use: those similar to a known one singly, the
-    others together.
+    """Return notes on metrics that the account does not use: one for each that resembles a known
+    metric, and one for all others.
     """
     first: dict[str, Measurement] = {}
     for run in runs:

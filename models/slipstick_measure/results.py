@@ -15,7 +15,7 @@ from slipstick.late import Array
 
 @dataclass(frozen=True, slots=True)
 class TraceViews:
-    """What a trace shows.
+    """The views of a trace.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ class Fitting:
 
 @dataclass(frozen=True, slots=True)
 class OwnerFactor:
-    """By which factor a parameter of one owner differs from the common value, and the standard
-    deviation of the logarithms of such factors.
+    """The factor of one owner's parameter over the common value, and the standard deviation of the
+    logarithms of such factors.
     """
 
     owner: str
@@ -115,7 +115,7 @@ class OwnerFactor:
 
 @dataclass(frozen=True, slots=True)
 class EstimatedParameter:
-    """A parameter that rows were held against a model for.
+    """A parameter estimated from rows.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class EstimatedParameter:
 
 @dataclass(frozen=True, slots=True)
 class ChosenValue:
-    """Values that a parameter of an owner may have, as written, with their weights."""
+    """The possible values of an owner's parameter, as written, with their weights."""
 
     path: str
     owner: str
@@ -265,7 +265,7 @@ class LoadPoint:
 
 @dataclass(frozen=True, slots=True)
 class PredictedResponse:
-    """A response time at a load; without a value where the reason says why.
+    """A predicted response time at a load; if it has no value, the reason.
 
     Parameters
     ----------
@@ -310,7 +310,9 @@ class LoadFitting:
 
 
 class GrainFigure(NamedTuple):
-    """A figure of the paper: what lies along its axis, and what its lines differ in."""
+    """A figure of the paper: the variable of its axis, and the variable that distinguishes its
+    lines.
+    """
 
     name: str
     title: str

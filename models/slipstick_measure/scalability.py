@@ -51,7 +51,7 @@ class MeasuredRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredScalability:
-    """How measured runs scale.
+    """The scaling of measured runs.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class MeasuredScalability:
         return sorted(next(iter(self.runs.values())))
 
     def cell(self, way: str, fewer: int, more: int) -> float | None:
-        """Return L / L' of two numbers of processors; None where either has no run or no latency."""
+        """Return L / L' for two numbers of processors; None if one has no run or no latency."""
         first, second = self.runs[way][fewer], self.runs[way][more]
         if first is None or second is None or not (first.latency > 0 and second.latency > 0):
             return None
@@ -83,8 +83,8 @@ class MeasuredScalability:
 def measured_scalability(
     answers: Sequence[Answer], goals: Mapping[str, float] | None = None
 ) -> MeasuredScalability:
-    """Find for each number of processors the size that keeps the efficiency, the time or the memory,
-    and the latency there.
+    """Return, for each number of processors, the size that keeps the efficiency, the time or the
+    memory, and the latency at that size.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def measured_scalability(
 
 
 def _curves(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
-    """Sort the runs on more than one processor by processors and size."""
+    """Group the runs on several processors by number of processors, sorted by size."""
     curves: dict[int, list[MeasuredRun]] = {}
     for answer in answers:
         size, count = answer.point.get("n"), int(answer.point["p"])
@@ -139,7 +139,9 @@ _READ: Mapping[str, Callable[[MeasuredRun, int], float]] = {
 
 
 def _goal(way: str, curves: Mapping[int, Sequence[MeasuredRun]]) -> float:
-    """Return the value that most numbers of processors reach: the middle of the largest overlap."""
+    """Return the goal that the most numbers of processors can reach: the middle of the largest
+    overlap of their ranges.
+    """
     ranges = []
     for count, runs in curves.items():
         values = [_READ[way](run, count) for run in runs]
@@ -150,7 +152,9 @@ def _goal(way: str, curves: Mapping[int, Sequence[MeasuredRun]]) -> float:
 
 
 def _kept(way: str, goal: float, count: int, runs: Sequence[MeasuredRun]) -> MeasuredRun | None:
-    """Return the run between two measured sizes that keeps a goal, the smallest one."""
+    """Return the interpolated run with the smallest size that meets a goal; None if no measured
+    pair encloses it.
+    """
     for first, second in pairwise(runs):
         low, high = (_READ[way](run, count) for run in (first, second))
         if way != EFFICIENCY:
@@ -168,7 +172,9 @@ def _kept(way: str, goal: float, count: int, runs: Sequence[MeasuredRun]) -> Mea
 
 
 def _sources(answers: Sequence[Answer]) -> dict[tuple[int, float], dict[str, float]]:
-    """Return the average latency by cause: processors lost to it, in time of a processor."""
+    """Return the mean latency by cause: the processors lost to the cause, as time of one
+    processor.
+    """
     found: dict[tuple[int, float], dict[str, float]] = {}
     for answer in answers:
         size, count, time = answer.point.get("n"), int(answer.point["p"]), answer.find("time")

@@ -34,7 +34,7 @@ class AgreeResult(QuestionResult):
     agreements: tuple[Agreement, ...]
 
     def sentences(self) -> list[str]:
-        """Count the findings, and list them."""
+        """Count the findings by kind and list them."""
         findings = [
             f"{agreement.case}: {words}"
             for agreement in self.agreements
@@ -64,14 +64,14 @@ class AgreeResult(QuestionResult):
         ]
 
     def parts(self) -> Iterator[str]:
-        """Put the methods side by side, case by case."""
+        """Yield the comparison of methods for each case."""
         for agreement in self.agreements:
             yield f"### {escape(agreement.case)}"
             yield from markdown_blocks(agreement_blocks(agreement))
 
 
 def _agreement(case: Evaluator, methods: Sequence[str], own_answer: Answer) -> Agreement:
-    """Solve a case by several methods; what it was solved by already is not done again."""
+    """Solve a case by several methods; an answer that exists already is used again."""
     from slipstick.method.agreement import agreement
 
     together: list[Answer] = []

@@ -102,15 +102,15 @@ class CaseBottlenecks:
 
     @property
     def above(self) -> Array:
-        """Whether the throughput is above the bound: the method leaves waiting out, or is
-        inexact.
+        """Return whether the throughput exceeds the bound, as it can where the method ignores
+        waiting or is inexact.
         """
         return np.asarray(self.throughput > self.bound * (1 + 1e-9))
 
 
 @dataclass(frozen=True, slots=True)
 class BottleneckResult(QuestionResult):
-    """The bottleneck of each case."""
+    """The bottlenecks of all cases."""
 
     title: ClassVar[str] = "Bottlenecks"
     reading: ClassVar[str] = (
@@ -123,7 +123,7 @@ class BottleneckResult(QuestionResult):
     bottleneck: tuple[CaseBottlenecks, ...]
 
     def sentences(self) -> list[str]:
-        """Return what each case is limited by."""
+        """Return for each case which resource limits it."""
         return [
             f"{case_bottlenecks.case}: {line}"
             for case_bottlenecks in self.bottleneck
@@ -131,7 +131,7 @@ class BottleneckResult(QuestionResult):
         ]
 
     def headline(self, words: Words) -> list[str]:
-        """Return what limits the first cases, and from where on."""
+        """Return for the first cases which resource limits them, and from where on."""
         several = len(self.bottleneck) > 1
         return [
             _head(each, words.case(each.case) if several else "", words)
@@ -171,7 +171,7 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
 
 
 def _unfit(model: object) -> str:
-    """Return why a model has no bottleneck in this sense; nothing if it has."""
+    """Return why bottleneck analysis does not apply to a model; empty if it applies."""
     if isinstance(model, QueueingNetwork):
         single_closed_class = not model.chains and list(map(type, model.classes.values())) == [
             ClosedClass
@@ -236,7 +236,9 @@ def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
 
 
 def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
-    """Return the same of a network of one closed class; delays limit nothing."""
+    """Return N, the cycle without waiting and the demand per server of each station of a network
+    with one closed class, without delays.
+    """
     assert isinstance(group.solvable.model, QueueingNetwork)
     compiled = NetworkLayout(group.solvable.model)
     parameters_known = {
@@ -253,8 +255,8 @@ def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
 
 
 def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
-    """Return which resource is the bottleneck where, how near saturation is, and where the
-    throughput is above its bound.
+    """Return sentences on the ranges in which each resource is the bottleneck, on saturation, and
+    on points whose throughput exceeds the bound.
     """
     names = bottlenecks.bottlenecks
     first, last = (_value(bottlenecks, index) for index in (0, -1))
@@ -307,8 +309,8 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
 
 
 def _head(found: CaseBottlenecks, case: str, words: Words) -> str:
-    """Return the resource that limits the throughput at the end of the axis, the most that it
-    lets through, and from where on the bound lies below what the others would need.
+    """Return which resource limits the throughput at the end of the axis, to how much, and from
+    which value on the population exceeds the saturation point.
     """
     names = found.bottlenecks
     last = len(names) - 1
@@ -367,9 +369,7 @@ def _points(bottlenecks: CaseBottlenecks) -> ResultTable:
 
 
 def _resources(bottlenecks: CaseBottlenecks) -> ResultTable:
-    """Compare the resources at the first and the last point, those with the largest demands
-    first.
-    """
+    """Return the table of resources at the first and the last point, by decreasing demand."""
     ranked = sorted(
         bottlenecks.demands, key=lambda name: -float(np.max(bottlenecks.demands[name]))
     )[:_MOST_RESOURCES]

@@ -126,11 +126,13 @@ class ChooseResult(QuestionResult):
     choices: tuple[ChosenPoints, ...]
 
     def sentences(self) -> list[str]:
-        """Return what was chosen, what each condition has to spare there, and how that is known."""
+        """Return the chosen point of each case, the slack of each condition there, and how the
+        choice is justified.
+        """
         return [f"{choice.case}: {line}" for choice in self.choices for line in _sentences(choice)]
 
     def headline(self, words: Words) -> list[str]:
-        """Return what was chosen for the first cases."""
+        """Return the chosen points of the first cases."""
         several = len(self.choices) > 1
         heads = [
             _head(choice, words, words.case(choice.case) if several else "", named=index == 0)
@@ -139,11 +141,11 @@ class ChooseResult(QuestionResult):
         return [". ".join(map(capital, heads))]
 
     def examined(self) -> list[str]:
-        """List the cases for which something was chosen."""
+        """List the cases for which a point was chosen."""
         return [choice.case for choice in self.choices]
 
     def decision(self, words: Words) -> Decision | None:
-        """Return the best point of each case, and the limits that it keeps to."""
+        """Return the best point of each case beside the limits that it meets."""
         first = self.choices[0]
         alike = [
             choice for choice in self.choices if [*choice.units] == [*first.units] and choice.found
@@ -155,12 +157,12 @@ class ChooseResult(QuestionResult):
         return head, [_decided_row(choice, words) for choice in alike]
 
     def beside_tables(self) -> list[str]:
-        """Return what was chosen and how that is known; tables have the rest."""
+        """Return the chosen points and their justification, which the tables do not have."""
         return [f"{choice.case}: {next(_sentences(choice))}" for choice in self.choices]
 
     def parts(self) -> Iterator[ResultTable]:
-        """Yield the best point and the runners-up of each case; or the one that is nearest to
-        meeting the conditions.
+        """Yield the best point and the runners-up of each case, or the point closest to meeting the
+        conditions.
         """
         alike: dict[tuple[object, ...], list[ChosenPoints]] = {}
         for choice in self.choices:
@@ -172,8 +174,8 @@ class ChooseResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _Choosing:
-    """What is to be chosen for one case: values by path, rising, with their nodes, and what is
-    asked of them.
+    """The problem of choice for one case: ascending values by path with their nodes, the objective
+    and the condition.
     """
 
     case: Evaluator
@@ -188,7 +190,7 @@ class _Choosing:
     condition: Condition
 
     def given(self, rows: Rows) -> dict[str, Array]:
-        """Return what is varied at points, and the sum of costs [points]."""
+        """Return the varied values at points, and the sum of their costs [points]."""
         value_columns = {
             path: np.array(values)[rows[:, at]]
             for at, (path, values) in enumerate(self.values.items())
@@ -202,7 +204,9 @@ class _Choosing:
         }
 
     def known(self, condition: Condition) -> list[bool]:
-        """Return for each part of a condition whether it is about what is varied alone."""
+        """Return for each part of a condition whether it names only varied values, so that it is
+        known before solving.
+        """
         names = (
             parameters(part_condition.left, part_condition.right)
             for part_condition in condition.parts
@@ -216,22 +220,24 @@ class _Choosing:
         ]
 
     def aims(self, rows: Rows) -> Array:
-        """Return the objective at points, where it is known without solving them."""
+        """Return the objective at points; it must follow from the varied values alone [points]."""
         return np.broadcast_to(self.objective.sides(self.given(rows))[0].left[0], (len(rows),))
 
     @cached_property
     def shaping(self) -> list[int]:
-        """The places of the quantities for which the model is built anew."""
+        """Return the indices of the quantities whose values need a model of their own."""
         return [at for at, path in enumerate(self.values) if path not in self.case.built.free]
 
     def built(self, chosen: Sequence[int]) -> Evaluator:
-        """Build the model for values of the quantities that shape it, by their numbers."""
+        """Build the model for the chosen values of the shaping quantities, given by index."""
         paths = [list(self.values)[at] for at in self.shaping]
         nodes = {path: self.nodes[path][at] for path, at in zip(paths, chosen, strict=True)}
         return evaluator(self.case.case, {**self.settings, **nodes}, self.study.library)
 
     def grouped(self, rows: Rows) -> Iterator[tuple[Rows, Evaluator, dict[str, Array]]]:
-        """Yield the numbers of points that differ in numbers only, their case, and these numbers."""
+        """Yield groups of points that share a model: their row numbers, the case, and the values
+        that vary.
+        """
         values, shaping = self.given(rows), self.shaping
         groups: dict[tuple[int, ...], list[int]] = {}
         for number, row in enumerate(rows[:, shaping].tolist()):
@@ -245,7 +251,7 @@ class _Choosing:
             yield np.array(members), self.built(chosen), free
 
     def saturated(self, rows: Rows) -> list[bool]:
-        """Return which points without an answer have none because something is saturated."""
+        """Return for each point without an answer whether saturation is the reason."""
         found = [False] * len(rows)
         for members, case, free in self.grouped(rows):
             for member, reason in zip(members.tolist(), case.reasons(free), strict=True):
@@ -253,7 +259,7 @@ class _Choosing:
         return found
 
     def solved(self, rows: Rows, longer: float) -> tuple[dict[str, Array], Provenance]:
-        """Answer at points; those that differ in numbers only are solved together."""
+        """Solve points; those that share a model are solved together."""
         pieces = [
             (members, *self._banded(case.longer(longer), free, len(members)))
             for members, case, free in self.grouped(rows)
@@ -268,16 +274,14 @@ class _Choosing:
     def _banded(
         self, case: Evaluator, free: Mapping[str, Array], count: int
     ) -> tuple[dict[str, Array], Provenance]:
-        """Answer at points of one model, with the intervals by what is not known of its
-        settings.
-        """
+        """Solve points of one model, with intervals from the uncertainty of its settings."""
         columns, how = case.solved(free, self.condition.wanted | self.objective.wanted)
         ends = bands(case, free, columns, count)
         return {**columns, **ends}, replace(how, exact=[False] * count) if ends else how
 
     def objectives(self, answer: Answer) -> Array:
-        """Return the objective of a point at the same draws of uncertain settings for all
-        points [draws].
+        """Return the objective of a point at draws of the uncertain settings that are the same for
+        all points [draws].
         """
         row = np.array(
             [values.index(float(answer.point[path])) for path, values in self.values.items()]
@@ -311,7 +315,9 @@ def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
 
 
 def _least(choice: ChosenPoints) -> float:
-    """Return the objective at the best point of a case; infinite where there is none."""
+    """Return the objective at the best point of a case; infinity if no point meets the
+    conditions.
+    """
     found = choice.found[0].find(OBJECTIVE) if choice.found else None
     return math.inf if found is None else found
 
@@ -364,8 +370,8 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
 def _paths(
     path_as_written: str, known_paths: Sequence[str], place: Place, case: str, study: StudyContext
 ) -> list[str]:
-    """List the quantities that a path with * for any one key stands for; one without may also be
-    new.
+    """Return the quantities that a pattern matches, in which * stands for one key; a path without *
+    may also be one that the file does not have.
     """
     if "*" not in path_as_written and place[1] == "vary":
         return [path_as_written]
@@ -391,8 +397,8 @@ class _Enumeration:
     unanswered: int = 0
 
     def solve(self, rows: Rows) -> None:
-        """Solve points, each by longer runs until it is decided, and sort them into those that
-        hold and those that fail.
+        """Solve points, extending runs until each is decided, and sort them into those that meet
+        the conditions and those that do not.
         """
         choosing, longer, open_ = self.asked, 1.0, rows
         self.solved += len(rows)
@@ -431,7 +437,7 @@ class _Enumeration:
             open_, longer = open_[again], 4.0 * longer
 
     def probe(self, allowed: Rows, top: Rows) -> None:
-        """Solve beside what is claimed under the assumption that more breaks no condition.
+        """Solve points that test the assumption that larger values break no condition.
 
         With one more of each quantity the best must still hold; where nothing holds, one less than
         the most of each quantity must not come nearer to holding.
@@ -448,8 +454,8 @@ class _Enumeration:
                 self.solve(beside[None])
 
     def contradiction(self) -> tuple[Answer, Answer] | None:
-        """Find a point that holds, or comes nearer to it, and one with no less of anything that
-        fails.
+        """Return a point that meets the conditions, or comes closer, and a larger one that does
+        not; None if there is no such pair.
         """
         rows = np.array([row for row, _ in self.broke])
         for row, held in self.held if self.broke else ():
@@ -459,8 +465,8 @@ class _Enumeration:
         return None
 
     def bound(self, top: Rows) -> list[Rows]:
-        """Find, by halving, how much of each quantity is needed with the most of all others;
-        give what was solved for it.
+        """Find by bisection how much of each quantity is needed if all others have their largest
+        values; return the solved points.
         """
         solved = [top]
         self.solve(top[None])
@@ -519,8 +525,8 @@ def _value(numbers: Array, unit: str) -> Value:
 
 
 def _chosen(choosing: _Choosing) -> ChosenPoints:
-    """Solve points by rising objective, until the best is known, and as many runners-up as are
-    asked for.
+    """Solve points by increasing objective until the best is known, with the requested number of
+    runners-up.
     """
     sizes = [len(value) for value in choosing.values.values()]
     rows = np.indices(tuple(sizes)).reshape(len(sizes), -1).T
@@ -616,7 +622,7 @@ def _choice(
 def _rivals(
     choosing: _Choosing, found_points: Sequence[tuple[float, Answer]], best: Answer
 ) -> tuple[Answer, ...]:
-    """Return the points whose objective is an estimate that may be less than that of the best.
+    """Return the points whose estimated objective may be below that of the best point.
 
     Where settings are uncertain, both have the same of them: a point is a rival if it is better in
     more than one of twenty draws.
@@ -673,7 +679,7 @@ def _point_words(choice: ChosenPoints, answer: Answer, words: Words, named: bool
 
 
 def _limited(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
-    """Return the values that conditions limit, of conditions on one value."""
+    """Return the values of an answer that conditions limit, for conditions on a single value."""
     values = []
     for number, text in enumerate(choice.conditions, start=1):
         match = _LIMIT.match(text)
@@ -685,7 +691,7 @@ def _limited(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
 
 
 def _no_choice(choice: ChosenPoints, words: Words) -> str:
-    """Return why nothing was chosen."""
+    """Return the reason why no point was chosen."""
     if not choice.points[1]:
         return "no combination keeps the limits on what may be chosen"
     if choice.nearest is None:
@@ -706,7 +712,7 @@ def _no_choice(choice: ChosenPoints, words: Words) -> str:
 
 
 def _rival_head(choice: ChosenPoints, words: Words) -> str:
-    """Return which points may be better, as far as estimates tell."""
+    """Return which points may be better within the uncertainty of estimates."""
     open_ = [*choice.undecided, *choice.rivals][:1]
     if not open_:
         return ""
@@ -764,7 +770,7 @@ def _sentences(choice: ChosenPoints) -> Iterator[str]:
 
 
 def _against(choice: ChosenPoints) -> str:
-    """Return which points may have a lesser objective, as far as estimates tell."""
+    """Return which points may have a smaller objective within the uncertainty of estimates."""
     if not choice.rivals:
         return ""
     first, more = choice.rivals[0], len(choice.rivals) - 1
@@ -777,7 +783,7 @@ def _against(choice: ChosenPoints) -> str:
 
 
 def _nothing(choice: ChosenPoints) -> str:
-    """Describe that no point meets the conditions, and which point is nearest."""
+    """Return that no point meets the conditions, and which one comes closest."""
     total, solvable_count = choice.points
     if not solvable_count:
         return f"none of {counted(total, 'point')} meets the conditions on what is varied"
@@ -798,7 +804,7 @@ def _nothing(choice: ChosenPoints) -> str:
 
 
 def _effort(choice: ChosenPoints) -> str:
-    """Return how it is known that nothing is better."""
+    """Return how it was established that no other point is better."""
     total, solvable_count = choice.points
     among = f"{choice.solved} of {counted(total, 'point')} {'was' if choice.solved == 1 else 'were'} solved"
     among += (
@@ -842,7 +848,7 @@ _MOST_UNDECIDED = 10
 
 
 def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
-    """Lay out what was found for cases among which the same is chosen by the same."""
+    """Build the table of the points chosen for cases with the same quantities and objective."""
     first, rows = choices[0], []
     for choice in choices:
         listed = {

@@ -64,7 +64,7 @@ class Condition:
 
     @property
     def wanted(self) -> set[str]:
-        """Name the columns that it needs, and the first quantity."""
+        """Return the columns that the condition needs, and the model's first quantity."""
         names = set(self.columns.values())
         return {
             self.case.form.quantity,
@@ -73,7 +73,7 @@ class Condition:
         }
 
     def sides(self, columns: Mapping[str, Array]) -> list[ConditionSides]:
-        """Return what each part compares.
+        """Return the sides of each part of the condition.
 
         The interval of a side or a margin adds up what each estimate in it changes alone, moved to
         the ends of its own interval: with one estimate it is exact, with several it holds to first
@@ -121,8 +121,8 @@ class Condition:
     def _ends(
         self, names: Iterable[str], columns: Mapping[str, Array], count: int
     ) -> Iterator[tuple[str, tuple[Array, Array]]]:
-        """Yield both ends of every name that stands for an estimate, NaN where it has none, or
-        for an approximation.
+        """Yield both ends of the interval of each name that stands for an estimate or an
+        approximation; NaN where it has none.
         """
         unknown = np.full(count, np.nan)
         for name, case, column, values in self._named(names, columns):
@@ -143,8 +143,8 @@ class Condition:
     def _named(
         self, names: Iterable[str], columns: Mapping[str, Array]
     ) -> Iterator[tuple[str, Evaluator, str, Mapping[str, Array]]]:
-        """Yield what each name of an expression stands for: the case, the column, and the columns
-        that have it.
+        """Yield for each name of an expression the case, the column, and the columns that contain
+        it.
         """
         for name in names:
             if name in self.columns:
@@ -159,8 +159,8 @@ class Condition:
         places: Array,
         columns: Callable[[Array], Mapping[str, Array]] | None,
     ) -> tuple[list[Change], list[tuple[float, float]]]:
-        """List where the condition starts or stops holding, and stretches where estimates do not
-        tell.
+        """Return where the condition starts or stops holding, and the stretches in which estimates
+        do not decide it.
 
         Parameters
         ----------
@@ -184,8 +184,8 @@ class Condition:
         )
 
     def look(self, columns: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the margin of the part that is nearest to failing, or fails worst, and whether all
-        hold.
+        """Return the margin of the critical part of the condition, with its interval, and whether
+        the condition holds.
 
         Returns
         -------
@@ -199,8 +199,8 @@ class Condition:
 
 
 class _ConditionNames(Mapping[str, Parameter]):
-    """The names that a condition may have, each a parameter that is made when the condition names
-    it.
+    """The names that a condition can use; the parameter of a name is built when the condition
+    mentions it.
 
     Parameters
     ----------
@@ -297,9 +297,7 @@ def condition_of(
 
 
 def _symbol(name: str, used: Collection[str]) -> str:
-    """Turn the name of a column into one that an expression may have, and that no other column
-    has.
-    """
+    """Return a unique symbol, valid in expressions, for the name of a column."""
     symbol = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")
     return (
         symbol

@@ -137,7 +137,7 @@ class RankResult(QuestionResult):
     changes: tuple[ChangeRanking, ...] = ()
 
     def sentences(self) -> list[str]:
-        """Name what helps most: of the changes, then of the quantities."""
+        """Return what saves most: changes first, then quantities."""
         words = [f"{_where(change)}: {_verdict(change)}" for change in self.changes]
         words += [f"{_where(ranking)}: {_best_quantity(ranking)}" for ranking in self.rankings]
         return words
@@ -160,7 +160,7 @@ class RankResult(QuestionResult):
         return counted_heads[:2] or [_change_head(self.changes[0], words)]
 
     def decision(self, words: Words) -> Decision | None:
-        """Return what each change of the first case takes away, the most first."""
+        """Return the overhead reduction of each change in the first case, in decreasing order."""
         if not self.changes:
             rows = [
                 [
@@ -183,7 +183,7 @@ class RankResult(QuestionResult):
         return [f"change of {first}", "overhead removed"], rows
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Yield the quantities of each case, then the changes and their pairs."""
+        """Yield the tables of quantities, changes and pairs of changes, case by case."""
         yield _SHARES if self.rankings else ""
         for ranking in self.rankings:
             yield _quantities(ranking)
@@ -200,7 +200,7 @@ class RankResult(QuestionResult):
             yield _pairs(change)
 
     def named_answers(self) -> dict[str, Answer]:
-        """Name the answer with the effect of each single change."""
+        """Return the answers with the effect of each single change, by name."""
         changes_and_effects = (
             (change, effect) for change in self.changes for effect in change.effects
         )
@@ -316,7 +316,9 @@ def _case_ranking(
 
 @dataclass(frozen=True)
 class _CaseRanking:
-    """One case to rank the quantities of, under one technology; none is the case as it is."""
+    """One case and one technology whose quantities are ranked; no technology means the case as it
+    is.
+    """
 
     case: Evaluator
     technology: str
@@ -325,8 +327,8 @@ class _CaseRanking:
 
     @property
     def of_the_case(self) -> bool:
-        """Whether the answer of the case is that to rank by: solved by the same method, under
-        its own technology.
+        """Whether the case's own answer can be the reference: the same method and the case's own
+        technology.
         """
         from slipstick.method.methods import default_method
 
@@ -336,7 +338,7 @@ class _CaseRanking:
         )
 
     def solve(self, answers: BaseAnswers) -> Ranking:
-        """Rank the quantities of the case by what the stated change of each does to the time.
+        """Rank the quantities of the case by how much the stated change of each reduces the time.
 
         The effect of less and of more is computed anew, with the changed value checked like a
         written one; share and elasticity come from the derivatives, and rank nothing.
@@ -359,7 +361,9 @@ class _CaseRanking:
         return Ranking(name, change, tuple(rows), names, self.technology, ranges)
 
     def _row(self, path: str, change: float, answer: Answer) -> Answer:
-        """Solve with less and with more of a quantity, and keep the change that saves more."""
+        """Solve with a smaller and a larger value of a quantity; return the effect of the change
+        that saves more.
+        """
         entry, first = self.case.built.entries[path], self.case.form.quantity
         value, base = entry.given.value, answer[first] or 0.0
         effects = {
@@ -398,7 +402,9 @@ class _CaseRanking:
         )
 
     def _paired(self, changed: BuiltModel, path: str, change: float, share_left: float) -> Value:
-        """Return the part saved where settings are uncertain, by the same draws on both sides."""
+        """Return the part of the time saved with its interval, from the same draws of uncertain
+        settings before and after the change.
+        """
         after = replace(self.case, built=changed)
         ends = paired_saving(self.case.smoothed, after.smoothed, path, 1.0 + change)
         if ends.low is None or ends.high is None:
@@ -408,8 +414,8 @@ class _CaseRanking:
         )
 
     def _effect(self, path: str, change: float, answer: Answer) -> Answer:
-        """Solve again with the changed value, for the time it saves; none if the spec does not
-        allow it (half a processor).
+        """Return the effect of one changed value on the time; None if the value is not allowed,
+        such as half a processor.
         """
         from slipstick.method.methods import form_of
 
@@ -448,13 +454,15 @@ def _matters(row: Answer) -> bool:
 
 
 def _saved(effect: Answer) -> float:
-    """Return the time that a change saves; a change without an answer saves less than any."""
+    """Return the time that a change saves; a change without an answer ranks below all others."""
     saved = effect["time_saved"]
     return -math.inf if saved is None else saved
 
 
 def _weight(row: Answer) -> tuple[float, float]:
-    """Rank by the time saved; quantities that were not changed come last, by their elasticity."""
+    """Return the sort key of a quantity: the time saved, then, for unchanged quantities, the
+    elasticity.
+    """
     return _saved(row), abs(row["elasticity"] or 0.0)
 
 
@@ -476,7 +484,7 @@ class _CaseChanges:
     spec: RankSpec
 
     def solve(self) -> ChangeRanking:
-        """Answer with each change, and with each pair of them, the best pair first.
+        """Solve each change and each pair of changes; pairs are sorted by their effect.
 
         The gain of a pair is 1 - after / before of the overhead, as is that of one change; what the
         two gain apart is the sum.
@@ -508,9 +516,7 @@ class _CaseChanges:
         return replace(ranking, pairs=tuple(pairs))
 
     def _effect(self, names: tuple[str, ...], after: Answer, before: Answer) -> Answer:
-        """Return what changes save of the time and take away of the overhead, and what they
-        cost.
-        """
+        """Return the time saved, the overhead removed and the cost of changes."""
         costs = [each.value for name in names if (each := self.spec.changes[name].cost) is not None]
         values, draws = dict(after.values), dict[str, Array]()
         for old, new in (("time", "time_saved"), ("overhead", "overhead_reduction")):
@@ -574,7 +580,9 @@ class ChangeReader:
         return _CaseChanges(self.case, technology, (self.before, {}), singles, pairs, self.rank)
 
     def _changed(self, name: str, described: Mapping[str, DescribedValue]) -> dict[str, Node]:
-        """Return what a change sets, its factors multiplied with the values known by now."""
+        """Return the values that a change sets; its factors multiply the current values of the
+        quantities.
+        """
         spec, place = self.rank.changes[name], ("rank", "changes", name)
         nodes: dict[str, Node] = {}
         for path in spec.values:
@@ -593,8 +601,8 @@ class ChangeReader:
         return nodes
 
     def _point(self, nodes: Mapping[str, Node]) -> _ChangedPoint:
-        """Check what is set in its place, and set it without building anew where it is a number
-        that can be anything.
+        """Check the changed values at their places; return the case and the values to vary,
+        building a new model only for values that shape it.
         """
         inputs = self.before.inputs
         paths = {path: canonical(inputs.tree, path) for path in nodes}
@@ -612,7 +620,7 @@ class ChangeReader:
 
 
 def _laid(case: Evaluator, values: Mapping[str, float]) -> Mapping[str, DescribedValue]:
-    """Describe the quantities at a changed point."""
+    """Return the descriptions of the quantities with the values of a changed point."""
     described = case.built.entries
     given_values = {
         path: replace(described[path].given, value=value) for path, value in values.items()
@@ -627,8 +635,8 @@ def _laid(case: Evaluator, values: Mapping[str, float]) -> Mapping[str, Describe
 
 
 def _now(quantity: Given | None, path: str) -> tuple[float, str] | None:
-    """Return value and unit of a quantity; a class of cost that is not mentioned has a factor of
-    1.
+    """Return the current value and unit of a quantity; an unmentioned class of cost has the factor
+    1, and other missing quantities give None.
     """
     if quantity:
         return quantity.value, str(quantity.dimension)
@@ -636,7 +644,9 @@ def _now(quantity: Given | None, path: str) -> tuple[float, str] | None:
 
 
 def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, ...], Answer]:
-    """Return time and overhead at each point, all points of one model at once."""
+    """Return the time and the overhead at each changed point, solving points of the same model
+    together.
+    """
     answers_by_names: dict[tuple[str, ...], Answer] = {}
     for case in {id(case): case for case, _ in points.values()}.values():
         points_of_case = {names: values for names, (of, values) in points.items() if of is case}
@@ -668,8 +678,8 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
 def _draws(
     case: Evaluator, point: Mapping[str, float], names: Mapping[str, str]
 ) -> dict[str, Array]:
-    """Return draws of the settings with ranges, and the values there by name; nothing where none
-    has a range. What a change multiplies is multiplied in each draw.
+    """Return draws of the uncertain settings and the values at each draw, by name; empty if no
+    setting is uncertain. A changed setting is multiplied in every draw.
     """
     if not case.built.uncertain.paths:
         return {}
@@ -682,7 +692,9 @@ def _draws(
 
 
 def _value(columns: Mapping[str, Array], name: str, index: int) -> Value:
-    """Read a value with its interval off columns, of which those of one point hold for all."""
+    """Return the value at one point with its interval; columns of a single point apply to all
+    points.
+    """
     value, low, high = (
         (
             finite(float(array[index % len(array)]))
@@ -695,7 +707,7 @@ def _value(columns: Mapping[str, Array], name: str, index: int) -> Value:
 
 
 def effect_name(case: str, change: str, technology: str) -> str:
-    """Name the answer with the effect of a change for statements and pictures.
+    """Return the name under which statements and pictures find the effect of a change.
 
     >>> effect_name("sor", "no-adapter", ""), effect_name("sor", "no-adapter", "eight-times")
     ('sor-no-adapter', 'sor-no-adapter-eight-times')
@@ -704,12 +716,12 @@ def effect_name(case: str, change: str, technology: str) -> str:
 
 
 def _because(ranking: Ranking) -> str:
-    """Return why an order is undecided."""
+    """Return the reason why an order is undecided."""
     return " within the ranges" if ranking.ranges else ", because their intervals overlap"
 
 
 def _undecided(ranking: Ranking) -> str:
-    """Return which neighbours in a ranking of estimates may stand in the other order."""
+    """Return which adjacent rows of a ranking of estimates may be in the wrong order."""
     pairs = [
         f"{code(str(earlier.point['parameter']))} and {code(str(later.point['parameter']))}"
         for earlier, later in pairwise(ranking.rows)
@@ -719,7 +731,7 @@ def _undecided(ranking: Ranking) -> str:
 
 
 def _best_quantity(ranking: Ranking) -> str:
-    """Return which change of a single quantity saves most, as solved with that change."""
+    """Return the change of one quantity that saves most, as solved with that change."""
     size = percent(ranking.change)
     best, *further_rows = ranking.rows or (None,)
     if best is None:
@@ -752,7 +764,7 @@ def _best_quantity(ranking: Ranking) -> str:
 
 
 def _quantity_head(ranking: Ranking, words: Words, several: bool) -> str:
-    """Return which change of a single quantity saves most, in a reader's words."""
+    """Return the change of one quantity that saves most, in a reader's words."""
     size = percent(ranking.change)
     lead = f"{words.case(ranking.case)}: " if several else ""
     solved_rows = [row for row in ranking.rows if row["time_saved"] is not None]
@@ -777,8 +789,8 @@ def _quantity_head(ranking: Ranking, words: Words, several: bool) -> str:
 
 
 def _may_be_more(effect: Answer, best: Answer) -> bool:
-    """Return whether a change may remove more than the best one; by the same draws, where settings
-    have ranges.
+    """Return whether a change may reduce the overhead more than the best one; common draws decide
+    where settings are uncertain.
     """
     name = "overhead_reduction"
     if name in best.draws and name in effect.draws:
@@ -787,7 +799,7 @@ def _may_be_more(effect: Answer, best: Answer) -> bool:
 
 
 def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
-    """Return which change removes most overhead, in a reader's words."""
+    """Return the change that reduces the overhead most, in a reader's words."""
     best, before = _best(change_ranking), change_ranking.before.values["overhead"]
     overhead = quantity(before.value, "s", ends=before.ends)
     gain = _reduced(best)
@@ -815,7 +827,7 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
 
 
 def _most_often_head(under: str, best: Sequence[str]) -> str:
-    """Count in how many cases each change removes the most overhead, in a reader's words."""
+    """Return in how many cases each change reduces the overhead most, in a reader's words."""
     (first, count), *further_changes = Counter(best).most_common(MOST_SAID)
     more = "".join(f", {spelt(name)} in {cases}" for name, cases in further_changes)
     where = f"with {spelt(under)}, " if under else ""
@@ -823,7 +835,7 @@ def _most_often_head(under: str, best: Sequence[str]) -> str:
 
 
 def _not_changed(ranking: Ranking) -> str:
-    """Return which changes have no answer, such as a server that the change saturates."""
+    """Return which changes have no answer, for instance because one saturates a server."""
     changes = [
         f"{row.point['without an answer']} of {code(str(row.point['parameter']))}"
         for row in ranking.rows
@@ -857,7 +869,7 @@ def _quantities(ranking: Ranking) -> ResultTable:
 
 
 def _signed(change: str) -> str:
-    """Write a change short.
+    """Write a relative change in short form.
 
     >>> _signed("50 % less"), _signed("50 % more"), _signed("")
     ('-50 %', '+50 %', '-')
@@ -924,7 +936,7 @@ def _pairs(change_ranking: ChangeRanking) -> str | ResultTable:
 
 
 def _reduced(answer: Answer) -> Value:
-    """Return the overhead reduction; none where there is no overhead before, or no answer."""
+    """Return the overhead reduction; its number is None without an answer or an overhead before."""
     return answer.values.get("overhead_reduction", Value(None, "1"))
 
 
@@ -989,7 +1001,7 @@ _MOST_BARS = 20  # in a row, to be read at the width of a page
 
 
 def _bars(rankings: Sequence[ChangeRanking], title: str) -> Figure:
-    """Draw a group of bars for each case, a bar for each change."""
+    """Draw the effect of each change as bars, grouped by case."""
     from slipstick.report.look import axis_title, sheet, tilt, titled
 
     names = [str(effect.point["change"]) for effect in rankings[0].effects]
@@ -1009,7 +1021,7 @@ def _bars(rankings: Sequence[ChangeRanking], title: str) -> Figure:
 
 
 def _grouped(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[str]) -> None:
-    """Draw the bars of some cases."""
+    """Draw the bars of several cases into one panel."""
     from slipstick.report.look import draw_intervals, filled
 
     width = _GROUP_WIDTH / len(names)

@@ -52,7 +52,7 @@ from slipstick_questions.trends import beyond, trend_called, trended_case, year,
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """Places in a row without an answer, such as loads that saturate a server.
+    """A stretch of consecutive places without an answer, such as loads that saturate a server.
 
     Parameters
     ----------
@@ -120,7 +120,9 @@ class ConditionSearch:
 
     @property
     def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
-        """Yield each last place with an answer at which it holds, and whether they begin there."""
+        """Yield each last answered place at which the condition holds, and whether the answers
+        begin there.
+        """
         for stretch in self.unanswered:
             if stretch.before is not None and stretch.holds_before:
                 yield stretch.before, False
@@ -129,17 +131,19 @@ class ConditionSearch:
 
     @property
     def simple(self) -> bool:
-        """Return whether it is decided everywhere, and holds beside no place without an answer."""
+        """Return whether the condition is decided everywhere and does not hold next to an
+        unanswered place.
+        """
         unsure = any(each.holds_before or each.holds_after for each in self.unanswered)
         return not self.undecided and not unsure
 
     @property
     def changes(self) -> bool:
-        """Return whether it starts or stops holding anywhere, or answers end where it holds."""
+        """Return whether the condition changes anywhere, or the answers end where it holds."""
         return bool(self.crossings) or any(True for _ in self.ends_of_answers)
 
     def answer(self, place: float) -> Answer:
-        """Return how the answer was computed at the place that was looked at last up to another."""
+        """Return the provenance of the last searched place up to a given one."""
         places, how = self.looked
         return (
             Answer(self.case, **how.at(max(0, bisect_right(places, place) - 1)))
@@ -159,8 +163,8 @@ class SeekResult(QuestionResult):
     searches: tuple[ConditionSearch, ...]
 
     def sentences(self) -> list[str]:
-        """Return where each condition starts or stops holding; of several cases what they share is
-        said once.
+        """Return where each condition starts or stops holding; facts that several cases share are
+        stated once.
         """
         found = []
         for name in dict.fromkeys(search.name for search in self.searches):
@@ -180,7 +184,7 @@ class SeekResult(QuestionResult):
         return found
 
     def headline(self, words: Words) -> list[str]:
-        """Return for what values the first condition holds, case by case, the best first."""
+        """Return for which values the first condition holds, case by case, best first."""
         return [
             _head([search for search in self.searches if search.name == name], words)
             for name in list(dict.fromkeys(search.name for search in self.searches))[:2]
@@ -201,7 +205,7 @@ class SeekResult(QuestionResult):
         return list(dict.fromkeys(search.case for search in self.searches))
 
     def decision(self, words: Words) -> Decision | None:
-        """Return where each condition holds, a row for each case."""
+        """Return a table of where each condition holds, with a row for each case."""
         rows = [
             [
                 words.case(search.case),
@@ -213,8 +217,8 @@ class SeekResult(QuestionResult):
         return (["", "condition", "holds"], rows) if len(rows) > 1 else None
 
     def parts(self) -> Iterator[ResultTable]:
-        """Yield each place where a condition changes, or is undecided; one row where it does
-        nowhere.
+        """Yield a table of the changes and undecided stretches; one row for a condition without
+        changes.
         """
         rows: list[
             tuple[ConditionSearch, float, float | None, float | None, float | None, str]
@@ -262,8 +266,8 @@ class SeekResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _CaseSearch:
-    """What is sought for one case: places to look at, rising, what to set at any places, by path,
-    and a condition on the answers.
+    """The search for one case: ascending places, a function from places to values by path, and a
+    condition on the answers.
 
     What shapes the model is `built` anew at each place. Of whole numbers, `places` are all there
     are, of which a few are looked at first.
@@ -283,13 +287,11 @@ class _CaseSearch:
 
     @property
     def single(self) -> bool:
-        """Return whether there is nothing between the places."""
+        """Return whether only the listed places are possible."""
         return self.spec.step is not None or self.whole
 
     def first_look(self) -> Array:
-        """Choose the places to look at first, both ends among them: fewer where each is
-        simulated.
-        """
+        """Return the first places to search, including both ends; fewer if each is simulated."""
         places, spec = np.array(self.places), self.spec
         estimated = self.case.form.estimated
         if self.whole:
@@ -308,7 +310,7 @@ class _CaseSearch:
         return places
 
     def solved(self, places: Array, longer: float = 1.0) -> tuple[dict[str, Array], Provenance]:
-        """Answer at places, by runs longer than the case's own by a factor if it is simulated."""
+        """Solve at places; simulations run longer than the case's own by a factor."""
         if self.built is None:
             return self.case.longer(longer).solved(self.values(places), self.condition.wanted)
         solved_blocks = [
@@ -325,12 +327,13 @@ class _CaseSearch:
         )
 
     def columns(self, places: Array, longer: float = 1.0) -> dict[str, Array]:
-        """Return the columns alone."""
+        """Return the columns of `solved` alone."""
         return self.solved(places, longer)[0]
 
 
 def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
-    """Read what a study seeks, and build the models; nothing is solved but the cases themselves.
+    """Read the conditions that a study seeks and build the models; only the cases themselves are
+    solved.
 
     Raises
     ------
@@ -410,8 +413,8 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
 
 
 def _is_whole(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext) -> bool:
-    """Return whether only whole numbers may stand at the path: a half more than the first value is
-    refused.
+    """Return whether the path accepts whole numbers only, tested with the first value plus one
+    half.
     """
     first = study.written((*place, "from"))
     if not isinstance(first, Scalar) or not isinstance(first.value, int):
@@ -424,9 +427,7 @@ def _is_whole(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext)
 
 
 def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) -> None:
-    """Check each end in its place, like a written value, so that what is wrong is told where it
-    stands.
-    """
+    """Check both ends of the range at their places, so that problems are reported there."""
     problems: list[Problem] = []
     now = _dimension(inputs, path)
     for key in ("from", "to"):
@@ -447,9 +448,7 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
 
 
 def _dimension(inputs: Inputs, path: str) -> str:
-    """Return the dimension of the quantity at a path, checked with everything else; nothing if
-    there is none.
-    """
+    """Return the dimension of the quantity at a path; empty if it is not a quantity."""
     value_given = inputs.given(path)
     return str(value_given.dimension) if value_given else ""
 
@@ -481,7 +480,9 @@ EFFORT = 16.0
 
 
 def _searched(case_search: _CaseSearch) -> ConditionSearch:
-    """Look along the places, and close in on every change that is seen between neighbours."""
+    """Search a range of places for changes of a condition, refining between neighbours that
+    differ.
+    """
     condition, case, places = case_search.condition, case_search.case, case_search.first_look()
     columns, how = case_search.solved(places)
     looked, longest = (places.tolist(), how), 1.0
@@ -536,8 +537,8 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
 
 
 def _banded(case_search: _CaseSearch, places: Array, change: Change) -> Change:
-    """Return where a condition changes with the band of that place: the one of nine of ten draws of
-    the uncertain settings, each of which is looked at in all places.
+    """Return a change with its band: the middle nine tenths of the changes over draws of the
+    uncertain settings.
     """
     count = len(places)
     columns = drawn_columns(
@@ -568,7 +569,9 @@ def _banded(case_search: _CaseSearch, places: Array, change: Change) -> Change:
 def _unanswered(
     places: Array, answered: NDArray[np.bool_], holds: NDArray[np.bool_]
 ) -> Iterator[Unanswered]:
-    """Yield each stretch of places without an answer, with its neighbours."""
+    """Yield each stretch of places without an answer, and the answered places before and after
+    it.
+    """
     starts = np.flatnonzero(~answered & np.append(True, answered[:-1]))
     ends = np.flatnonzero(~answered & np.append(answered[1:], True))
     for first, last in zip(starts.tolist(), ends.tolist(), strict=True):
@@ -591,8 +594,8 @@ the response of an open station there is 1e9 services.
 
 
 class _Closer:
-    """A condition on simulated answers, on whole numbers, or beside places without an answer:
-    longer runs and further places, as far as the effort allows.
+    """Refinement of a search by longer runs and further places, within a limit of effort; for
+    simulated answers, whole numbers, and neighbours of places without an answer.
 
     The streams of random numbers are the same at all places, so places differ by what is varied. A
     run that is made longer until it decides errs somewhat more often than the level of its interval
@@ -607,9 +610,7 @@ class _Closer:
         self.effort = EFFORT * len(places)
 
     def decide(self) -> None:
-        """Run longer where it is undecided and a longer run should decide, the least effort
-        first.
-        """
+        """Extend undecided runs that a longer run should decide, in order of effort."""
         while True:
             needed = self._needed()
             index = int(np.argmin(needed))
@@ -618,8 +619,8 @@ class _Closer:
             self._run(index, float(self.places[index]), float(needed[index]), new=False)
 
     def _needed(self) -> Array:
-        """Return how much longer each undecided place must run: intervals shrink by the square
-        root; infinite if decided.
+        """Return the run length that each undecided place needs, as a multiple; interval widths
+        fall with its square root. Infinite for decided places.
         """
         margins, holds = self.asked.condition.look(self.found)
         middle, low, high = margins
@@ -635,8 +636,8 @@ class _Closer:
         return np.where(undecided, self.longer * factor, np.inf)
 
     def close_in(self) -> None:
-        """Halve the distance of neighbours between which an end of the interval crosses, or of
-        which one has no answer.
+        """Bisect between neighbours where an end of the interval crosses the condition, or where
+        only one has an answer.
 
         What has no answer is a side of its own: a limit may lie between the last place that was
         looked at and saturation. Of computed answers only this is closed in on here; their changes
@@ -653,7 +654,8 @@ class _Closer:
             self._run(index + 1, middle // 1 if integral else middle, longer, new=True)
 
     def _gaps(self) -> Array:
-        """Return how far apart neighbours are that are to be halved, 0 where they are near enough.
+        """Return the distance of neighbours that are still to be bisected, 0 where they are close
+        enough.
 
         Numbers are relative, and near enough at the precision of the runs; whole numbers at 1.
         """
@@ -675,12 +677,14 @@ class _Closer:
 
     @property
     def _intervals(self) -> bool:
-        """Return whether what is computed has intervals, such as approximate quantiles."""
+        """Return whether answers have intervals though they are not simulated, such as approximate
+        quantiles.
+        """
         margins, _ = self.asked.condition.look(self.found)
         return bool(np.any(np.diff(margins[1:], axis=0) > 0))
 
     def _run(self, index: int, place: float, longer: float, *, new: bool) -> None:
-        """Simulate at a place, and put the answers in their row."""
+        """Simulate at one place, and replace its row of the columns."""
 
         def put(column: Array, value: float) -> Array:
             return np.insert(column if new else np.delete(column, index), index, value)
@@ -696,7 +700,7 @@ class _Closer:
 def _sides(
     condition: Condition, columns: Mapping[str, Array], indices: list[int]
 ) -> Iterator[tuple[Value, Value]]:
-    """Yield the sides of the part with the least margin, place by place."""
+    """Yield the two sides of the part with the smallest margin at each place."""
     sides = condition.sides(columns)
     for index in indices:
         worst = min(range(len(sides)), key=lambda number: float(sides[number].margin[0, index]))
@@ -714,7 +718,7 @@ def _clause(search: ConditionSearch, words: Words) -> str:
 
 
 def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
-    """Return one sentence for a condition: for what values it holds, case by case."""
+    """Return one sentence that states, case by case, for which values a condition holds."""
     first, *further_searches = _ranked(cases)
     along = f" along the trend {spelt(first.trend)}" if first.trend else ""
     clause = _clause(first, words)
@@ -732,8 +736,8 @@ def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
 
 
 def _ranked(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
-    """Order cases by how wide the range is in which the condition holds, where each has one
-    change in the same direction; else as they are.
+    """Sort cases by the width of the range in which the condition holds, if each has exactly one
+    change in the same direction; else keep their order.
     """
     if not all(len(case.crossings) == 1 and case.simple for case in cases):
         return list(cases)
@@ -745,7 +749,7 @@ def _ranked(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
 
 
 def _apart(ranked: Sequence[ConditionSearch]) -> bool:
-    """Return whether the first of ranked cases surely has the widest range."""
+    """Return whether the first of the ranked cases certainly has the widest range."""
     if not all(len(search.crossings) == 1 and search.simple for search in ranked):
         return False
     first, second = (search.crossings[0] for search in ranked[:2])
@@ -756,7 +760,7 @@ def _apart(ranked: Sequence[ConditionSearch]) -> bool:
 
 
 def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
-    """Return for what values a condition holds, in a reader's words.
+    """Return for which values a condition holds, in a reader's words.
 
     Parameters
     ----------
@@ -795,13 +799,13 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
 
 
 def _range_searched(search: ConditionSearch, words: Words) -> str:
-    """Return in which range of which quantity a condition was looked at."""
+    """Return the range of the quantity in which a condition was searched."""
     subject = "" if search.of == YEAR else f"{words.quantity(search.of)} "
     return f" ({subject}from {_value(search, search.first)} to {_value(search, search.last)})"
 
 
 def _change_head(change: Change, bound: Callable[..., str]) -> str:
-    """Return with at least, or at most, which value a condition holds."""
+    """Return the bound of a change in words: at least, or at most, a value."""
     if change.before is None:
         return bound(change.value, change.starts, (change.low, change.high))
     if change.low == change.high:
@@ -811,7 +815,7 @@ def _change_head(change: Change, bound: Callable[..., str]) -> str:
 
 
 def search_text(search: ConditionSearch) -> str:
-    """Describe in one line where a condition starts or stops holding, or why it does nowhere."""
+    """Describe in one line where a condition starts or stops holding, or why it changes nowhere."""
     subject, ends, gaps = (
         f"{search.name}, {search.case}{_along(search)}: {search.condition}",
         _ends(search),
@@ -889,8 +893,8 @@ def _crossing(search: ConditionSearch, change: Change) -> str:
 
 
 def _single(search: ConditionSearch, change: Change) -> str:
-    """Return where a condition that is seen at single values changes, or between which of them it
-    does.
+    """Return the value at which a condition changes, or the two values between which it does, for
+    values that are searched singly.
     """
     value, before = _value(search, change.value), _value(search, change.before)
     at = f"{search.of} = {value}" if search.of != YEAR else value
@@ -913,7 +917,9 @@ def _single(search: ConditionSearch, change: Change) -> str:
 
 
 def _none(search: ConditionSearch, ends: str) -> str:
-    """Return the reason why nothing changes: both ends, and the nearest approach."""
+    """Describe that a condition changes nowhere: its sides at both ends, and where it comes closest
+    to a change.
+    """
     if search.nearest is None or search.margin is None:
         return f"has no answer anywhere for {ends}"
     # Without a change, and without an end of the answers where it holds, it does the same everywhere.
@@ -934,7 +940,7 @@ def _value(search: ConditionSearch, value: float | None) -> str:
 
 
 def _gaps(search: ConditionSearch) -> str:
-    """Return where there is no answer; a place is named at which none was found."""
+    """Return the stretches without an answer; empty if no place has one."""
     if search.nearest is None:
         return ""
     stretches = []

@@ -27,7 +27,7 @@ _ONE = Scalar(1, "1", Mark("trend", 1, 1), quoted=False)
 
 @dataclass(frozen=True, slots=True)
 class Trended:
-    """A trend as read, with the nodes that it lays over a case.
+    """A trend and the nodes that it sets in a case.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Trended:
 
     @property
     def title(self) -> str:
-        """What the trend calls itself."""
+        """The title of the trend."""
         return self.spec.title or self.name
 
     def trend(self, kind: str = CORE) -> Trend:
@@ -53,7 +53,7 @@ class Trended:
 
 @dataclass(frozen=True, slots=True)
 class TrendedCase:
-    """A case along a trend.
+    """A case whose values follow a trend.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ class TrendedCase:
 
     @property
     def smoothed(self) -> TrendedCase:
-        """The same without simulation by default: draws are thousands of points."""
+        """A copy without default simulation, for the thousands of points of a sample."""
         return replace(self, case=self.case.smoothed)
 
     def values(self, years: Array, draws: Mapping[str, Draws] | None = None) -> dict[str, Array]:
-        """Return what the trend changes, by path, sample by sample [samples x years].
+        """Return the values that the trend changes, by path, for each sample [samples x years].
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class TrendedCase:
 
     @property
     def still(self) -> tuple[str, ...]:
-        """Classes of steps of the case that the trend has no rate of."""
+        """The classes of cost in the case for which the trend has no rate."""
         model = self.case.built.model
         used = model.technologies if isinstance(model, Model) else []
         moved = set(self.trend.rates)
@@ -98,7 +98,7 @@ class TrendedCase:
 
     @property
     def unmoved(self) -> tuple[str, ...]:
-        """What the trend changes and no time of the case is computed from."""
+        """The values that the trend changes and that no time of the case depends on."""
         return tuple(
             name
             for name in self.trend.rates
@@ -109,7 +109,7 @@ class TrendedCase:
 def trend_called(
     name: str, place: Place, study: StudyContext, as_of: float | None = None
 ) -> Trended:
-    """Read a trend that a study names, as it was known in a year.
+    """Read the trend that a study names, as known in a given year.
 
     Raises
     ------
@@ -135,8 +135,7 @@ def trend_called(
 def trended_case(
     case: str, trended: Trended, base_year: float, place: Place, study: StudyContext
 ) -> TrendedCase:
-    """Build a case along a trend; what the case says of its own technology is where the trend
-    starts from.
+    """Build a case that follows a trend, starting from the case's own technology.
 
     Parameters
     ----------
@@ -185,8 +184,8 @@ def _check_base_year(trend: Trend, year: float, place: Place, study: StudyContex
 
 
 def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tuple[str, ...]:
-    """Name the rates that are used outside their periods between the base year and any of the
-    years.
+    """List the rates of a trend that are used outside their periods, between the base year and the
+    given years.
     """
     first, last = float(min(base_year, *years)), float(max(base_year, *years))
     return tuple(
@@ -197,14 +196,14 @@ def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tu
 
 
 def told_year(case: str, study: StudyContext) -> float | None:
-    """Return the year of the machine of a case; None if it does not tell it."""
+    """Return the year of a case's machine; None if the machine has none."""
     node = at(resolve(study.cases[case], study.library).tree, ["machine", "year"])
     told = isinstance(node, Scalar) and isinstance(node.value, int | float)
     return float(node.value or 0) if isinstance(node, Scalar) and told else None
 
 
 def year_of(case: str, given: float | None, place: Place, study: StudyContext) -> float:
-    """Return the year that the values of a case are of: the one given, or that of its machine.
+    """Return the base year of a case: the given one, or that of its machine.
 
     Raises
     ------
@@ -223,7 +222,7 @@ def year_of(case: str, given: float | None, place: Place, study: StudyContext) -
 
 
 def year(value: float | None) -> str:
-    """Write a year, and the tenth of it where it is not whole; none is a dash.
+    """Write a year, with one decimal where it is not whole; a dash for None.
 
     >>> year(2024.0), year(2024.46), year(None)
     ('2024', '2024.5', '-')

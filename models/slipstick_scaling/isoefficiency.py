@@ -178,8 +178,8 @@ def _check(
 
 
 def _smooth(name: str, expr: Any, processors: Any) -> Any:
-    """Leave rounding out: a count that is rounded up is taken as it is. There is at least one
-    processor.
+    """Remove rounding from an expression, and assume at least one processor; raises if a maximum or
+    a choice remains.
     """
     smooth = expr.replace(sympy.ceiling, lambda inner: inner).replace(
         sympy.floor, lambda inner: inner
@@ -193,7 +193,7 @@ def _smooth(name: str, expr: Any, processors: Any) -> Any:
 
 
 def _number(value: float | None) -> Any:
-    """Take a number as a fraction where it is meant as one."""
+    """Convert a number to an exact fraction if it is meant as one."""
     return sympy.nsimplify(value, rational=True)
 
 
@@ -218,7 +218,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one term of the overhead asks of the work at a constant efficiency.
+    """The work that one term of the overhead requires at a constant efficiency.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ class Need:
 
 
 def term_of(expression: Any, size: Any, processors: Any) -> Term:
-    """Read a product as powers and logarithms of n and N.
+    """Read a product of powers and logarithms of n and N as a term.
 
     Raises
     ------
@@ -339,8 +339,8 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
 
 
 def _unpaid(term: Term, work: Term, size: Any, grows: int, falls: int) -> Need:
-    """Return why no size compensates a term that grows with the size as fast as the work or faster;
-    a constant share does not depend on N.
+    """Return the need of a term that no size compensates because it grows as fast as the work or
+    faster; constant shares do not depend on N.
     """
     if falls == 0 and grows < 0:
         return Need(term, None, True, sympy.Integer(1))
@@ -378,7 +378,9 @@ def _order_of_power(work: Term, reached: Any, processors: Any) -> Any:
 
 
 def _sign(powers: tuple[Any, Any]) -> int:
-    """Distinguish growth from decay: the power decides, then the logarithm's."""
+    """Return 1 for growth, -1 for decay and 0 for neither, from the powers of a variable and of its
+    logarithm.
+    """
     first = next((power for power in powers if power != 0), 0)
     return bool(first > 0) - bool(first < 0)
 
@@ -392,7 +394,7 @@ Function = Callable[..., Array]
 def reached(
     function: Function, *points: Array, tolerance: float = 1e-12, furthest: float = FURTHEST
 ) -> Array:
-    """Find the x nearest to 0, to within a doubling, at which a function changes its sign.
+    """Find the root of a function nearest to 0, to within a factor of two in distance.
 
     From x = 0 the search doubles its step, first upwards, then downwards, and once it has the root
     between two places hands it to Chandrupatla's method (SciPy). A place where the function is not
@@ -422,7 +424,7 @@ def reached(
 
 
 def last_reached(function: Function, *points: Array, places: Array) -> Array:
-    """Find the largest x at which a function falls through 0, between two of the given places.
+    """Find the largest root at which a function falls through 0, between two given bounds.
 
     Parameters
     ----------
@@ -474,7 +476,9 @@ def _bracket(
     side: float,
     furthest: float,
 ) -> None:
-    """Write down, for each point that has none yet, two places between which the sign changes."""
+    """Store, for each point without a bracket, two values of x between which the sign of the
+    function changes.
+    """
     edge, step = np.zeros(len(margins)), 0.5
     searching = np.isnan(low) & np.isfinite(margins)
     while step <= furthest and searching.any():
@@ -503,7 +507,7 @@ _LOG_SIZES = (0.0, 700.0, 0.5)  # larger sizes have no double
 
 @dataclass(frozen=True, slots=True)
 class DominantTerm:
-    """A term of the overhead that requires the most work from some number of processors on."""
+    """The term of the overhead that requires the most work from a given number of processors on."""
 
     term: Any
     since: float
@@ -535,13 +539,13 @@ class Isoefficiency:
 
     @property
     def ratio_symbol(self) -> Any:
-        """The symbol that stands for K."""
+        """The SymPy symbol for K."""
         return sympy.Symbol(RATIO, positive=True)
 
     @property
     def order(self) -> Any:
-        """How the work grows for large N: as the fastest growing need; None where no work is
-        enough.
+        """The asymptotic growth of the work for large N, from the fastest growing need; None if no
+        work is enough.
 
         An exponent that depends on the efficiency or on times is given as a number.
         """
@@ -552,7 +556,7 @@ class Isoefficiency:
         return self.order_of(self.leading)
 
     def order_of(self, need: Need) -> Any:
-        """Return how a need grows, the numbers in its exponents written out."""
+        """Return the growth of a need, with numbers in its exponents evaluated."""
         return _rounded(need.order.subs(self._numbers))
 
     @property
@@ -562,8 +566,8 @@ class Isoefficiency:
 
     @property
     def exact(self) -> Any:
-        """W(N) from the whole overhead, an expression of N, K and the parameters [s]; None where
-        only numbers can tell.
+        """W(N) from the total overhead as an expression of N, K and the parameters [s]; None if it
+        must be solved numerically.
 
         There is one where the overhead is free of the size, or all its terms hold the same power of
         it, or the equation is one of the second degree in the size.
@@ -595,8 +599,8 @@ class Isoefficiency:
         )
 
     def size(self, processors: Array) -> Array:
-        """Solve E(n, N) = E for the size at each number of processors: the largest root; not a
-        number where there is none.
+        """Solve E(n, N) = E for the size at each number of processors: the largest root; NaN where
+        there is none.
         """
         overhead, work = (
             [*(need.term for need in self.needs), *self.gains],
@@ -626,7 +630,7 @@ class Isoefficiency:
         )
 
     def _sum(self, terms: Sequence[Term], x: Array, processors: Array) -> Array:
-        """Add terms up at log n = x."""
+        """Return the sum of terms at log n = x."""
         logs, total_sum = np.log(processors), np.zeros(len(x))
         for term in terms:
             p, q = float(term.processors), float(term.processors_log)
@@ -639,8 +643,8 @@ class Isoefficiency:
 
     @cached_property
     def dominant_terms(self) -> tuple[DominantTerm, ...]:
-        """Find the term that requires the most work, and the number of processors from which on
-        it does, from 2 to `MOST_PROCESSORS`.
+        """List the terms that require the most work, each with the number of processors from which
+        on it does, from 2 to `MOST_PROCESSORS`.
         """
         if self.limit or not self.needs:
             return ()
@@ -654,7 +658,7 @@ class Isoefficiency:
         )
 
     def _since(self, first: Array, at: int, places: Array) -> float:
-        """Narrow down where one need overtakes another."""
+        """Return the number of processors at which one need overtakes another, by bisection."""
         if at == 0:
             return float(places[0])
         old, new = self.needs[int(first[at - 1])], self.needs[int(first[at])]
@@ -666,7 +670,7 @@ class Isoefficiency:
         return high
 
     def _log_work(self, need: Need, processors: Array) -> Array:
-        """Solve A log n + B log log n = log y for one need, and give log W; at least the work of
+        """Return log W for one need, by solving A log n + B log log n = log y; at least the work of
         the smallest size.
         """
         term, work = need.term, _leading(self.run)
@@ -701,7 +705,7 @@ class Isoefficiency:
 
 
 def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
-    """Find how the work must grow for a constant efficiency: W t_c = E / (1 - E) T_o(W, N).
+    """Solve for the work that keeps the efficiency constant: W t_c = E / (1 - E) T_o(W, N).
 
     Each term of the overhead is balanced against the work by itself; the one that then grows
     fastest gives the order. Rounding is left out, and so is that no more processors can be used
@@ -751,8 +755,8 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
 
 
 def _limit(isoefficiency_found: Isoefficiency, work: Term) -> str:
-    """Return why no size reaches the efficiency; constant shares of the work are out of reach only
-    together.
+    """Return why no size reaches the efficiency; constant shares of the work can exclude it only
+    jointly.
     """
     growing = [
         need
@@ -780,8 +784,8 @@ def _limit(isoefficiency_found: Isoefficiency, work: Term) -> str:
 
 
 def _last(isoefficiency_found: Isoefficiency, term: Term, work: Term) -> str:
-    """Return the largest number of processors at which a share of the work that grows with them
-    still allows the efficiency.
+    """Return the largest number of processors at which a growing share of the work still permits
+    the efficiency.
     """
     if (term.size, term.size_log) != (work.size, work.size_log):
         return ""
@@ -800,7 +804,7 @@ def _leading(run: Run) -> Term:
 
 
 def _terms(expression: Any, run: Run) -> list[Term]:
-    """Read a sum term by term."""
+    """Return the terms of a sum."""
     return [
         term_of(term, run.size, run.processors)
         for term in sympy.Add.make_args(sympy.expand(expression))
@@ -817,7 +821,7 @@ def _log_size(a: float, b: float, y: Array) -> Array:
 
 
 def _rounded(expression: Any) -> Any:
-    """Write the numbers of an order with four digits."""
+    """Round the numbers in an expression to four digits."""
     short = {value: float(f"{float(value):.4g}") for value in expression.atoms(sympy.Float)}
     return expression.xreplace(
         {
@@ -844,7 +848,8 @@ Columns = Mapping[str, Array]
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """One model at any size on the numbers of processors that its forms were compiled for.
+    """A model that can be solved at any size on the numbers of processors for which it was
+    compiled.
 
     Parameters
     ----------
@@ -861,21 +866,21 @@ class Runs:
 
     @property
     def any_number(self) -> bool:
-        """Return whether N can be varied without building the model again."""
+        """Return whether N can vary without building the model again."""
         return self.processors in self.forms[0][0].parameters
 
     @property
     def tolerance(self) -> float:
-        """How closely a factor is to be solved for."""
+        """Return the tolerance to which a factor is solved."""
         return _ROUGH if self.forms[0][0].block == 1 else _EXACT
 
     def sizes(self, factor: Array) -> dict[str, Array]:
-        """Return each size parameter at a factor, in base units."""
+        """Return the value of each size parameter at a factor, in base units."""
         return {path: base * factor**power for path, (base, power) in self.size.items()}
 
     def columns(self, factor: Array, count: Array) -> dict[str, Array]:
-        """Answer at aligned factors and numbers of processors; time and efficiency are always
-        there.
+        """Solve at aligned factors and numbers of processors; the columns always include time and
+        efficiency.
 
         Columns are those of the form. Against one processor, the efficiency is T(1) / (N T(N)) at
         the same size.
@@ -883,7 +888,7 @@ class Runs:
         return self._answered(factor, count)[0]
 
     def solved(self, factor: Array, count: Array) -> tuple[dict[str, Array], Provenance]:
-        """Return the same columns, and how each point was computed."""
+        """Return the columns and how each point was computed."""
         columns, pieces = self._answered(factor, count)
         return columns, Provenance.joined(
             len(count), ((rows, points.provenance(len(rows))) for rows, points in pieces)

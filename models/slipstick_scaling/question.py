@@ -98,7 +98,7 @@ class OverheadTerm:
 
 @dataclass(frozen=True, slots=True)
 class IsoefficiencyFormula:
-    """The isoefficiency in symbols.
+    """The isoefficiency function in symbols.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class IsoefficiencyFormula:
 
 @dataclass(frozen=True, slots=True)
 class BestProcessors:
-    """A number of processors that stands out; None where none does.
+    """A distinguished number of processors, such as the fastest; None where there is none.
 
     Parameters
     ----------
@@ -141,7 +141,9 @@ class BestProcessors:
 
     @property
     def doubt(self) -> str:
-        """Return which smaller numbers of processors miss it, and which others may stand out."""
+        """Return which smaller numbers of processors miss the criterion, and which others may meet
+        it.
+        """
         missing = f", but not on {_numbers(self.missing)}" if self.missing else ""
         undecided = f"; undecided against {_numbers(self.undecided)}" if self.undecided else ""
         return missing + undecided
@@ -151,7 +153,7 @@ _MOST_NUMBERS = 8
 
 
 def _numbers(numbers: Sequence[float]) -> str:
-    """List numbers of processors, the first few of many."""
+    """Write a list of numbers of processors; of many only the first."""
     more = len(numbers) - _MOST_NUMBERS
     shown = ", ".join(f"{number:g}" for number in numbers[:_MOST_NUMBERS])
     return f"{shown} and {more} more" if more > 0 else shown
@@ -159,7 +161,7 @@ def _numbers(numbers: Sequence[float]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PublishedScalability:
-    """A published cell of the matrix of scalability beside ours.
+    """A published cell of the scalability matrix beside the computed one.
 
     Parameters
     ----------
@@ -199,7 +201,7 @@ class PublishedScalability:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """How a case scales.
+    """The scaling of one case.
 
     Parameters
     ----------
@@ -233,8 +235,8 @@ class Scaling:
     printed: tuple[PublishedScalability, ...] = ()
 
     def matrix_ends(self, way: str) -> tuple[Array, Array]:
-        """Return both ends of each cell of the matrix, the widest that those of the latencies
-        allow.
+        """Return the lower and upper end of each cell of the matrix, the widest that the latencies'
+        intervals allow.
         """
         low, high = self.ways[way].ends("latency")
         with np.errstate(all="ignore"):
@@ -243,7 +245,7 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class ScaleResult(QuestionResult):
-    """How each case scales."""
+    """The scaling of all cases."""
 
     title: ClassVar[str] = "How it scales"
     reading: ClassVar[str] = (
@@ -270,8 +272,8 @@ class ScaleResult(QuestionResult):
         return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
 
     def headline(self, words: Words) -> list[str]:
-        """Describe for the first cases on how many processors each is fastest, and how its work must
-        grow.
+        """Return for the first cases the fastest number of processors and the growth of the
+        work.
         """
         first = self.scalings[: 1 + MOST_SAID]
         grows = [
@@ -325,8 +327,8 @@ class ScaleResult(QuestionResult):
             yield from _formula(scaling)
 
     def draw(self, spec: BandsSpec | GrowthPictureSpec, order: Mapping[str, int]) -> Figure:
-        """Stack the processors by what they do up to the line on which all of them are, or draw
-        how the work grows.
+        """Draw the processors by activity as bands up to their total number, or the growth of the
+        work.
         """
         if isinstance(spec, GrowthPictureSpec):
             return _growth_lines(self.scalings, spec)
@@ -337,8 +339,8 @@ class ScaleResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _ScaledCase:
-    """What is asked of one case: the model at any size, on numbers of processors that rise, and
-    the memory of each [B].
+    """The scaling question for one case: the model at any size, ascending numbers of processors,
+    and the memory of each [B].
     """
 
     case: str
@@ -356,12 +358,12 @@ class _ScaledCase:
 
     @cached_property
     def runs(self) -> Runs:
-        """What the method makes of the model; see `slipstick_scaling.isoefficiency.Runs`."""
+        """The model at any size; see `slipstick_scaling.isoefficiency.Runs`."""
         forms = [(group.form, self.count[group.rows]) for group in self.plan().groups]
         return Runs(forms, self.axis.path, self.sizes, self.spec.against)
 
     def goal(self, way: str) -> Value | None:
-        """Return what a way keeps."""
+        """Return the value that a way of scaling keeps constant."""
         memory = self.spec.memory
         kept_value = {
             TIME_BOUND: self.spec.time,
@@ -371,7 +373,7 @@ class _ScaledCase:
         return None if kept_value is None else Value(kept_value.value, str(kept_value.dimension))
 
     def used(self) -> Callable[[Array, Array], Array] | None:
-        """Return the memory of a processor as a function of factor and N."""
+        """Return the memory of a processor as a function of factor and N; None if none is given."""
         if self.memory is None:
             return None
         tape = Tape([self.memory])
@@ -387,7 +389,7 @@ class _ScaledCase:
 
 
 def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
-    """Read how a study scales each case, and build the models; nothing is solved.
+    """Read the scaling questions of a study and build the models; nothing is solved.
 
     Raises
     ------
@@ -430,8 +432,8 @@ def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
 def _sizes(
     own: Evaluator, spec: ScaleSpec, study: StudyContext, known_paths: Collection[str]
 ) -> dict[str, tuple[float, float]]:
-    """Return value and power of each size parameter, all of which must be quantities that the time
-    is computed from.
+    """Return the value and the power of each size parameter; raises unless the time depends on all
+    of them.
     """
     sizes: dict[str, tuple[float, float]] = {}
     problems: list[Problem] = []
@@ -509,7 +511,7 @@ def _memory(
 
 
 def _scaled(scaled_case: _ScaledCase) -> Scaling:
-    """Scale one case in every way it is asked for.
+    """Compute the scaling of one case in every requested way.
 
     The efficiency is the useful share of the account, or held against one processor where the study
     says so; the latency is T (1 - E). Sizes are taken as real numbers, also where only whole ones
@@ -543,7 +545,9 @@ def _scaled(scaled_case: _ScaledCase) -> Scaling:
 def _printed(
     scaled_case: _ScaledCase, ways: Mapping[str, Sweep], matrix: Mapping[str, Array]
 ) -> Iterator[PublishedScalability]:
-    """Put published cells beside ours; each is by the method of the larger number of processors."""
+    """Yield published cells beside computed ones; the method is that of the larger number of
+    processors.
+    """
     places = {float(number): place for place, number in enumerate(scaled_case.count)}
     for cell in scaled_case.spec.printed:
         for way, value in cell.scalability.items():
@@ -556,7 +560,7 @@ def _printed(
 
 
 def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
-    """Solve for the sizes, then run at them."""
+    """Solve for the sizes that a way of scaling requires, and run the model at them."""
     runs, count, goal = scaled_case.runs, scaled_case.count, scaled_case.goal(way)
     factor = factors(runs, way, count, goal.value or 0.0 if goal else 0.0, scaled_case.used())
     finite = np.isfinite(factor)
@@ -595,7 +599,7 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
 
 
 def _inside(name: str) -> str:
-    """Name the value of which a column has an end."""
+    """Return the name of the value whose interval end a column holds."""
     kind, inside = split_name(name)
     return inside if kind in ("low", "high") else name
 
@@ -608,7 +612,7 @@ def _account(sweep: Sweep) -> dict[str, Array]:
 
 
 def _why(scaled_case: _ScaledCase, way: str, count: float) -> str:
-    """Return why no size was found, and what there is at the size that the case gives."""
+    """Return why no size was found, with the value at the case's own size."""
     ones, counts = np.ones(1), np.array([count])
     used = scaled_case.used()
     if way == "memory-bound" and used is not None:
@@ -621,8 +625,8 @@ def _why(scaled_case: _ScaledCase, way: str, count: float) -> str:
 
 
 def _scanned(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
-    """Run the fixed size on every whole number of processors where that costs little, else on
-    those that are listed.
+    """Solve the fixed size on every whole number of processors if that is cheap, else on the listed
+    ones.
     """
     numbers = count
     all_integral = (
@@ -636,8 +640,8 @@ def _scanned(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
 
 
 def _fastest(numbers: Array, columns: Mapping[str, Array]) -> BestProcessors:
-    """Find the least time; undecided against every time whose interval begins before that of the
-    least ends.
+    """Return the number of processors with the least time; it is undecided against those whose
+    intervals overlap.
     """
     time, low, high = _with_ends(columns, "time")
     best = np.isfinite(time) & (time == np.nanmin(time, initial=np.inf))
@@ -648,8 +652,8 @@ def _fastest(numbers: Array, columns: Mapping[str, Array]) -> BestProcessors:
 
 
 def _largest(numbers: Array, columns: Mapping[str, Array], threshold: float) -> BestProcessors:
-    """Find the last efficiency above a threshold; undecided wherever the threshold lies in the
-    interval.
+    """Return the largest number of processors whose efficiency is above a threshold; undecided
+    where the threshold lies in an interval.
     """
     efficiency, low, high = _with_ends(columns, "efficiency")
     above = np.flatnonzero(efficiency >= threshold)
@@ -661,8 +665,8 @@ def _largest(numbers: Array, columns: Mapping[str, Array], threshold: float) -> 
 
 
 def _with_ends(columns: Mapping[str, Array], name: str) -> tuple[Array, Array, Array]:
-    """Return a column and the ends of its intervals, which are the column itself where nothing is
-    an estimate.
+    """Return a column with the lower and the upper ends of its intervals; exact columns are their
+    own ends.
     """
     return (
         columns[name],
@@ -690,7 +694,7 @@ def _extreme(
 
 
 def _growth(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
-    """Take the isoefficiency in symbols, or say why there is none."""
+    """Return the isoefficiency in symbols, or the reason why there is none."""
     model, spec, form = scaled_case.built.model, scaled_case.spec, scaled_case.runs.forms[0][0]
     numbers_of_processors = (
         {scaled_case.runs.processors: scaled_case.count} if scaled_case.runs.any_number else {}
@@ -746,8 +750,8 @@ def _growth(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]
 
 
 def _short_names(run: Run, ratio: Any) -> dict[Any, Any]:
-    """Call each symbol by the last part of its path where that is its alone, and E / (1 - E) by
-    its letter.
+    """Return a short name for each symbol: the last key of its path where that is unique, and the
+    letter K for E / (1 - E).
     """
     import sympy
 
@@ -778,8 +782,8 @@ def _of_cases(
     some: bool = False,
     lead: str = "",
 ) -> str:
-    """State something of each case, and once what is the same of several; the first with the
-    lead.
+    """Write one sentence for all cases; cases with equal texts share one part, and the first part
+    begins with `lead`.
     """
     groups: dict[str, list[str]] = {}
     for scaling, text in zip(scalings, texts, strict=True):
@@ -811,7 +815,9 @@ def _fastest_head(scaling: Scaling, words: Words) -> str:
 
 
 def _goes_on_head(scaling: Scaling, words: Words) -> str:
-    """Return that no size is enough, or how far a case is efficient where that is not known."""
+    """Return that no size is enough, or up to which number of processors a case is efficient where
+    the limit is unknown.
+    """
     if scaling.growth is not None:
         return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"
     best, goal = scaling.largest, percent(scaling.threshold)
@@ -846,8 +852,8 @@ def _largest_words(best: BestProcessors, threshold: float) -> str:
 
 
 def _runs_table(scaling: Scaling, way: str) -> ResultTable:
-    """Lay out one way to scale, a row for each number of processors; the page shows the sources
-    of the latency only.
+    """Build the table of one way of scaling, with a row for each number of processors; sources of
+    latency are on the page only.
     """
     sweep, goal, numbers = (
         scaling.ways[way],
@@ -894,7 +900,9 @@ _OF_RUNS = ("time", "efficiency", "latency", "account", "low", "high")
 
 
 def _matrix(scaling: Scaling, way: str) -> ResultTable:
-    """Lay out the upper triangle for a way (Scale-Graph, IEEE TSE 1997, Figure 14)."""
+    """Build the upper triangle of the scalability matrix of one way (Scale-Graph, IEEE TSE 1997,
+    Figure 14).
+    """
     numbers, how = scaling.ways[way].points[scaling.path], scaling.ways[way].provenance
     rows = range(len(numbers) - 1)
     columns = [ResultColumn("N \\ N'", numbers[:-1], written=as_number, place=True)]
@@ -918,8 +926,8 @@ _EXPONENT = (
 
 
 def _statements(scaling: Scaling) -> list[StatementRow]:
-    """Return published cells as statements; the cause of a miss is how work must grow by the cell
-    of constant efficiency.
+    """Return published cells as statements; a miss is explained by the growth that the cell implies
+    for constant efficiency.
     """
     exponents = {
         (cell.processors, cell.more_processors): (
@@ -960,7 +968,7 @@ def _statements(scaling: Scaling) -> list[StatementRow]:
 
 
 def _printed_table(scaling: Scaling) -> ResultTable:
-    """Put published cells of the matrix beside ours."""
+    """Build the table of published cells beside computed ones."""
     cells = scaling.printed
 
     def ratios(name: str, values: Iterable[float]) -> ResultColumn:
@@ -1047,8 +1055,7 @@ def _bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figur
 
 
 def work_of(scaling: Scaling, way: str) -> Array:
-    """Return the useful work at each N as a multiple of that at the first N at which a size keeps
-    what is to be kept.
+    """Return the useful work at each N, relative to that at the first N for which a size was found.
 
     The useful work of all processors is N T E, with the time T [s] and the efficiency E [1].
 
@@ -1088,8 +1095,8 @@ def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec) -> Figur
 
 
 def bands_of(scaling: Scaling, way: str) -> dict[str, Array]:
-    """Return how many processors do what at each N: the useful first, then each cause of loss; they
-    add up to N.
+    """Return the number of processors by activity at each N: useful first, then each cause of loss;
+    their sum is N.
 
     A model without an account has two bands: the efficiency's, and the rest.
 

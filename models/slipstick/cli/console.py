@@ -45,7 +45,7 @@ out_option = click.option(
 
 
 def with_options(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a command options, listed by its help in their order."""
+    """Return a decorator that adds options to a command; its help lists them in their order."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
@@ -86,8 +86,8 @@ def open_standard_streams() -> None:
 
 
 def discard(stream: IO[str]) -> None:
-    """Make a standard stream that takes nothing take all, so that the interpreter does not fail
-    to empty it at the end.
+    """Redirect a standard stream that can no longer be written to, so that the interpreter does not
+    fail when it flushes the stream at exit.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -136,7 +136,7 @@ def complete_methods(
 
 
 def write_text(text: str, out: Path | None) -> int:
-    """Print a text, or write it into a file, whole, and say so."""
+    """Print a text, or write it into a file completely and print the file's name."""
     if out is None:
         click.echo(text, nl=False)
     else:
@@ -153,14 +153,14 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def plain_problems(problems: Iterable[Problem]) -> list[dict[str, Any]]:
-    """Lay problems out for JSON."""
+    """Return problems as plain data for JSON."""
     keys = ("file", "line", "column", "path", "message")
     return [{key: getattr(problem, key) for key in keys} for problem in problems]
 
 
 def text_node(text: str, place: str) -> Scalar:
-    """Return a text from the command line as a value of a spec; `place` is the option, or what an
-    argument is called.
+    """Return a text of the command line as a scalar of a spec; `place` is the name of the option or
+    argument, for messages.
     """
     from slipstick.schema.text import Mark, Scalar
 
@@ -168,7 +168,7 @@ def text_node(text: str, place: str) -> Scalar:
 
 
 def refuse(place: str, message: str) -> NoReturn:
-    """Refuse an option or argument; raises SpecError."""
+    """Raise SpecError for an option or argument."""
     raise SpecError([Problem(place, 1, 1, "", message)])
 
 
@@ -178,8 +178,8 @@ def limit_option(text: str, **how: Any) -> Callable[[_Function], _Function]:
 
 
 def limits_of(context: click.Context, values: Sequence[str], of_points: bool = True) -> LimitsSpec:
-    """Read limits, and have those of costs hold; those of time and memory are of the points of a
-    study.
+    """Read limits; set those on costs for the running command, and return those on time and memory,
+    which apply to the points of a study.
 
     Raises
     ------

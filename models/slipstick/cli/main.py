@@ -95,14 +95,14 @@ _ENGINE_OPTIONS = (
 
 
 def engine_options(command: Any) -> Any:
-    """Return a command the options of an engine."""
+    """Add the options of an engine to a command."""
     return with_options(_ENGINE_OPTIONS)(command)
 
 
 def engine_of(
     spec: StudySpec, jobs: int | None, on: str | None, limits: LimitsSpec, journal: Journal
 ) -> Engine:
-    """Make the engine that the command line, the environment or the study names, in this order.
+    """Build the engine named on the command line, else in the environment, else in the study.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def engine_of(
 
 
 def can_be_written(folder: Path) -> None:
-    """Refuse a place that is read-only before anything is solved for it; raises OSError."""
+    """Raise OSError if a folder cannot be written to, before anything is solved for it."""
     place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not os.access(place, os.W_OK):
         raise OSError(None, "nothing can be written there", str(place))
@@ -212,7 +212,9 @@ def status(folder: Path, as_json: bool) -> int:
 
 
 def _now(command: str, folder: str, report: Mapping[str, Any]) -> tuple[int, list[str]]:
-    """Read the study again: its number of points, and what is not as in the report."""
+    """Prepare the study of a report again; return its number of points, and what differs from the
+    report.
+    """
     from slipstick.study.run import prepare, versions
 
     words = shlex.split(command)[2:]
@@ -317,7 +319,7 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
 
 
 def _recorded(record: str, parameters: Mapping[str, float]) -> dict[str, Any]:
-    """Return the counts of a record of page faults."""
+    """Return the counts from a record of page faults."""
     from slipstick.errors import UnknownNameError
     from slipstick.schema.library import spec_model
 
@@ -333,7 +335,7 @@ def _recorded(record: str, parameters: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str, Any]:
-    """Return how the counts were made."""
+    """Return the head of a file of counts: how they were obtained."""
     from slipstick import __version__
 
     changes_in_words = (
@@ -768,7 +770,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _start_faster() -> None:
-    """Leave out of the start and the end of a process what a short command never gains by."""
+    """Change settings of the process that slow down the start and the end of short commands."""
     os.environ.setdefault(
         "PYDANTIC_DISABLE_PLUGINS", "__all__"
     )  # they are looked for in every distribution installed
@@ -819,7 +821,7 @@ class _ProgressBar:
 
 
 def references_of(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:
-    """Read the name of a model, and those of the specs that it is solved with, as of a file."""
+    """Return the names of a model and of its specs as settings, as a file would have them."""
     from slipstick.schema.text import read_value
 
     named = {
@@ -835,8 +837,8 @@ def references_of(model: str, specs: Mapping[str, str | None]) -> dict[str, Node
 
 
 def _live(results: Results, prepared: PreparedStudy) -> PageSection | None:
-    """Make the section of a model that moves in a report; none where that cannot be, for the
-    report is whole without it.
+    """Return the section of a report's page in which the model can be varied; None where the model
+    does not allow it.
     """
     from slipstick.report.html import PAGE_SECTIONS
 
@@ -847,8 +849,8 @@ def _live(results: Results, prepared: PreparedStudy) -> PageSection | None:
 
 
 def _command(study: str, changes: Sequence[str], limits: LimitsSpec) -> str:
-    """Write what is to be repeated: what changes inputs, and limits, which decide what has an
-    answer.
+    """Return the command that repeats this run: its changes and limits, but not the options of the
+    engine.
     """
     allowed = [f"{name}={value:g}" for name, value in limits.costs.items()]
     allowed += [f"time={limits.time.value:g} s"] if limits.time else []
@@ -858,9 +860,8 @@ def _command(study: str, changes: Sequence[str], limits: LimitsSpec) -> str:
 
 
 def _portable(path: str) -> str:
-    """Name a file without the folders of this machine: a shipped study by its name, so that what is
-    written depends on the study and not on how it was named, another absolute path from the current
-    folder, or by its last part.
+    """Return the name of a file without folders of this machine: the name of a shipped study; for
+    another absolute path, the path from the current folder or its last part.
     """
     from slipstick.schema.library import KINDS, shipped
 
@@ -920,7 +921,7 @@ def _print_documents(results: Results, folder: Path, whole: bool) -> None:
 
 
 def _print_head(results: Results) -> None:
-    """Print what the report begins with: the question, its answer, and the choices."""
+    """Print the head of the report: the question, its answer, and the alternatives."""
     from slipstick.report.formatting import terminal_blocks
     from slipstick.report.head import decision, head_lines
 

@@ -21,10 +21,10 @@ def at(column: Array | Flags, index: int) -> float:
 
 
 def only(values: Values, names: Sequence[str] | Mapping[str, object]) -> dict[str, Array | float]:
-    """Keep the values of some parameters."""
+    """Return the values of the named parameters."""
     return {name: value for name, value in values.items() if name in names}
 
 
 def count_of(values: Values) -> int:
-    """Count the points at which values are given; at least 1."""
+    """Return the number of points of aligned values; at least 1."""
     return max([1, *(np.size(value) for value in values.values())])

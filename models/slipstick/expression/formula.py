@@ -257,7 +257,9 @@ class _FormulaToken(NamedTuple):
 
 
 class _ParsedPart(NamedTuple):
-    """A tree, how high it is, and how many nodes its text has."""
+    """A parsed part of a formula: its tree, the tree's height, and the number of nodes in its
+    text.
+    """
 
     expr: Expr
     height: int = 1
@@ -265,7 +267,9 @@ class _ParsedPart(NamedTuple):
 
 
 class _FormulaReader:
-    """One function for each line of the grammar; `depth` is the nesting it is called in."""
+    """Recursive-descent reader of formulas, with one method for each rule of the grammar; `depth`
+    is the current nesting.
+    """
 
     def __init__(
         self,
@@ -322,7 +326,9 @@ class _FormulaReader:
         return product
 
     def _unit_below(self, sign: _FormulaToken, number: _ParsedPart) -> _ParsedPart | None:
-        """Read the unit of time of a rate, such as ``4000 /s``, where no such name is known."""
+        """Read the unit of time after a slash, such as in ``4000 /s``, where no parameter has that
+        name.
+        """
         unit = self._here
         written = sign.text == "/" and unit.kind == "name" and isinstance(number.expr, Number)
         if not (self._times and written) or unit.text in self._known:

@@ -170,7 +170,9 @@ _IN_BASE_UNITS = "a finite number in base units, such as 9e-3, or an expression"
 
 
 def _number_or_expression(value: Any) -> Any:
-    """Read an operand, first of all a float or an expression: most are."""
+    """Convert an operand to an expression, testing for floats and expressions first because most
+    operands are.
+    """
     if (type(value) is float and -LARGEST <= value <= LARGEST) or isinstance(value, Expr):
         return value
     number = plain_number(value)
@@ -264,7 +266,7 @@ def as_expr(value: Like) -> Expr:
 
 
 def zero(dimension: Dimension) -> Number:
-    """Nothing, of a dimension: what a sum of no times is."""
+    """Return zero of a dimension, which is an empty sum."""
     return Number(0.0, dimension)
 
 
@@ -294,12 +296,14 @@ def constant(node: Expr) -> float:
 
 
 def is_number(node: Expr, value: float) -> bool:
-    """Return whether a node is this very constant."""
+    """Return whether a node is a constant of exactly this value."""
     return isinstance(node, Number) and node.value == value
 
 
 def one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
-    """Insist on a common dimension; a bare zero goes with anything."""
+    """Return the common dimension of nodes; a plain zero matches any dimension, and others
+    raise.
+    """
     dimensioned = [node for node in nodes if not is_number(node, 0.0)]
     for node in dimensioned[1:]:
         if node.dimension != dimensioned[0].dimension:
@@ -311,7 +315,7 @@ def one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
 
 
 def need_counts(subject: str, *nodes: Expr) -> None:
-    """Insist on plain numbers."""
+    """Raise unless all nodes are plain numbers."""
     for node in nodes:
         if node.dimension != COUNT:
             raise ModelError(
@@ -325,7 +329,7 @@ def _short(node: Expr) -> str:
 
 
 def of_counts(operator: str, *operands: Like) -> Operation:
-    """Apply a special function to plain numbers."""
+    """Build the operation of a special function on plain numbers."""
     counts = tuple(map(as_expr, operands))
     need_counts(operator, *counts)
     return Operation(operator, counts, COUNT)
@@ -390,7 +394,7 @@ def levels(count: float, radix: float) -> int:
 
 
 def check_radix(radix: float) -> None:
-    """Insist on a whole number of branches, at least 2."""
+    """Raise unless a number of branches is whole and at least 2."""
     if not (radix >= 2 and float(radix).is_integer()):
         raise ModelError(
             f"the radix of ceil_log must be a whole number of at least 2, got {radix:g}"
@@ -398,12 +402,12 @@ def check_radix(radix: float) -> None:
 
 
 def maximum(*operands: Like) -> Expr:
-    """The largest operand. Its derivative belongs to the first operand that attains it."""
+    """Return the largest operand. Its derivative belongs to the first operand that attains it."""
     return _extreme("max", max, operands)
 
 
 def minimum(*operands: Like) -> Expr:
-    """The smallest operand. Its derivative belongs to the first operand that attains it."""
+    """Return the smallest operand. Its derivative belongs to the first operand that attains it."""
     return _extreme("min", min, operands)
 
 
@@ -496,12 +500,12 @@ def parameters_among(nodes: Iterable[Expr]) -> tuple[Parameter, ...]:
 
 
 def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
-    """Put expressions in the place of parameters, by name."""
+    """Replace parameters by expressions, by name."""
     return substituted(tuple(walk(root)), replacements)
 
 
 def substituted(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr:
-    """Put expressions in the place of parameters, in the last of the nodes that `walk` gave."""
+    """Replace parameters by expressions in the last node of a list that `walk` returned."""
     rebuilt: dict[int, Expr] = {}
     for node in nodes:
         rebuilt[id(node)] = _rebuilt(node, rebuilt, replacements)
@@ -509,7 +513,7 @@ def substituted(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr
 
 
 def only_booked(root: Expr, labels: Collection[str]) -> Expr:
-    """Put nothing in the place of every booked part but those with these labels.
+    """Replace each booked part by zero, except those with the given labels.
 
     >>> time = Booked("work", Parameter("a")) + Booked("wait", Parameter("b"))
     >>> only_booked(time, ["work"])
@@ -560,7 +564,7 @@ def _of_count(operator: str, operand: Like, function: Callable[[float], float]) 
 
 
 def _applied(node: Operation, inner: tuple[Expr, ...]) -> Expr:
-    """Apply a node's operator to other operands."""
+    """Return a node's operator applied to other operands."""
     match node.operator:
         case "sum":
             return total(inner, node.dimension)
@@ -598,8 +602,8 @@ _INFIX = {
 
 
 def text(expr: Expr) -> str:
-    """Write an expression with as few parentheses as its meaning allows; parts too long to read are
-    dots.
+    """Write an expression with as few parentheses as its meaning allows; parts that are too long
+    become dots.
 
     >>> x = Parameter("x", value=2.0)
     >>> text((x + 1) / x ** 2)

@@ -124,8 +124,8 @@ _LARGEST = int(float_info.max)
 
 
 def _fold(name: str) -> Evaluation:
-    """Combine operands from left to right by a function of NumPy; as long as they hold for all
-    points, one number does.
+    """Return a function that combines operands from left to right by a NumPy function; leading
+    operands of length 1 are combined as single numbers.
     """
 
     def kernel(args: Sequence[Array], out: Array) -> None:
@@ -164,7 +164,9 @@ def _ceil_log(args: Sequence[Array], out: Array) -> None:
 
 
 def _levels(counts: Array, radix: float, out: Array) -> None:
-    """Guess by logarithms, which may be one off, and put it right by comparing."""
+    """Compute ceil(log_radix(count)) into `out`: a guess by logarithms, corrected by one where a
+    comparison with the powers shows it wrong.
+    """
     reaches = _reaches(radix)
     np.log(np.maximum(counts, 1.0), out=out)
     out *= 1.0 / np.log(radix)
@@ -178,8 +180,8 @@ def _levels(counts: Array, radix: float, out: Array) -> None:
 
 @lru_cache(maxsize=64)
 def _reaches(radix: float) -> Array:
-    """List the largest doubles not above radix^k, k = 0, 1, ..., and infinity: comparing with
-    them is exact.
+    """Return the largest doubles not above radix^k for k = 0, 1, ..., and infinity; comparisons
+    with them are exact.
     """
     check_radix(radix)
     reaches, power = [], 1
@@ -205,7 +207,7 @@ def _whole_power(base: Array, exponent: int) -> Array:
 
 
 def _first_attaining(args: Sequence[Array], value: Array, bar: Array) -> list[Array]:
-    """Return the whole derivative to the first operand that equals the extreme."""
+    """Assign the derivative of an extreme to the first operand that equals it."""
     free = np.ones(np.shape(value), dtype=bool)
     shares = []
     for arg in args:

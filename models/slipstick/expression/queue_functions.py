@@ -36,8 +36,8 @@ def series(terms: Sequence[float], x: Array) -> Array:
 
 
 def _counted(count: Array, most: float = MOST) -> Array:
-    """Take counts as they are, but what cannot be counted one by one as no number: 0 steps, and
-    NaN at the end.
+    """Return counts with those above `most` replaced by NaN, because sums over them would not
+    end.
     """
     return (
         count
@@ -69,8 +69,8 @@ def _inverse_loss(
 
 
 def _first(largest: Array, servers: Array) -> Array:
-    """Return where to begin: terms of the sum fall off as exp(-i^2 / 2c) below the largest, so
-    nine widths are enough.
+    """Return the first index of the sum: terms fall as exp(-i^2 / 2c) below the largest, so nine
+    standard widths are enough.
     """
     begin = np.floor(largest - 9.0 * np.sqrt(largest) - 40.0)
     return np.where((servers < 1000.0) | (begin < 0.0), 0.0, begin)
@@ -96,8 +96,8 @@ def erlang_b_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Ar
 
 
 def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
-    """Return Palm's function and its derivatives by the load and by the services; infinite where
-    it has no double.
+    """Return Palm's function and its derivatives by load and services; infinite where it
+    overflows.
     """
     shape = np.broadcast_shapes(np.shape(load), np.shape(services))
     term, total, by_load, by_services, sums = (
@@ -177,13 +177,13 @@ def poisson_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Arr
 
 
 def _after(rate: Array, inputs: Array, outputs: Array) -> Array:
-    """Return the rate behind one stage; by logarithms, because 1 - m/b loses a small m."""
+    """Return the rate after one stage, by logarithms because 1 - m/b loses digits for small m."""
     result: Array = -np.expm1(inputs * np.log1p(-rate / outputs))
     return result
 
 
 def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple[Array, Array]:
-    """Return the rate behind the stages and its derivative."""
+    """Return the rate after all stages, and its derivative."""
     stages = _counted(stages, MOST_STAGES)
     slope = np.ones(
         np.broadcast_shapes(*(np.shape(operand) for operand in (rate, inputs, outputs, stages)))
@@ -198,7 +198,7 @@ def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple
 
 
 def drop_stages(args: Sequence[Array], out: Array) -> None:
-    """Compute the rate behind stages of switches that drop what collides."""
+    """Compute the rate after stages of switches that drop colliding requests."""
     rate, inputs, outputs, stages = args
     if len(stages) > 1 or not stages[0] <= MOST_STAGES:
         out[...] = _through(rate, inputs, outputs, stages)[0]
@@ -261,8 +261,8 @@ is longer.
 
 
 def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
-    """Yield the probability of 0, 1, 2 ... customers present, and its derivative by the load,
-    without end.
+    """Yield, for 0, 1, 2, ... without end, the probability of that number of customers, and its
+    derivative by the load.
 
     With a_i the chance of i arrivals in a service time and A_k that of k or more,
 

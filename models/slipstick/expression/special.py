@@ -29,8 +29,8 @@ def log(operand: Like) -> Expr:
 
 
 def raised(base: Like, exponent: Like) -> Expr:
-    """Raise a plain number of at least 0 to a plain number; ``x ** 3`` is for whole powers of
-    quantities.
+    """Raise a plain number of at least 0 to a power that is a plain number; ``x ** 3`` is for whole
+    powers of quantities.
 
     >>> raised(2, 0.5)
     pow(2, 0.5)
@@ -39,8 +39,8 @@ def raised(base: Like, exponent: Like) -> Expr:
 
 
 def geometric_sum(ratio: Like, terms: Like) -> Expr:
-    """Add the first terms of 1 + r + r^2 + ..., their number given: (1 - r^n) / (1 - r), also at r
-    = 1.
+    """Return the sum of the first `terms` terms of 1 + r + r^2 + ...: (1 - r^n) / (1 - r), also at
+    r = 1.
 
     Parameters
     ----------
@@ -51,7 +51,8 @@ def geometric_sum(ratio: Like, terms: Like) -> Expr:
 
 
 def geometric_mean(ratio: Like, most: Like) -> Expr:
-    """Take the mean of a count that is at most `most` and whose probabilities go as 1, r, r^2, ...
+    """Return the mean of a count from 0 to `most` whose probabilities are proportional to 1, r,
+    r^2, ...
 
     Parameters
     ----------
@@ -76,8 +77,8 @@ def erlang_b(load: Like, servers: Like) -> Expr:
 
 
 def palm(load: Like, services: Like) -> Expr:
-    """Take 1 / A of Palm's function A = 1 + y/(x+1) + y^2/((x+1)(x+2)) + ... of a queue that
-    customers abandon.
+    """Return 1 / A of Palm's function A = 1 + y/(x+1) + y^2/((x+1)(x+2)) + ..., for a queue with
+    abandonment.
 
     Parameters
     ----------
@@ -117,7 +118,8 @@ def engset(load: Like, servers: Like, sources: Like) -> Expr:
 
 
 def poisson(mean: Like, count: Like) -> Expr:
-    """Take the probability of a count whose mean is given: a^n exp(-a) / n!.
+    """Return the probability of a count in a Poisson distribution of a given mean: a^n exp(-a) /
+    n!.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ else:
 
 @cache
 def _named(name: str) -> Any:
-    """Make a function that SymPy does not know: it keeps its operands, and has a form on paper."""
+    """Build a SymPy function of this name that stays unevaluated and has a LaTeX form."""
 
     def latex(self: Any, printer: Any, exp: str | None = None) -> str:
         latex_text = _ON_PAPER[name].format(*(printer.doprint(operand) for operand in self.args))
@@ -35,7 +35,7 @@ def _named(name: str) -> Any:
 
 
 def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:
-    """Turn a tree into a SymPy expression, unevaluated where evaluation would be costly.
+    """Convert a tree to a SymPy expression, unevaluated where evaluation would be slow.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def latex(expr: Expr, names: Mapping[str, str] | None = None) -> str:
 
 @cache
 def _printer() -> Any:
-    """Make SymPy's printer of LaTeX, which can write a power of anything but of a choice between
-    ranges.
+    """Build a LaTeX printer that puts parentheses around a choice between ranges which is raised to
+    a power.
     """
     from sympy.printing.latex import LatexPrinter
 
@@ -111,7 +111,9 @@ def upright(name: str) -> str:
 
 
 def _terms(arg: Any) -> tuple[Any, ...]:
-    """List the terms of a sum within a sum, which on paper needs no parentheses."""
+    """Return the terms of an expression that is a sum, which needs no parentheses inside another
+    sum.
+    """
     return tuple(arg.args) if arg.is_Add else (arg,)
 
 

@@ -113,8 +113,8 @@ class Tape:
         return self._evaluated(values)
 
     def listing(self) -> dict[str, Any]:
-        """Return the tape as plain data, for a page that runs it: what each register holds, the
-        instructions in order, outputs.
+        """Return the tape as plain data for a page that runs it: the content of each register, the
+        instructions in order, the outputs.
         """
         return {
             "size": len(self._registers),
@@ -129,8 +129,8 @@ class Tape:
         }
 
     def run_with(self, values: Values, watch: Callable[[Sequence[Array]], object]) -> Array:
-        """Evaluate the first output; show the others to `watch`, chunk by chunk, and keep nothing
-        of them.
+        """Evaluate the first output; pass the other outputs to `watch` chunk by chunk without
+        storing them.
 
         Parameters
         ----------
@@ -248,7 +248,9 @@ class Tape:
         return value, found
 
     def _between(self, end: int, starts: Iterable[int]) -> tuple[list[Instruction], set[int]]:
-        """List the instructions that a register needs, and the registers that depend on some."""
+        """Return the instructions that a register needs, and the registers that depend on
+        `starts`.
+        """
         followed_registers, followed = {end}, set(starts)
         needed = []
         for instruction in reversed(self._instructions):
@@ -262,7 +264,7 @@ class Tape:
         return needed, followed
 
     def _record(self, node: Expr, seen: Mapping[int, int]) -> int:
-        """Return a node its register, sharing it with an equal one."""
+        """Return the register of a node; equal nodes share one."""
         args = tuple(seen[id(operand)] for operand in operands(node))
         operator, own = _signature(node)
         key = (operator, own, args)
@@ -279,7 +281,7 @@ class Tape:
         return self._registers[key]
 
     def check_names(self, values: Values) -> None:
-        """Refuse names that no parameter has."""
+        """Raise if a name is not that of a parameter."""
         unknown = [name for name in values if name not in self.parameters]
         if unknown:
             raise ModelError(
@@ -309,7 +311,7 @@ class Tape:
     def _execute(
         self, registers: dict[int, Array], instructions: Sequence[Instruction], points: int
     ) -> None:
-        """Run instructions with a fresh array for each result."""
+        """Execute instructions, with a new array for each result."""
         for instruction in instructions:
             args = [registers[arg] for arg in instruction.args]
             if instruction.operator == "booked":
@@ -369,8 +371,8 @@ class Tape:
         followed: AbstractSet[int] | None = None,
         checked: bool = True,
     ) -> dict[int, Array]:
-        """Compute the derivatives of an output with respect to registers, in reverse order, through
-        some registers or all; `checked` costs a test of every term.
+        """Compute the derivatives of an output by registers in reverse order, through the
+        `followed` registers or all; `checked` tests every term for NaN.
         """
         bars: dict[int, Array] = {output: np.ones(points)}
         for instruction in reversed(self._instructions):
@@ -414,7 +416,7 @@ def _points(registers: Mapping[int, Array]) -> int:
 
 
 def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
-    """Return for each label the register that holds its value."""
+    """Return the register that holds the value of each label."""
     owner: dict[int, int] = {}
     for instruction in instructions:
         if instruction.operator == "booked":
@@ -425,7 +427,7 @@ def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
 def _slots(
     steps: Sequence[Instruction], owner: Mapping[int, int], monitored: Sequence[int]
 ) -> tuple[dict[int, int], int]:
-    """Assign buffers so that the buffer of a result is reused after its last use."""
+    """Assign a buffer to each result, which is reused after the last instruction that reads it."""
     last_read = {
         owner.get(arg, arg): index for index, step in enumerate(steps) for arg in step.args
     }

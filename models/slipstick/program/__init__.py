@@ -24,8 +24,7 @@ PROGRAMS: Mapping[str, Program] = Registry("slipstick.programs")
 
 
 def counted_program(name: str) -> CountedProgram:
-    """Find a program whose operations can be counted, by its name with or without the part before
-    "/".
+    """Find a program whose operations can be counted, by its full name or the part after "/".
 
     Raises
     ------

@@ -90,8 +90,8 @@ class MachineOperations:
 
     @property
     def lone_messages(self) -> str:
-        """What taking a message as alone on its adapter leaves out; nothing where each processor
-        of a node has an adapter.
+        """Return the note that a message is taken as alone on its adapter; empty where each
+        processor of a node has an adapter.
         """
         node = self.machine.node
         if node is None:
@@ -140,7 +140,7 @@ class MachineOperations:
         return fork(*steps)
 
     def chase(self, accesses: Expr) -> Activity:
-        """Read memory again and again, where each access needs the one before.
+        """Return repeated reads of memory, each of which depends on the one before.
 
         Parameters
         ----------
@@ -154,8 +154,8 @@ class MachineOperations:
         return self._step(self.name, accesses * latency, "memory_latency")
 
     def _per_byte_of_memory(self, together: Expr | None) -> Expr:
-        """Return the time of a byte [s/B]: of a processor alone, or its part of the rate of the
-        memory that it shares, whichever is longer.
+        """Return the time of a byte [s/B]: the larger of a processor's own, and that of its share
+        of the memory's bandwidth.
 
         Processors fill one domain after the other, so the first one is the fullest, and a program
         whose processors do the same waits for those in it.
@@ -214,8 +214,8 @@ class MachineOperations:
         return choose((fits, _least(inside)[0]), (1 - fits, self._over_nodes(task, node)))
 
     def _over_nodes(self, task: Collective, node: Node) -> Activity:
-        """Return a collective operation of the ranks of several nodes, whose library knows the
-        nodes or pairs ranks in no order of them.
+        """Return a collective operation of the ranks of several nodes, by an algorithm that ignores
+        the nodes or one in levels, as the network's library does.
         """
         if task.algorithm == LEVELS:
             return self._in_levels(task, node)[0]
@@ -230,7 +230,8 @@ class MachineOperations:
         return choose((own, best_time), (1 - own, _least(flat)[0]))
 
     def _in_levels(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
-        """Work inside the nodes and between them at the same time, on pieces of the vector.
+        """Return a collective operation that works inside nodes and between them at the same time,
+        on pieces of the vector, with its time [s].
 
         The pieces are taken as infinitely small: the longer level waits for an operation of the
         other without bytes. That is a lower limit, and the sum of both levels, without overlap, an
@@ -249,7 +250,7 @@ class MachineOperations:
         return _longest(*orders)
 
     def _inside_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
-        """Return the part of an operation that works inside the nodes."""
+        """Return the part of a collective operation inside the nodes, with its time [s]."""
         width = node.processors
         inner = replace(task, ranks=width, algorithm=BEST)
         if task.operation == "alltoall":
@@ -268,8 +269,8 @@ class MachineOperations:
         return _least([halves, *in_switch])
 
     def _between_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
-        """Return the part of an operation between nodes: as many processors of a node as it has
-        adapters exchange their parts of the vector with those of the others.
+        """Return the part of a collective operation between nodes, with its time [s]: as many
+        processors of a node as it has adapters exchange their parts of the vector with other nodes.
         """
         width, nodes = node.processors, ceil(task.ranks / node.processors)
         between = self._part("between")
@@ -345,7 +346,9 @@ class MachineOperations:
     def _in_switch(
         self, algorithm: CollectiveAlgorithm, rounds: Expr, moved: Expr, placement: str
     ) -> tuple[Activity, Expr]:
-        """Return messages without bytes, and the bytes at the rate of the reduction."""
+        """Return an operation that switches execute: messages without bytes, then the bytes at the
+        rate of the reduction.
+        """
         reduction = self._network(placement).in_switch
         if reduction is None or reduction.algorithm != algorithm.name:
             where = "machine.node.network" if placement == "node" else "machine.network"
@@ -370,7 +373,9 @@ class MachineOperations:
         return self.machine.node.network
 
     def _message_steps(self, size: Expr, placement: str, shared: Expr | None = None) -> list[Step]:
-        """Return the steps of a message; `shared`: how many cross each adapter at the same time."""
+        """Return the steps of a message; `shared` is the number of messages that cross each adapter
+        at the same time.
+        """
         network = self._network(placement)
         switches = Number(1.0) if placement == "switch" else network.switches
         adapters, between = latency(network, 1, switches)
@@ -413,7 +418,7 @@ class MachineOperations:
 
 
 def _sharing(node: Node, ranks: Expr) -> Expr:
-    """Return how many messages of a round cross each adapter of a node, in the mean.
+    """Return the mean number of messages that cross each adapter of a node in a round.
 
     Ranks are paired in no order of nodes, so a rank has its partner among the (p - g) ranks of
     other nodes with the probability (p - g) / (p - 1); of the g ranks of a node, which share its
@@ -428,8 +433,8 @@ def _algorithms(operation: str) -> list[CollectiveAlgorithm]:
 
 
 def _least(times_of_algorithms: list[tuple[Activity, Expr]]) -> tuple[Activity, Expr]:
-    """Take the first of several that has the least time, and that time: a choice with the
-    probabilities 0 and 1.
+    """Return the fastest of several activities with its time, as a choice with the probabilities 0
+    and 1; of equal ones the first.
     """
     if len(times_of_algorithms) == 1:
         return times_of_algorithms[0]
@@ -449,7 +454,7 @@ def _least(times_of_algorithms: list[tuple[Activity, Expr]]) -> tuple[Activity, 
 
 
 def _longest(first: tuple[Activity, Expr], second: tuple[Activity, Expr]) -> tuple[Activity, Expr]:
-    """Take the longer of two, and its time: what overlaps it takes no time of its own."""
+    """Return the longer of two overlapping activities, with its time; the other adds none."""
     short = select(first[1], second[1], 1, 0)
     return choose((short, second[0]), (1 - short, first[0])), maximum(first[1], second[1])
 

@@ -16,18 +16,20 @@ from slipstick.model.system import Model
 
 
 class ProgramData(ABC):
-    """What a program reads from a file of a kind of its own, such as counts of its operations."""
+    """Base of the data that a program reads from files of its own kind, such as counts of
+    operations.
+    """
 
     __slots__ = ()
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, as such a file has it."""
+        """Return the data as a file has it."""
 
     @abstractmethod
     def notes(self, name: str, machine: Mapping[str, Parameter]) -> Iterator[str]:
-        """Return where a machine, its quantities by path, is not the one of the data that a model
-        takes by a name.
+        """Yield the quantities in which a machine differs from the one on which the data were
+        obtained.
         """
 
 
@@ -119,7 +121,7 @@ class Program:
         return self._built(machine, self.inputs_on(machine, **given))
 
     def _built(self, machine: Machine | SharedMemory, inputs: InputValues) -> Model:
-        """Build the model, which carries what an import of the machine left out."""
+        """Build the model, with the losses of an imported machine."""
         model = self.build(machine, inputs)
         losses = dict(machine.left_out) if isinstance(machine, Machine) else {}
         return replace(model, left_out={**losses, **model.left_out}) if losses else model
@@ -188,7 +190,7 @@ class CountedProgram(Program):
 
 
 def one(inputs: InputValues, name: str) -> Expr:
-    """Return an input that is one value."""
+    """Return the expression of an input that has one value."""
     value = inputs[name]
     if not isinstance(value, Expr):
         assert isinstance(value, tuple | str)
@@ -197,7 +199,9 @@ def one(inputs: InputValues, name: str) -> Expr:
 
 
 def number(inputs: InputValues, name: str) -> float:
-    """Return an input that determines the structure of the model, and so must be a number."""
+    """Return the number of an input that determines the structure of the model, which a formula
+    cannot be.
+    """
     return known(one(inputs, name), name)
 
 
@@ -214,7 +218,7 @@ def known(value: Expr, name: str) -> float:
 
 
 def word(inputs: InputValues, name: str) -> str:
-    """Return an input that is a word."""
+    """Return the text of an input that is a word."""
     value = inputs[name]
     assert isinstance(value, str)
     return value

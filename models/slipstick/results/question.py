@@ -60,19 +60,23 @@ class ResultColumn:
 
     @property
     def head(self) -> str:
-        """Its name in results.csv."""
+        """Return the column's heading in results.csv."""
         return (
             f"{self.name} [{self.unit}]" if self.unit and isinstance(self.unit, str) else self.name
         )
 
     def value(self, row: int) -> Value:
-        """Return a number with its unit and interval; nothing is None."""
+        """Return the value in a row, with its unit and interval; its number is None where the cell
+        is empty.
+        """
         low, high = (_known(end[row]) for end in self.ends) if self.ends else (None, None)
         unit = self.unit if isinstance(self.unit, str) else self.unit[row]
         return Value(_known(self.cells[row]), unit, low, high)
 
     def columns(self) -> Iterator[tuple[str, Sequence[Cell] | Array]]:
-        """Yield it as columns of results.csv; both ends of intervals where any row has one."""
+        """Yield the column as columns of results.csv, with the ends of intervals if any row has an
+        interval.
+        """
         yield self.head, self.cells
         if not isinstance(self.unit, str):
             yield "unit", self.unit
@@ -83,8 +87,8 @@ class ResultColumn:
 
 
 def _known(cell: Cell) -> float | None:
-    """Return a number, as one of Python's; infinite ends are kept out, for they say that nothing
-    is known.
+    """Return a finite number as a Python float; None for text, missing values and infinite ends of
+    intervals.
     """
     return (
         float(cell) if cell is not None and not isinstance(cell, str) and isfinite(cell) else None
@@ -117,7 +121,9 @@ class ResultTable:
         return len(self.columns[0].cells)
 
     def file_columns(self) -> dict[str, Any]:
-        """Return the block of results.csv."""
+        """Return the columns of this table in results.csv, with its name, the methods and the
+        failures.
+        """
         block: dict[str, Any] = {"sweep": [self.name] * len(self)}
         for column in self.columns:
             if column.in_file:
@@ -144,7 +150,7 @@ class ResultTable:
 
 
 def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:
-    """Lay out the points of a sweep: its axes, and those of some values that it has."""
+    """Build the table of a sweep's points: its axes and those of the named values that it has."""
     columns = [ResultColumn("case", sweep.cases, place=True)]
     columns += [
         ResultColumn(
@@ -209,47 +215,49 @@ class QuestionResult:
     """Its numbers are estimated from data, so that no answer that follows from them is exact."""
 
     def sentences(self) -> Sequence[str]:
-        """Return what was found, the most important first; at least one sentence."""
+        """Return the findings as sentences, the most important first; at least one."""
         raise NotImplementedError
 
     def beside_tables(self) -> Sequence[str]:
-        """Return those of its sentences that say what its tables do not."""
+        """Return the sentences whose content is not in the tables."""
         return self.sentences()
 
     def parts(self) -> Iterable[str | ResultTable]:
-        """Return what stands below the sentences on the page: tables, and text in Markdown."""
+        """Return the blocks below the sentences on the page: tables, and text in Markdown."""
         return ()
 
     def headline(self, words: Words) -> Sequence[str]:
-        """Return the sentences for the head of the report, in a reader's words: the answer, then
-        at most one more; none where nothing is to be said.
+        """Return at most two sentences for the head of the report, in a reader's words: the answer
+        first; empty if there is nothing to state.
         """
         return [*self.sentences()][:1]
 
     def decision(self, words: Words) -> Decision | None:
-        """Return the choices side by side: titles of columns, and rows of texts; none by default."""
+        """Return the table of alternatives, as titles and rows of texts; None by default."""
         return None
 
     def best(self, words: Words) -> tuple[str, str] | None:
-        """Return the case that is surely best by this question, and why in words; none where there
-        is none, or the question compares no cases.
+        """Return the case that is certainly best by this question, and the reason in words; None if
+        there is none, or if the question compares no cases.
         """
         return None
 
     def examined(self) -> Sequence[str]:
-        """List the cases that a search looked at, where a reader would expect all of them."""
+        """List the cases that a search examined, if it may have left out some that a reader
+        expects.
+        """
         return ()
 
     def doubt(self) -> str:
-        """Return what is uncertain or left out, for the head of the report; nothing by default."""
+        """Return what is uncertain or left out, for the head of the report; empty by default."""
         return ""
 
     def text(self) -> str:
-        """Write what the terminal shows."""
+        """Return the text for the terminal."""
         return "\n".join(self.sentences())
 
     def tables(self) -> list[ResultTable]:
-        """Return the tables with rows in results.csv and JSON."""
+        """Return the tables whose rows go into results.csv and JSON."""
         return [
             part_table
             for part_table in self.parts()
@@ -257,7 +265,7 @@ class QuestionResult:
         ]
 
     def answers(self) -> list[Answer]:
-        """Return what the JSON document lists among its answers."""
+        """Return the answers that the JSON document lists for this question."""
         return [answer for table in self.tables() for answer in table.answers()]
 
     def files(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
@@ -269,7 +277,7 @@ class QuestionResult:
         return {}
 
     def draw(self, spec: Any, order: Mapping[str, int]) -> Any:
-        """Draw a picture of it as its spec says; a Matplotlib figure.
+        """Draw a picture of the result by its spec; returns a Matplotlib figure.
 
         Parameters
         ----------
@@ -340,7 +348,7 @@ def question_document(result: QuestionResult) -> dict[str, Any]:
 
 
 def as_data(value: Any) -> Any:
-    """Turn results into what JSON knows: numbers in base units, null for none, no NaN and no
+    """Convert results to plain JSON data: numbers in base units, null instead of None, NaN and
     infinity.
 
     >>> as_data({"low": float("nan"), 2: (1.5, "a")})

@@ -91,11 +91,12 @@ class Timeline:
         return self.until if self.ended else min(last.values(), default=self.until)
 
     def component(self, span: TimelineInterval) -> str:
-        """Return what the account books a span to."""
+        """Return the component to which the account books a span."""
         return self.components.get(span.label, span.label)
 
     def active(self) -> list[tuple[float, int]]:
-        """Count the members that do useful work: (from, how many).
+        """Return the number of members at useful work as steps: (time from which it holds [s],
+        number).
 
         >>> both = (TimelineInterval(0, 0, "busy", 0.0, 2.0), TimelineInterval(1, 0, "busy", 1.0, 3.0))
         >>> Timeline(both, {}, 3.0).active()
@@ -147,7 +148,7 @@ class Agreement:
 
 
 class NamedAnswers(dict[str, Answer]):
-    """Answers by case; a name that is not there is refused with the nearest one."""
+    """The answers by case; an unknown name is refused with a similar one."""
 
     def __missing__(self, name: str) -> Answer:
         raise UnknownNameError("case", name, list(self))
@@ -155,7 +156,7 @@ class NamedAnswers(dict[str, Answer]):
 
 @dataclass(frozen=True, slots=True)
 class Results(Labelled, ShownAsTables):
-    """Everything that a study found.
+    """All results of a study.
 
     Parameters
     ----------
@@ -223,8 +224,8 @@ class Results(Labelled, ShownAsTables):
         return written("figure of a study", (self, name))
 
     def cite(self) -> str:
-        """Return in a paragraph what to cite for the numbers: this program, the methods that
-        answered, and the source of the study.
+        """Return a paragraph of citations for the numbers: slipstick, the methods used, and the
+        source of the study.
         """
         used = [answer.method for answer in self.cases.values()]
         used += [method for sweep in self.sweeps for method in sweep.provenance.methods]
@@ -245,7 +246,7 @@ class Results(Labelled, ShownAsTables):
         )
 
     def shown_tables(self) -> Iterator[TableShown]:
-        """Yield the cases, the sweeps and the notes."""
+        """Yield the tables of cases and sweeps, and the notes."""
         firsts = {
             name: next(iter(case.values.items()), ("", "")) for name, case in self.cases.items()
         }

@@ -19,7 +19,7 @@ from slipstick.vocabulary import LEFT_OUT, SIMULATION
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What was varied: a path, its base unit, and its values in order (names have no unit)."""
+    """An axis of a sweep: a path, its base unit (empty for names), and its values in order."""
 
     path: str
     unit: str
@@ -32,8 +32,8 @@ class Axis:
 
 
 class Labelled:
-    """What has flat columns: tables of polars, pandas, xarray, and of what reads Arrow streams,
-    are made of them; none is required.
+    """Base of results with flat columns, which convert to polars, pandas, xarray and Arrow streams;
+    none of these libraries is required.
     """
 
     __slots__ = ()
@@ -78,7 +78,7 @@ class Labelled:
 
 
 class Computed(Protocol):
-    """What says of itself how it was computed: an answer, or what was found from answers."""
+    """Any object that records how it was computed, such as an answer."""
 
     @property
     def method(self) -> str: ...
@@ -137,7 +137,7 @@ class Provenance:
     def joined(
         cls, count: int, pieces: Iterable[tuple[NDArray[np.intp], Provenance]]
     ) -> Provenance:
-        """Put points together.
+        """Join the provenance of groups of points.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class Provenance:
         )
 
     def at(self, row: int) -> dict[str, Any]:
-        """Return how one point was computed, by the names that an answer has for it."""
+        """Return how one point was computed, as the fields of an answer."""
         how = {"method": self.methods[row], "exact": bool(self.exact[row])}
         doubts = {"bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
         check = self.checks.get(row)
@@ -174,8 +174,8 @@ class Provenance:
 
     @property
     def together(self) -> dict[str, Any]:
-        """Return how all points were computed, by the names that an answer has for
-        it; of errors the first.
+        """Return how all points were computed, as the fields of one answer; of several error
+        statements the first.
         """
         first = next(
             (f"{len(self.outside)} points, the first: {words}" for words in self.outside.values()),
@@ -190,8 +190,8 @@ class Provenance:
         return {**how, "error": next(iter(self.errors.values()), ""), "left_out": left_out}
 
     def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
-        """Return the columns that every table of values has; a point without an answer is neither
-        exact nor not.
+        """Return the columns on methods and exactness of a table of values; `exact` is empty for a
+        point without an answer.
 
         A column of errors is there where the method of a point promises none, and one of the losses
         of an import where the model of a point comes from one with losses.
@@ -224,8 +224,8 @@ class Provenance:
         }
 
     def shown(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
-        """Return the columns that a reader needs: none where one line says it of all points, see
-        `common`.
+        """Return the columns on methods that a reader needs; none where one line covers all points,
+        see `common`.
         """
         if self.common:
             return {}
@@ -238,8 +238,8 @@ class Provenance:
 
     @property
     def common(self) -> str:
-        """Return how all of the points were computed; empty where they differ, one is out of
-        bounds, or there are none.
+        """Return in words how all points were computed; empty if they differ, if one is out of
+        bounds, or if there are none.
         """
         both = set(zip(self.methods, map(bool, self.exact), strict=True))
         verdicts = {str(self.checks.get(row, "")) for row in range(len(self.methods))}
@@ -419,7 +419,7 @@ def _shown(cell: Any) -> str:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Part the name of a value from what stands in its brackets.
+    """Split the name of a value into its kind and the text in its brackets.
 
     >>> split_name("account[lock]"), split_name("time")
     (('account', 'lock'), ('time', ''))

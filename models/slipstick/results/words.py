@@ -258,7 +258,7 @@ class Words:
         return f"{self.value(name)} {amount}"
 
     def _answered(self, kind: str, label: str) -> str:
-        """Return what a part of all do within a quantile, such as 95 of 100 jobs are answered."""
+        """Describe a quantile of a duration as a count, such as 95 of 100 jobs are answered."""
         about, _, part = label.rpartition(",")
         if kind in _ENDED:
             ended = _ENDED[kind].format(spelt(about))
@@ -312,5 +312,5 @@ class Words:
 
 
 def _is_unit(found: re.Match[str]) -> bool:
-    """Return whether a word stands behind a number, as a unit does."""
+    """Return whether a word follows a number, as a unit does."""
     return bool(re.search(r"\d\s*$", found.string[: found.start()]))

@@ -75,8 +75,8 @@ class HostValue(NamedTuple):
 
 
 class Caches(NamedTuple):
-    """Caches from the nearest: sizes [B], times of a read that each answers, and last of one
-    beyond all [s].
+    """The caches from the nearest on: sizes [B], and the read time of each level, the last beyond
+    all caches [s].
     """
 
     sizes: tuple[float, ...]
@@ -84,7 +84,7 @@ class Caches(NamedTuple):
 
 
 def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[str, HostValue]:
-    """Find the values of a machine, with intervals, by their paths in its spec.
+    """Estimate the values of a machine with intervals, by their paths in its spec.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def values(
     of: Callable[[Sequence[float]], float],
     near: Sequence[float] = (),
 ) -> dict[str, float]:
-    """Find the values of a machine from one time of each kernel.
+    """Compute the values of a machine from one time of each kernel.
 
     Parameters
     ----------
@@ -175,15 +175,15 @@ def values(
 
 
 def _accesses(barrier: str, processors: int) -> float:
-    """Count the accesses in a row that a barrier takes."""
+    """Return the number of consecutive accesses in a barrier."""
     if barrier == "central":
         return float(CENTRAL_BARRIER(processors=processors, update=1.0, notice=1.0))
     return float(DISSEMINATION_BARRIER(processors=processors, message=1.0))
 
 
 def line_of(pairs: Sequence[tuple[float, float]]) -> float:
-    """Find the size of a line: the stride from which on the second read of a pair is as slow as the
-    first [B].
+    """Estimate the size of a cache line: the smallest stride at which the second read of a pair is
+    as slow as the first [B].
 
     >>> line_of([(16, 8.0), (32, 8.1), (64, 11.0), (128, 11.1)])
     64
@@ -196,7 +196,7 @@ def line_of(pairs: Sequence[tuple[float, float]]) -> float:
 def caches_of(
     sizes: Sequence[float], seconds: Sequence[float], near: Sequence[float] = ()
 ) -> Caches:
-    """Find caches from the times of reads at random of sets of several sizes.
+    """Estimate cache sizes and read times from random reads of sets of several sizes.
 
     Parameters
     ----------
@@ -221,16 +221,16 @@ def caches_of(
 def times_of(
     sizes: Sequence[float] | Array, seconds: Sequence[float] | Array, caches: Sequence[float]
 ) -> tuple[float, ...]:
-    """Find the times of reads that caches of known sizes answer, and memory, from those of reads
-    at random of several sets [s].
+    """Fit the read times of caches of known sizes, and of memory, to random reads of several sets
+    [s].
     """
     _, rises = _fit(np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float), caches)
     return tuple(float(time) for time in np.cumsum(rises))
 
 
 def _found(sets: Array, times: Array) -> tuple[float, ...]:
-    """Add caches, each where it takes most of the error away, while they are steep enough and
-    the error falls.
+    """Choose cache sizes one by one, each where it reduces the error most, as long as read times
+    rise and the error falls enough.
     """
     tried = np.exp(np.arange(np.log(sets[0] * 1.2), np.log(sets[-1] / 1.5), np.log(_COARSE)))
     chosen: tuple[float, ...] = ()
@@ -249,8 +249,8 @@ def _found(sets: Array, times: Array) -> tuple[float, ...]:
 
 
 def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Array]:
-    """Fit the times of reads for caches of some sizes: the root-mean-square relative error, and
-    the rise at each cache [s].
+    """Fit the read times for given cache sizes; return the root-mean-square relative error and the
+    rise at each cache [s].
     """
     columns = [np.ones_like(sets), *(np.maximum(0.0, 1.0 - cache / sets) for cache in caches)]
     rises, rest = nnls(np.stack(columns, axis=1) / times[:, None], np.ones_like(sets))
@@ -258,7 +258,7 @@ def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Arr
 
 
 def _refined(sets: Array, times: Array, start: Sequence[float]) -> tuple[float, ...]:
-    """Move sizes of caches to the least error, in order of size."""
+    """Adjust cache sizes to the smallest error, keeping their order."""
 
     def error(logs: Array) -> float:
         return _fit(sets, times, [float(size) for size in np.exp(logs)])[0]

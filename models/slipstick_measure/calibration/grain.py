@@ -78,7 +78,7 @@ def read_grain(file: str) -> tuple[str, dict[str, Any]]:
 
 
 def counts_of(cores: int) -> list[int]:
-    """List numbers of competitors from 0 to one less than the cores, not more than nine.
+    """Return up to nine numbers of competitors, from 0 to one less than the cores.
 
     >>> counts_of(2), counts_of(64)
     ([0, 1], [0, 1, 2, 4, 8, 16, 32, 63])
@@ -90,7 +90,8 @@ def counts_of(cores: int) -> list[int]:
 
 
 def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[GrainPoint]:
-    """Run a grain as each figure varies it, alone and among competitors, and compare the times.
+    """Run a grain with the variations of each figure, alone and with competitors, and return the
+    times.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[Gr
 def _varied(
     figure: GrainFigure, grain: Mapping[str, Any], cores: int
 ) -> Iterator[tuple[float, str, dict[str, Any]]]:
-    """Yield the points of a figure: the place, the line and the inputs; none if the figure needs
+    """Yield the points of a figure: the place, the line and the inputs; none if the figure varies
     accesses and the grain has none.
     """
     given = dict(grain)

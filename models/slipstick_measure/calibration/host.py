@@ -70,7 +70,7 @@ GRAINS: tuple[dict[str, Any], ...] = (
 
 
 def grains_for(cores: int, most: int) -> list[dict[str, Any]]:
-    """List the grains for which there are cores, and memory [B]; the machine of one core has no
+    """List the grains for which there are enough cores and memory [B]; a machine of one core has no
     locks.
     """
     return [
@@ -134,7 +134,7 @@ class Calibration:
         self.parties = len(cores)
 
     def timings(self) -> list[Timing]:
-        """Run all that a machine is made of.
+        """Run the kernels from which a machine's values are computed.
 
         Raises
         ------
@@ -178,11 +178,11 @@ class Calibration:
         return self._run(runs)
 
     def grains(self) -> list[Timing]:
-        """Run the grains that a machine is not made of."""
+        """Run the grains that check the machine and do not enter it."""
         return self._run([self._of(grain) for grain in grains_for(self.parties, self.most)])
 
     def times_of(self, grains: Sequence[Mapping[str, Any]]) -> list[Timing]:
-        """Run grains of the user, in all the time that there is.
+        """Run the user's grains for the full measuring time.
 
         Parameters
         ----------
@@ -245,7 +245,9 @@ class Calibration:
         return TimedKernel(timing, run, parties, self._reader(elements) if elements > 1 else None)
 
     def _reader(self, elements: int) -> Callable[[], Any]:
-        """Make what reads a number of elements once, so that they are in the caches."""
+        """Return a function that reads a number of elements once, which brings them into the
+        caches.
+        """
         return lambda: self.cores.once(
             self._stream(1, elements).kernel, 1, elements // min(elements, _PIECE)
         )
@@ -274,7 +276,9 @@ class Calibration:
         )
 
     def _stream(self, parties: int, elements: int = 0) -> TimedKernel:
-        """Add up a number of elements, or all, in pieces, each core in its own part of them."""
+        """Return the kernel that sums the elements, or the first of them, in pieces; each core sums
+        its own part.
+        """
         kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
         portion = (elements or len(memory)) // parties
         piece = min(portion, _PIECE)
@@ -364,8 +368,8 @@ def machine_spec(
 
 
 def _with_told(host_values: Mapping[str, HostValue], spec: ImportedSpec) -> dict[str, HostValue]:
-    """Widen intervals of sizes to what the system reports, and note where reads show another
-    size.
+    """Widen the intervals of cache sizes to what the system reports, and note larger
+    differences.
     """
     corrected, reported = dict(host_values), told_caches()
     paths = sorted(
@@ -419,9 +423,7 @@ _GIVEN: Mapping[str, Any] = {
 
 
 class HostChange(NamedTuple):
-    """A value of a machine then and now, in base units; absent where one of the two has no such
-    cache.
-    """
+    """A value of a machine at two times, in base units; None where a cache does not exist."""
 
     path: str
     then: float | None
@@ -430,8 +432,8 @@ class HostChange(NamedTuple):
 
 
 def compared(file: Path, host_values: Mapping[str, HostValue]) -> list[HostChange]:
-    """Compare a machine with what is measured now: a value has changed if the intervals are apart,
-    and it by over 10 %.
+    """Compare a machine's file with new measurements; a value has changed if the intervals do not
+    overlap and it differs by more than 10 %.
 
     Raises
     ------
@@ -476,7 +478,7 @@ def _measured_paths(spec: SharedMemorySpec) -> list[str]:
 
 
 def unit_of(path: str) -> str:
-    """Name the unit in which a value of a machine is written."""
+    """Return the unit in which a machine's value is written."""
     return _UNITS.get(path.rpartition(".")[2], "ns")
 
 
@@ -488,8 +490,8 @@ def _put(tables: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _source(path: str) -> str:
-    """Name the kernel that a value is from, by the longest part of its path, or by its last
-    part.
+    """Return the kernel that a value was measured with, found by the longest matching part of its
+    path.
     """
     first, _, _ = path.partition(".")
     if first == "barriers":
@@ -503,8 +505,8 @@ def _source(path: str) -> str:
 
 
 def told_caches() -> list[float]:
-    """List the sizes of the data caches of the first processor that Linux tells, from the
-    nearest [B]; nothing elsewhere.
+    """Return the sizes of the first processor's data caches as Linux reports them, nearest first
+    [B]; empty on other systems.
     """
     folders = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
     read = (

@@ -50,8 +50,8 @@ def _compiled(function: F) -> F:
 
 
 def _atomic(arguments: int, emit: Callable[..., Any]) -> Any:
-    """Make an atomic operation on a word of an array of whole numbers, with a number of
-    arguments.
+    """Build an atomic operation on one word of an integer array, with a given number of
+    operands.
     """
     types = numba.types
 
@@ -101,8 +101,8 @@ _ELAPSED, _USED = time.CLOCK_MONOTONIC, time.CLOCK_THREAD_CPUTIME_ID
 
 @_compiled
 def _gauge(ticks: Array, at: int) -> None:
-    """Take the time of six chains of operations at once, longer while a hardware thread of
-    another guest uses the core.
+    """Time six independent chains of operations; the time is longer while another guest uses the
+    core's second hardware thread.
     """
     one = ticks[0]
     two, three, four, five, six = one + 1, one + 2, one + 3, one + 5, one + 7
@@ -116,7 +116,7 @@ def _gauge(ticks: Array, at: int) -> None:
 
 @_compiled
 def _begin(words: Array, parties: int, ticks: Array) -> None:
-    """Gauge the core, wait until all have come, and read the clocks."""
+    """Gauge the core, wait for all threads, and read the clocks."""
     _gauge(ticks, 8)
     _add(words, START, 1)
     while _load(words, START) < parties:
@@ -135,9 +135,7 @@ def _end(ticks: Array) -> None:
 
 @_compiled
 def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
-    """Acquire a lock once `zero` is known; give what was read last, of which conditions leave a
-    bit open to the compiler.
-    """
+    """Acquire a lock; returns the last value read, so that the compiler cannot drop the read."""
     previous, mine = np.int64(1), np.int64(0)
     if kind == TAS:
         while previous & 1:
@@ -203,7 +201,7 @@ def _arrive(words: Array, kind: int, rank: int, parties: int, turn: int) -> None
 
 @_compiled
 def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, ticks: Array) -> Any:
-    """Repeat a grain: accesses at random, computing, a critical section, a barrier.
+    """Repeat a grain: random accesses, computing, a critical section, a barrier.
 
     Without barrier, processor 0 does `turns` and all others go on until it is done.
 
@@ -255,8 +253,8 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
 
 @_compiled
 def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks: Array) -> Any:
-    """Read a quarter of the lines of a page at random: few reads have to find their page, and
-    few are fetched ahead.
+    """Read a quarter of the lines of a random page, so that few reads miss the TLB and few are
+    prefetched.
     """
     state, value = np.uint64(ticks[0]), np.int64(0)
     for turn in range(-warm, turns):
@@ -282,7 +280,7 @@ def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks
 def pairs(
     memory: Array, words: Array, blocks: int, per_block: int, stride: int, turns: int, ticks: Array
 ) -> Any:
-    """Read the first element of a block at random, then the one `stride` elements further."""
+    """Read the first element of a random block, then the one `stride` elements further."""
     state, value = np.uint64(ticks[0]), np.int64(0)
     _begin(words, 1, ticks)
     for _ in range(turns):
@@ -305,9 +303,7 @@ def stream(
     turns: int,
     ticks: Array,
 ) -> Any:
-    """Add up consecutive elements, a piece in a turn, which processor and caches may fetch
-    ahead.
-    """
+    """Sum consecutive elements piece by piece; hardware may prefetch them."""
     value = np.int64(0)
     _begin(words, parties, ticks)
     for turn in range(turns):
@@ -320,7 +316,7 @@ def stream(
 
 @_compiled
 def ping(words: Array, rank: int, parties: int, turns: int, ticks: Array) -> None:
-    """Hand a word around: each waits for its turn and gives it to the next."""
+    """Pass a word around the threads: each waits for its turn and then increments the word."""
     _begin(words, parties, ticks)
     for turn in range(turns):
         while _load(words, COUNT) != turn * parties + rank:
@@ -331,7 +327,7 @@ def ping(words: Array, rank: int, parties: int, turns: int, ticks: Array) -> Non
 
 @_compiled
 def swaps(words: Array, turns: int, ticks: Array) -> Any:
-    """Exchange a word that no other processor uses."""
+    """Exchange a word that no other core uses."""
     value = np.int64(0)
     _begin(words, 1, ticks)
     for _ in range(turns):

@@ -73,8 +73,8 @@ clocks are written.
 
 
 class TimedKernel(NamedTuple):
-    """A kernel that is to be timed on a number of cores, and what to do before, so that caches
-    are as they will stay.
+    """A kernel, the number of cores that it runs on, and the preparation that brings caches into
+    their steady state.
     """
 
     timing: Timing
@@ -127,8 +127,8 @@ class Cores:
             thread.shutdown()
 
     def once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float, float]:
-        """Run a kernel on some cores; give its time on the first, the least share that a thread
-        ran, and the gauge over its least.
+        """Run a kernel on some cores; return its time on the first core, the smallest share of time
+        that a thread ran, and the gauge relative to its minimum.
         """
         ticks = self.chance.integers(1 << 62, size=(parties, self.kernels.TICKS))
         self.words[:] = 0
@@ -148,7 +148,7 @@ class Cores:
         )
 
     def measure(self, run: TimedKernel, seconds: float) -> None:
-        """Repeat a kernel, and add to its times, for about a number of seconds.
+        """Repeat a kernel for about `seconds`, and append its times.
 
         Raises
         ------

@@ -87,8 +87,8 @@ def _rows(
     curve_columns: str,
     sibling_columns: str,
 ) -> tuple[list[str], dict[str, str], list[float], list[float]]:
-    """Read the curve, the number of processors and the value of each row, and what siblings have
-    in common.
+    """Return the curve, the number of processors and the value of each row, and the key that
+    siblings share.
     """
     from slipstick_measure.fit.columns import heading_and_unit, read_columns
 

@@ -52,8 +52,8 @@ COLUMN_OPTIONS = (
 def wants_rows(
     files: Sequence[Path], models: Sequence[str], free: str | None, options: Sequence[object]
 ) -> bool:
-    """Return whether a table is one of rows with numbers of a model: something is asked of such
-    rows, or a heading is a path, or the name of a parameter of the model.
+    """Return whether a table has one row for each set of parameter values of a model: by the
+    options given, or by headings that are paths or parameters.
     """
     if any(options):
         return True
@@ -130,7 +130,7 @@ def estimate_rows(
 
 
 def _uses(columns: Sequence[str], measured_columns: Sequence[str]) -> dict[str, ColumnUse]:
-    """Read which column is which number of the model, and which was measured."""
+    """Return the use of each column: a setting of the model or a measured value."""
     from slipstick_measure.fit.columns import ColumnUse, heading_and_unit
 
     uses = {}

@@ -137,7 +137,7 @@ def import_(
 
 
 def _values(settings: Sequence[str]) -> dict[str, str]:
-    """Read NAME=NUMBER pairs; refuse what is none."""
+    """Parse NAME=NUMBER pairs; other texts are refused."""
     values: dict[str, str] = {}
     for text in settings:
         name, equals, value = text.partition("=")

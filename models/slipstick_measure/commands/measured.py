@@ -195,7 +195,7 @@ def measured(
 
 
 def _kept_goal(word: str) -> tuple[str, float]:
-    """Read what scalability keeps."""
+    """Parse the goal of scalability: the kept quantity and its value."""
     what, _, value = word.partition("=")
     dimensions = {"efficiency": "COUNT", "time": "TIME", "memory": "COUNT"}
     if what not in dimensions or not value:
@@ -228,7 +228,7 @@ def _show_scalability(result: Measured, goals: Mapping[str, float], as_json: boo
 def read_load_test(
     files: Sequence[Path], servers: Mapping[str, int], **options: Any
 ) -> LoadTest | None:
-    """Read files as a load test; None if they are none."""
+    """Read files as a load test; None if they are not one."""
     from slipstick_measure.formats import load_test
 
     format_ = options.pop("format_")
@@ -255,7 +255,7 @@ def _show_load(test: LoadTest, as_json: bool) -> int:
 
 
 def servers_of(words: Sequence[str]) -> dict[str, int]:
-    """Read TIER=NUMBER, one for each tier."""
+    """Parse TIER=NUMBER pairs, one for each tier."""
     servers: dict[str, int] = {}
     for word in words:
         tier, equals, number = word.partition("=")
@@ -276,7 +276,7 @@ def read_data(
     scaling: str | None = None,
     waits: str | None = None,
 ) -> Measurements:
-    """Read files of measurements as the options say.
+    """Read files of measurements with the hints of the options.
 
     Raises
     ------
@@ -298,7 +298,7 @@ def _hints(
     scaling: str | None = None,
     waits: str | None = None,
 ) -> list[Hints]:
-    """Return what the options say of each file."""
+    """Return the hints of the options for each file."""
     from slipstick_measure.measurements import Hints
 
     mapped = dict(_mapping(column) for column in columns)
@@ -711,7 +711,7 @@ def fit(
 
 
 def _response_times(files: Sequence[Path], options: Mapping[str, Any]) -> LoadTest | None:
-    """Read files as a load test with response times at several loads; None if they are none."""
+    """Read files as a load test with response times at several loads; None if they are not one."""
     keys = ("columns", "unit", "processors", "times", "size", "scaling", "waits", "format_")
     test = read_load_test(files, {}, **{key: options[key] for key in keys})
     if test is None or len(test.rows) < 2:
@@ -723,7 +723,7 @@ def _response_times(files: Sequence[Path], options: Mapping[str, Any]) -> LoadTe
 def _fit_load(
     test: LoadTest, loads: str, servers: int | None, picture: Path | None, as_json: bool
 ) -> int:
-    """Fit a station to response times against load, and print what was found."""
+    """Fit a station to response times against load, and print the result."""
     from slipstick.report.write import write_picture
     from slipstick.results.question import as_data
     from slipstick_measure.fit.loads import fit_loads
@@ -747,7 +747,7 @@ def _fit_load(
 
 
 def _as_rate(word: str) -> str:
-    """Take a plain number as a number of users, or of requests a second."""
+    """Parse a number of users, or of requests a second."""
     return f"{word} /s" if word.replace(".", "", 1).isdigit() else word
 
 
@@ -773,7 +773,7 @@ def _families(
     method: str | None,
     changes: Sequence[str],
 ) -> list[str | Family] | None:
-    """Separate families from the model, and make a family of the model."""
+    """Split the names of families from that of the model, and build a family of the model."""
     from slipstick.schema.library import Library
     from slipstick_measure.fit.families import FAMILIES
     from slipstick_measure.fit.model import FitSettings, prepare_model

@@ -38,7 +38,7 @@ _NAMES = tuple(name for name in REFERENCES if name not in ("model", "workload"))
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """How a column is used.
+    """What a column is used for: a setting or a measured value.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ColumnTable:
         return Mark(self.file, self.lines[row], 1)
 
     def chosen(self, values_by_heading: Mapping[str, Sequence[str]]) -> list[int]:
-        """List the rows that have one of some values in each of some columns."""
+        """Return the rows whose cells have one of the given values in each of the given columns."""
         for heading in values_by_heading:
             if heading not in self.headings:
                 hint = did_you_mean(heading, list(self.headings))
@@ -96,7 +96,7 @@ class ColumnTable:
         ]
 
     def select(self, values_by_heading: Mapping[str, Sequence[str]]) -> ColumnTable:
-        """Keep the rows that have one of some values in each of some columns."""
+        """Return the table with only the rows of `chosen`."""
         chosen = self.chosen(values_by_heading)
         return replace(
             self,
@@ -142,7 +142,8 @@ def read_columns(path: Path | str) -> ColumnTable:
 
 
 def heading_and_unit(cell: str) -> tuple[str, str]:
-    """Part a heading from its unit; the brackets of ``utilization[bus]`` are part of a name.
+    """Split a heading into its name and its unit; the brackets of ``utilization[bus]`` belong to
+    the name.
 
     >>> [heading_and_unit(cell) for cell in ("time [ms]", "utilization[bus]", "rate (1/s)")]
     [('time', 'ms'), ('utilization[bus]', ''), ('rate', '1/s')]
@@ -153,7 +154,7 @@ def heading_and_unit(cell: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Rows that share a compiled model: their places, and the values of its parameters there."""
+    """Rows that share a compiled model, with the values of its parameters."""
 
     rows: NDArray[np.intp]
     form: CompiledModel
@@ -162,7 +163,7 @@ class _Piece:
 
 @dataclass(frozen=True)
 class Observed:
-    """Rows ready to be held against a model.
+    """Rows of a table, compiled for comparison with a model.
 
     Parameters
     ----------
@@ -191,13 +192,14 @@ class Observed:
         return any(piece.form.estimated for piece in self._pieces)
 
     def labels(self, heading: str) -> list[str]:
-        """Return the owner of each row by a column."""
+        """Return the owner of each row: its cell in a column."""
         return self.table.column(heading)
 
     def slopes(
         self, free: Sequence[str], at: Array, fixed: Mapping[str, Array], rows: NDArray[np.intp]
     ) -> tuple[Array, Array]:
-        """Return the logarithms of the values at rows, with derivatives by those of parameters.
+        """Return the logarithms of the model's values at rows, and their derivatives by the
+        logarithms of parameters.
 
         Parameters
         ----------
@@ -243,7 +245,7 @@ def observe(
     library: Library,
     owners: Sequence[str] = (),
 ) -> Observed:
-    """Build the models of the rows, and take the logarithms of what was measured.
+    """Build the models of the rows; take logarithms of the measured values.
 
     Parameters
     ----------
@@ -263,7 +265,7 @@ def observe(
 
 
 class _TableReader:
-    """A table while the models of its rows are built."""
+    """Reader of a table that builds the models of its rows."""
 
     def __init__(
         self,
@@ -295,8 +297,8 @@ class _TableReader:
         self.numbers = self._numbers()
 
     def _model_alone(self) -> tuple[Inputs, BuiltModel]:
-        """Return the model as it is without the rows; where it needs something of them, that of
-        the first.
+        """Return the model without the rows' settings; if it is incomplete without them, that of
+        the first row.
         """
         try:
             inputs = resolve(self.settings, self.library)
@@ -305,8 +307,8 @@ class _TableReader:
             return self._model(0)
 
     def _found(self, heading: str) -> ColumnUse | None:
-        """Return the use of a column whose name is that of a parameter or of an answer of the
-        model.
+        """Return the use of a column named like a parameter or an answer of the model; None for
+        other names.
         """
         if heading in self.built.shape.names(self.built.options.method):
             return ColumnUse(measured=heading)
@@ -325,7 +327,7 @@ class _TableReader:
         return None
 
     def _written_settings(self) -> list[dict[str, str]]:
-        """Return what each row sets, as text by path."""
+        """Return the settings of each row as text, by path."""
         row_settings: list[dict[str, str]] = [{} for _ in self.table.rows]
         problems: list[Problem] = []
         for heading, use in self.uses.items():
@@ -356,14 +358,14 @@ class _TableReader:
         return inputs, build(inputs)
 
     def observed(self) -> Observed:
-        """Build everything."""
+        """Build the models of all rows and return them with the measured values."""
         measured, logs = self._measured()
         self.built = self._model(0)[1]
         pieces = tuple(self._pieces(self.paths, self.numbers))
         return Observed(self.table, self.built, measured, logs, self.numbers, self.ignored, pieces)
 
     def _measured(self) -> tuple[tuple[str, ...], Array]:
-        """Return the names of the measured values, and the logarithms of the cells."""
+        """Return the names of the measured values and the logarithms of their cells."""
         names = self.built.shape.names(self.built.options.method)
         columns = {use.measured: heading for heading, use in self.uses.items() if use.measured}
         if not columns:
@@ -399,7 +401,7 @@ class _TableReader:
         return tuple(columns), logs
 
     def _numbers(self) -> dict[str, Array]:
-        """Read the columns that are numbers of the model, in base units."""
+        """Return the columns with numbers of the model in base units, by path."""
         numbers, problems = {}, []
         for path in self.paths:
             parameter = self.built.parameters.get(path)
@@ -422,7 +424,7 @@ class _TableReader:
         return numbers
 
     def _pieces(self, paths: Sequence[str], numbers: Mapping[str, Array]) -> Iterator[_Piece]:
-        """Part the rows by what shapes their models; check the extremes of every number."""
+        """Yield groups of rows that share a model; the extremes of every number are checked."""
         shaping = [path for path in paths if path not in numbers]
         while True:
             rows: dict[tuple[str, ...], list[int]] = {}
@@ -468,7 +470,7 @@ class _TableReader:
 
 
 def _number(cell: str, unit: str, expected_unit: str) -> float:
-    """Read a measured number, in the unit of its heading or in its own."""
+    """Read a measured number with the unit of its heading or of its cell, in base units."""
     dimension = scale(expected_unit)[1]
     text = cell if any(sign.isalpha() and sign not in "eE" for sign in cell) else f"{cell} {unit}"
     value = to_base(text.strip(), dimension)

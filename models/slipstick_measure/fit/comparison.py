@@ -55,7 +55,7 @@ WEIGHED = 14.0
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """A fit to the smaller runs only, held against the largest ones.
+    """A fit to the smaller runs, tested on the largest ones.
 
     Parameters
     ----------
@@ -96,20 +96,24 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """The family's."""
+        """The name of the family."""
         return self.family.name
 
     @property
     def missed(self) -> float | None:
-        """The relative error at the largest runs when fitted without them, in the smallest step."""
+        """The relative error at the largest runs of a fit without them, at the smallest step; None
+        without such a test.
+        """
         return self.tests[0].missed if self.tests else None
 
     def test(self, step: float) -> HeldOut | None:
-        """Return the test at the smallest step that is as large; None where the data have none."""
+        """Return the test with the smallest step that is at least as large; None if there is
+        none.
+        """
         return next((test for test in self.tests if test.step >= step * (1 - 1e-9)), None)
 
     def misfit(self, noise: float) -> str:
-        """Return why the family does not describe the rows; nothing where it does.
+        """Return why the family does not describe the rows; empty if it does.
 
         Parameters
         ----------
@@ -128,8 +132,8 @@ class Candidate:
         )
 
     def form_error(self, step: float) -> float | None:
-        """Return the error of the form at a multiple of the largest data: the largest of its
-        tests, by the logarithm of the step.
+        """Return the error of the form, extrapolated to a multiple of the largest data: the largest
+        over the tests, in proportion to the logarithm of the step.
         """
         tests = [test for test in map(self.test, (*STEPS, step)) if test]
         if not tests:
@@ -156,8 +160,8 @@ class FitComparison:
 
     @cached_property
     def likely(self) -> tuple[Candidate, ...]:
-        """The families that describe the rows, of those that are not far behind; all of those
-        where none does.
+        """The families with considerable evidence that describe the rows; if none describes them,
+        all with such evidence.
         """
         near = [candidate for candidate in self.candidates if candidate.behind < WEIGHED]
         return tuple(candidate for candidate in near if not candidate.misfit(self.noise)) or tuple(
@@ -166,7 +170,7 @@ class FitComparison:
 
     @property
     def misfit(self) -> str:
-        """Why no family describes the rows; nothing where one does.
+        """The reason why no family describes the rows; empty if one does.
 
         A family may meet the largest rows by its own parameters, and yet have been chosen by these
         alone: the families as weighted without them must hold them as well.
@@ -194,7 +198,9 @@ class FitComparison:
         )
 
     def next_runs(self) -> str:
-        """Name the runs that would tell most: between the largest two numbers, and beyond."""
+        """Return the runs that would be most informative: between the two largest numbers of
+        processors, and beyond.
+        """
         p = self.best.fitted.timings.processors
         numbers = {round(float(p[-1]) * 1.5), round(float(p[-1]) * 2)}
         if self.misfit and len(p) > 1 and p[-1] - p[-2] > 1:
@@ -208,7 +214,7 @@ class FitComparison:
 
     @property
     def rivals(self) -> tuple[Candidate, ...]:
-        """The families that the data cannot tell from the best one, the best one first."""
+        """The families that the data cannot distinguish from the best one, which comes first."""
         return tuple(candidate for candidate in self.candidates if candidate.behind < APART)
 
     @property
@@ -218,7 +224,7 @@ class FitComparison:
 
     @property
     def reach(self) -> float:
-        """The largest number of processors that the data can test a prediction for; see
+        """The largest number of processors for which the data allow a test of the prediction; see
         `refusal`.
         """
         enough = self.best.fitted.timings.processors[len(self.best.fitted.theta) :]
@@ -229,7 +235,7 @@ class FitComparison:
         )
 
     def refusal(self, p: float) -> str:
-        """Return why there is no prediction for a number of processors; nothing where there is one.
+        """Return why there is no prediction for `p` processors; empty if there is one.
 
         A step beyond the data is made only if the data can test one as large: the best family,
         fitted to the runs on most / step processors and fewer, then predicts the largest runs.
@@ -253,7 +259,7 @@ class FitComparison:
         )
 
     def warning(self, p: float) -> str:
-        """Return how far a prediction is beyond the data, and what is known of its error; nothing
+        """Return how far a prediction lies beyond the data and what is known of its error; empty
         within the data.
         """
         if p <= self.most or self.refusal(p):
@@ -270,8 +276,8 @@ class FitComparison:
         )
 
     def predict(self, p: float, level: float) -> tuple[float, float]:
-        """Enclose the time on a number of processors by all families, each by the weight of its
-        evidence [s].
+        """Return bounds on the time on `p` processors from all families, weighted by their evidence
+        [s].
 
         The logarithm of the time has a mixture of Student's distributions. Weights are exp(-behind
         / 2) (Akaike's). The spread of a family is that of its parameters (by slopes) and the error
@@ -320,8 +326,9 @@ class FitComparison:
         return float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
 
     def _bend(self, candidate: Candidate, p: float) -> float:
-        """Return how far a prediction's logarithm lies from where the direction of the last
-        measured doubling leads; 0 within the rows, and of families that the caller chose.
+        """Return by how much the logarithm of a prediction departs from the straight line through
+        the last two measured numbers of processors; 0 within the rows, and for families the caller
+        chose.
         """
         timings = candidate.fitted.timings
         timings = timings.select(timings.n == timings.n.max())
@@ -336,14 +343,16 @@ class FitComparison:
     def predictions(
         self, numbers: Sequence[float], level: float
     ) -> dict[float, tuple[float, float]]:
-        """Enclose the times on those numbers of processors for which there is a prediction of
+        """Return bounds on the time for those numbers of processors that have a prediction with a
         finite error [s].
         """
         ends = {p: self.predict(p, level) for p in numbers if not self.refusal(p)}
         return {p: interval for p, interval in ends.items() if interval[1] <= WIDEST * interval[0]}
 
     def too_wide(self, p: float, level: float) -> str:
-        """Return why a prediction is of no use; nothing where it is of use, or refused already."""
+        """Return why a prediction is too uncertain to be useful; empty if it is useful, or refused
+        anyway.
+        """
         if self.refusal(p):
             return ""
         low, high = self.predict(p, level)
@@ -360,15 +369,15 @@ class FitComparison:
         )
 
     def disagreement(self, p: float) -> float:
-        """Return the disagreement of the rivals on p processors: largest over smallest prediction,
-        minus 1.
+        """Return the disagreement of the rivals on `p` processors: the largest over the smallest
+        prediction, minus 1.
         """
         predicted = [float(rival.fitted.predict([p])[0]) for rival in self.rivals]
         return max(predicted) / min(predicted) - 1
 
     def verdict(self, p: Sequence[float] = ()) -> str:
-        """Describe which families the data prefer, and which they cannot distinguish, at
-        some numbers of processors.
+        """Return which families the data prefer, and which they cannot distinguish, for predictions
+        on some numbers of processors.
         """
         names, best = ", ".join(rival.name for rival in self.rivals), self.best
         if self.misfit:
@@ -448,8 +457,8 @@ def compare(
 
 
 def _judged(fitted: FittedFormula) -> FittedFormula:
-    """Refuse a fit to too few observations: Akaike's criterion needs two more than there are
-    parameters, the scatter counted.
+    """Return a fit unless it has too few observations for the corrected Akaike criterion: two more
+    than parameters including the scatter.
     """
     if np.isfinite(fitted.aicc):
         return fitted
@@ -462,7 +471,7 @@ def _judged(fitted: FittedFormula) -> FittedFormula:
 
 
 def _tests(family: Family, fitted: FittedFormula, steps: Sequence[float]) -> tuple[HeldOut, ...]:
-    """Test a family at some steps, each on what is kept of the data."""
+    """Test a family at several steps, each by a fit to the smaller part of the data."""
     timings = fitted.timings
     most = float(timings.p.max())
     limits = {
@@ -475,8 +484,8 @@ def _tests(family: Family, fitted: FittedFormula, steps: Sequence[float]) -> tup
 
 
 def _left_out(family: Family, fitted: FittedFormula, most: float, limit: float) -> HeldOut | None:
-    """Fit the family to the runs on few processors, and hold its prediction against the largest
-    runs.
+    """Fit the family to runs on few processors and compare its prediction with the largest runs;
+    None if such a fit is impossible.
     """
     timings = fitted.timings
     inside, largest = timings.select(timings.p <= limit), timings.select(timings.p == most)
@@ -529,12 +538,12 @@ class IntervalSettings:
     draws: int = 200
 
     def of(self, fitted: FittedFormula) -> FitIntervals:
-        """Make a fit ready to give intervals."""
+        """Prepare a fit for computing intervals."""
         return profile(fitted) if self.by == "profile" else resample(fitted, self.seed, self.draws)
 
     @property
     def text(self) -> str:
-        """What low and high mean."""
+        """The meaning of the ends of intervals, in words."""
         how = (
             "the profile of the fit"
             if self.by == "profile"
@@ -555,7 +564,7 @@ def fits(
     drawn: bool = False,
     efficiency: float = EFFICIENT,
 ) -> Fitting:
-    """Fit families, and predict the time at some numbers of processors.
+    """Fit families, and predict the time on the given numbers of processors.
 
     Families that the data do not exclude have intervals; the others have values to compare only.
     Those of times carry the doubt about the family (`FitComparison.predict`). What the data cannot
@@ -615,8 +624,8 @@ def fits(
 
 
 def _curves(comparison: FitComparison, last: float, level: float) -> tuple[Curve, ...]:
-    """Follow every fit to a number of processors, and the best one's intervals as far as there
-    are predictions.
+    """Return the curve of every fit up to a number of processors, with intervals of the best fit
+    where it predicts.
     """
     p, points = (
         np.unique(np.round(np.geomspace(1, last, count))).tolist()
@@ -638,9 +647,7 @@ def _answer(
     between: Mapping[float, tuple[float, float]],
     reach: float,
 ) -> Answer:
-    """Return everything that is known of a fit: how sure it is only where the data do not exclude
-    it.
-    """
+    """Return the answer of a fit; it has intervals only if the data do not exclude the family."""
     fitted, family, sure = candidate.fitted, candidate.family, None
     notes = [f"{family.title}: {fitted.formula.text} ({family.source})"]
     if candidate.behind < APART:
@@ -684,8 +691,8 @@ def _answer(
 def _size_needed(
     fitted: FittedFormula, p: float, efficiency: float, sure: FitIntervals | None, level: float
 ) -> Value:
-    """Return the size that some processors need; the high end is open where sizes as large as any
-    may not be enough.
+    """Return the size that `p` processors need for an efficiency; the upper end is None where no
+    size may be enough.
     """
     size = size_needed(fitted, p, efficiency)
     if size is None or sure is None or size <= fitted.timings.n.min():
@@ -696,7 +703,7 @@ def _size_needed(
 
 
 def _limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[str, Value]:
-    """Return how far a fit scales; what contradicts a row is left out."""
+    """Return how far a fit scales, without values that contradict a measured row."""
     values: dict[str, Value] = {}
     if (least := extrapolation.fastest()) and rows.agrees_on_fastest(least[0]):
         values = {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}

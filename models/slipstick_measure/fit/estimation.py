@@ -65,7 +65,9 @@ Rows: TypeAlias = "NDArray[np.intp]"
 
 @dataclass(frozen=True, slots=True)
 class FreeParameter:
-    """A parameter to estimate: between which values it lies in 9 of 10 cases, and what owns it."""
+    """A parameter to estimate: its 5 % and 95 % quantiles before the data, and the columns that own
+    it.
+    """
 
     path: str
     low: float
@@ -81,7 +83,7 @@ class FreeParameter:
 
 @dataclass(frozen=True, slots=True)
 class UnknownChoice:
-    """A parameter that is one of a few values, perhaps another for each owner.
+    """A parameter with a few possible values, which may differ between owners.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ class UnknownChoice:
 
 @dataclass(frozen=True)
 class EstimationTask:
-    """What is estimated from which rows.
+    """The parameters to estimate, and the rows to estimate them from.
 
     Parameters
     ----------
@@ -121,7 +123,7 @@ class EstimationTask:
     sizes: tuple[float, ...] = ()
 
     def labels(self, columns: Sequence[str]) -> list[str]:
-        """Return the combination of some columns in each row."""
+        """Return for each row the joined cells of some columns."""
         cells = [self.observed.labels(column) for column in columns]
         return [" ".join(row) for row in zip(*cells, strict=True)] if cells else [""] * self.count
 
@@ -140,14 +142,14 @@ class EstimationTask:
 
 @dataclass(frozen=True)
 class _Fit:
-    """A posterior, with the weights of the values of each choice, by its owner."""
+    """A posterior, and the weights of the values of each choice by owner."""
 
     posterior: Posterior
     weights: dict[tuple[int, str], Array]
 
 
 def estimation(task: EstimationTask) -> Estimation:
-    """Estimate from all rows, check by leaving out each group, and say what the residuals show.
+    """Estimate from all rows, test by leaving out each group, and describe the residuals.
 
     Raises
     ------
@@ -168,7 +170,7 @@ def estimation(task: EstimationTask) -> Estimation:
 
 
 def _whole_fit(task: EstimationTask) -> _Fit:
-    """Fit to all rows that are to be fitted; the ranges alone where none is."""
+    """Fit to all rows of the task; without such rows, return the prior."""
     if task.noise is None:
         return _fitted(task, np.array(task.chosen) if task.chosen else np.arange(task.count))
     priors = tuple(parameter.prior for parameter in task.free)
@@ -186,8 +188,8 @@ def _whole_fit(task: EstimationTask) -> _Fit:
 
 
 def _split(task: EstimationTask) -> Iterator[tuple[str, Rows, Rows | None]]:
-    """Yield each group to predict: its name, its rows, and those to fit to, None where that is the
-    fit itself.
+    """Yield each group to predict: its name, its rows, and the rows to fit to, or None where one
+    fit serves all groups.
     """
     labels = np.array(task.labels(task.groups))
     names = list(dict.fromkeys(labels.tolist()))
@@ -208,8 +210,8 @@ def _check(task: EstimationTask) -> None:
 
 
 def _fitted(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _Fit:
-    """Estimate from some rows: choices all alike first, then one owner after the other, each by
-    the evidence.
+    """Estimate from some rows: first with choices equal for all owners, then owner by owner, by
+    their evidence.
     """
     weights = _alike(task, rows, start)
     posterior = _posterior(task, rows, weights, start.posterior if start else None)
@@ -227,8 +229,8 @@ def _fitted(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _Fit
 
 
 def _alike(task: EstimationTask, rows: Rows, start: _Fit | None) -> dict[tuple[int, str], Array]:
-    """Return the weights to begin at: of all combinations in which owners are alike, the one with
-    the most evidence, or those of a fit to more rows.
+    """Return the initial weights of choices: the combination, equal for all owners, with the most
+    evidence, or those of a fit to more rows.
     """
     keys = [
         (index, owner)
@@ -286,8 +288,8 @@ def _slopes(
 
 
 def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array]:
-    """Return the logarithms of the values of rows and their standard deviations, (V, n) each: a
-    mixture over the choices, whose weights for a new owner are the mean of those of the others.
+    """Return the predicted logarithms of rows and their standard deviations, (V, n) each: a mixture
+    over the choices. A new owner has the mean weights of the others.
     """
     shape = (len(task.observed.measured), len(rows))
     mean, square = np.zeros(shape), np.zeros(shape)
@@ -317,8 +319,8 @@ def _weights(fit: _Fit, index: int, owner: str, choice: UnknownChoice) -> Array:
 def _left_out(
     task: EstimationTask, name: str, rows: Rows, fit: _Fit, fitted_rows: Rows | None
 ) -> tuple[GroupError, tuple[Array, Array, Array]]:
-    """Predict a group by a fit without it; return its errors, and by row the residual, the noise
-    and the standard deviation that the parameters give.
+    """Predict a group by a fit without it; return its errors, and for each value the residual, the
+    noise and the standard deviation due to the parameters.
     """
     values, deviation = predicted(task, fit, rows)
     if task.sizes and task.noise is None:
@@ -348,7 +350,9 @@ def _left_out(
 
 
 def _beyond(task: EstimationTask, rows: Rows, fitted_rows: Rows | None) -> Array:
-    """Return what predictions get less sure by outside of the range that was fitted [log]."""
+    """Return the additional standard deviation of predictions outside of the fitted range of sizes
+    [log].
+    """
     sizes = np.log2(np.array(task.sizes))
     inside = sizes[np.array(task.chosen) if fitted_rows is None else fitted_rows]
     apart = np.maximum(sizes[rows] - inside.max(), inside.min() - sizes[rows])
@@ -358,7 +362,7 @@ def _beyond(task: EstimationTask, rows: Rows, fitted_rows: Rows | None) -> Array
 def _reasons(
     task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[str]:
-    """Yield which parameter, or which growing number, explains most of the residuals of a group."""
+    """Yield the parameter or the growing number that explains most of a group's residuals."""
     total = float(residual @ residual)
     if total < len(residual) * float(np.max(fit.posterior.noise)) ** 2 * 2:
         return
@@ -376,8 +380,8 @@ def _reasons(
 def _by_parameter(
     task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[tuple[float, str]]:
-    """Yield for each parameter, in words, the share of the squared residuals that another value of
-    it would remove.
+    """Yield for each parameter the share of the squared residuals that another value would remove,
+    with a description.
     """
     fixed = {
         choice.path: np.full(
@@ -404,7 +408,9 @@ def _by_parameter(
 def _by_growth(
     task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_]
 ) -> Iterator[tuple[float, str]]:
-    """Yield the part of the squared residuals that goes with the logarithm of each number."""
+    """Yield for each numeric column the share of the squared residuals explained by its logarithm,
+    with a description.
+    """
     centred = residual - residual.mean()
     for path, column in task.observed.numbers.items():
         if not (column[rows] > 0).all():
@@ -423,8 +429,8 @@ def _by_growth(
 
 
 def _widening(apart: Sequence[tuple[Array, Array, Array]]) -> float:
-    """Return the factor of the parameters' standard deviations with which 90 % of the rows left
-    out are held; 1 where the intervals hold enough as they are.
+    """Return the factor on the parameters' standard deviations that makes intervals contain 90 % of
+    left-out rows; 1 if they contain enough already.
     """
     if not apart:
         return 1.0
@@ -514,8 +520,8 @@ def _parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]
 
 
 def interval_scores(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Return the interval scores (Gneiting and Raftery, 2007, section 6.2) of the logarithms of
-    left-out rows, and those of intervals by the root of the mean square of the other groups alone.
+    """Return the interval scores (Gneiting and Raftery, 2007, section 6.2) of left-out rows in
+    logarithms, and the scores of intervals from the other groups' root-mean-square error alone.
 
     Parameters
     ----------

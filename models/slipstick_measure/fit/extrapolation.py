@@ -22,7 +22,7 @@ and those between them near a result.
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """A fit over the number of processors, beyond those measured.
+    """A fit as a function of the number of processors, beyond those measured.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Extrapolation:
 
     @cached_property
     def p(self) -> Array:
-        """The numbers of processors that are evaluated."""
+        """The numbers of processors at which the fit is evaluated."""
         last = self.fitted.formula.horizon * float(self.fitted.timings.p.max())
         last = last if self.reach is None else min(last, self.reach)
         far = CLOSE * APART ** np.arange(1, max(0.0, np.log(last / CLOSE) / np.log(APART)) + 1)
@@ -48,7 +48,7 @@ class Extrapolation:
 
     @cached_property
     def time(self) -> Array:
-        """The times there [s]."""
+        """The times at `p` [s]."""
         return self.fitted.predict(self.p, self.n)
 
     def _speedup(self, p: Array, time: Array) -> Array:
@@ -61,8 +61,8 @@ class Extrapolation:
     def _first(
         self, pick: Callable[[Array, Array], int | None], before: int, after: int
     ) -> tuple[float, float] | None:
-        """Pick a number evaluated, then anew of all whole numbers near it: (processors, time);
-        None where nothing is picked.
+        """Pick one of the evaluated numbers, then pick again among all whole numbers near it:
+        (processors, time); None if nothing is picked.
         """
         at = pick(self.p, self.time)
         if at is None:
@@ -74,8 +74,8 @@ class Extrapolation:
         return float(near[index]), float(times[index])
 
     def fastest(self) -> tuple[int, float] | None:
-        """Return the number of processors at which a shared work is done fastest, p_x, and the time
-        there [s].
+        """Return the number of processors with the least time for a fixed amount of work, p_x, and
+        that time [s]; None if there is none.
 
         None if the time still falls at the largest number evaluated (`TimeFormula.horizon`), or if
         every processor has a work of its own, where more processors never shorten a cycle.
@@ -105,8 +105,8 @@ class Extrapolation:
         return float(self._speedup(np.array([p]), np.array([time]))[0]), int(p)
 
     def largest_efficient(self, efficiency: float) -> int:
-        """Return the largest number of processors up to which the efficiency stays at least as
-        large.
+        """Return the largest number of processors up to which the efficiency stays above the given
+        one.
 
         Efficiency is T(1) / (p T(p)) for a shared work, T(1) / T(p) for one of each processor's
         own, with T(1) from the fit.
@@ -125,8 +125,8 @@ class Extrapolation:
 
 
 def sizes_needed(fitted: FittedFormula, p: float, efficiency: float, thetas: Array) -> Array:
-    """Return the smallest size of the problem at which p processors keep an efficiency, for each of
-    some sets of parameters.
+    """Return the smallest problem size at which `p` processors keep an efficiency, for each set of
+    parameters.
 
     `LARGEST` times the largest measured where no size up to it is enough. Assumes that the
     efficiency grows with the size.
@@ -142,8 +142,8 @@ def sizes_needed(fitted: FittedFormula, p: float, efficiency: float, thetas: Arr
 
 
 def size_needed(fitted: FittedFormula, p: float, efficiency: float) -> float | None:
-    """Return the size needed by the fit itself, as `sizes_needed`; None if the data have one size
-    only, or if none is enough.
+    """Return the size needed by the fitted parameters (see `sizes_needed`); None if the data have
+    one size only, or if no size is enough.
     """
     if not fitted.timings.has_sizes:
         return None

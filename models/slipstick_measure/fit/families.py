@@ -52,8 +52,8 @@ def family_called(name: str) -> Family:
 def _family(
     name: str, title: str, source: str, sized: bool = False
 ) -> Callable[[_Formulas], _Formulas]:
-    """Register the formulas of a family; unless they depend on the size (`sized`), it fits the
-    timings of one size only.
+    """Return a decorator that registers the formulas of a family; unless `sized`, the family fits
+    data of one size only.
     """
 
     def register(formulas: _Formulas) -> _Formulas:
@@ -87,8 +87,8 @@ def _by_law(
     terms: list[Basis],
     causes: tuple[str, ...],
 ) -> TimeFormula:
-    """Make a formula of a law of speed-up, whose work is a sum of terms; each parameter after
-    the first costs its cause.
+    """Build a formula from a law of speed-up: the work is a sum of terms, and each parameter after
+    the first has a cause of loss.
     """
 
     def time(theta: Array, at: Timings) -> Array:
@@ -142,7 +142,7 @@ def _usl(timings: Timings) -> Iterator[TimeFormula]:
 
 
 def cycle_times(outside: Array | float, demands: Array, populations: Array) -> Array:
-    """Return the mean time of a cycle for each population, N / X, exactly.
+    """Return the exact mean cycle time N / X for each population [s].
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ this number."""
 
 
 def _large_cycles(outside: Array, demands: Array, populations: Array) -> Array:
-    """Return cycle times by Schweitzer's approximation, solved for the throughput by bisection.
+    """Return cycle times by Schweitzer's approximation, solved by bisection on the throughput [s].
 
     ::
 
@@ -356,7 +356,7 @@ def _servers(timings: Timings) -> Iterator[TimeFormula]:
 
 
 def repair_cycles(outside: Array, service: Array, servers: int, populations: Array) -> Array:
-    """Return the mean time of a cycle of N customers of a station with c servers, exactly.
+    """Return the exact mean cycle time of N customers at a station with c servers [s].
 
     With n of N at the station, its probability goes with ``N! / (N - n)! (D / Z)^n / prod min(k,
     c)``; beyond 1,024 customers the asymptotes are taken, of which one is exact up to 1 / sqrt(N).
@@ -385,7 +385,9 @@ def repair_cycles(outside: Array, service: Array, servers: int, populations: Arr
 
 
 def _busy_servers(outside: Array, service: Array, servers: int, count: int) -> Array:
-    """Return the mean number of busy servers, for some times outside and services."""
+    """Return the mean number of busy servers, for several pairs of time outside and service
+    time.
+    """
     n = np.arange(count + 1)
     steps = np.log(count - n[:-1]) - np.log(np.minimum(n[1:], servers))
     with np.errstate(all="ignore"):
@@ -510,8 +512,8 @@ def _latency(timings: Timings) -> Iterator[TimeFormula]:
     "Calotoiu et al., SC 2013 (the normal form of Extra-P)",
 )
 def _power_log(timings: Timings) -> Iterator[TimeFormula]:
-    """Yield one power of p times one power of its logarithm, falling powers only where the work
-    is shared.
+    """Yield formulas with one power of p times one power of log p; falling powers only where the
+    work is divided among processors.
     """
     constant: tuple[FitParameter, Basis] = (
         FitParameter("constant", "s", "part that does not depend on p"),

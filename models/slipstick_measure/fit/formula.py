@@ -69,7 +69,7 @@ class Timings:
         return replace(self, time=time)
 
     def points(self, p: Sequence[float] | Array, n: float | None = None) -> Timings:
-        """Return points to predict at; their times have no meaning.
+        """Return points at which to predict; their times are placeholders.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Timings:
 
 
 class Observations(NamedTuple):
-    """Runs to fit, checked: which of time, cycle and throughput was measured, and the records."""
+    """Checked runs to fit: the records, and which of time, cycle and throughput they measure."""
 
     metric: str
     runs: Sequence[Measurement]
@@ -103,7 +103,7 @@ class Observations(NamedTuple):
 def observations_of(
     runs: Measurements, region: str | None = None, size: float | None = None
 ) -> Observations:
-    """Take the values to fit from a table: elapsed times, or cycle times, or throughputs.
+    """Choose the values to fit from a table: elapsed times, else cycle times, else throughputs.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def observations_of(
 
 
 def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:
-    """Collect the notes on a table before it is fitted: of reading, repetitions, metrics,
+    """Return the notes on a table before it is fitted, on reading, repetitions, metrics and
     superlinear speed-up.
 
     Parameters
@@ -231,7 +231,7 @@ class TimeFormula:
         return np.array(least), np.array(most)
 
     def times(self, thetas: Array, timings: Timings) -> Array:
-        """Evaluate for several sets of parameters in one call.
+        """Evaluate the formula for several sets of parameters at once.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class Family:
 
 
 def shared(timings: Timings) -> Array:
-    """Return the divisor that turns processor seconds into a time."""
+    """Return the divisor that converts processor seconds to a time."""
     return np.ones(len(timings)) if timings.weak_scaling else timings.p
 
 
@@ -278,7 +278,7 @@ def linear(
     chosen_exponents: int = 0,
     lost: Mapping[str, str] | None = None,
 ) -> TimeFormula:
-    """Make a formula that is a sum of terms, each a parameter times a function of the point.
+    """Build a formula that is a sum of terms, each a parameter times a function of the point.
 
     Parameters
     ----------

@@ -119,8 +119,8 @@ def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> FitIntervals
 def _quantiles(
     thetas: Array, freedom: int, value: ParameterFunction, level: float, least: float
 ) -> Interval:
-    """Take quantiles, widened from the normal to Student's t distribution, for the scatter
-    itself is estimated.
+    """Return quantiles of a value over draws, widened from the normal to Student's t distribution
+    because the scatter is estimated.
     """
     from scipy.stats import norm, t
 
@@ -134,7 +134,7 @@ def _quantiles(
 
 
 def profile(fitted: FittedFormula) -> FitIntervals:
-    r"""Make a fit ready to give intervals by profile.
+    r"""Prepare a fit for intervals by profile likelihood.
 
     A value g, a parameter or the logarithm of a predicted time, lies between the least and the
     largest for which some parameters fit with
@@ -177,7 +177,8 @@ def _profiled(
 def _pushed(
     fitted: FittedFormula, value: ParameterFunction, best: float, error: float, far: float
 ) -> float:
-    """Force a value to one side until the fit is as bad as the interval allows.
+    """Move a value to one side until the fit is as bad as the end of the interval allows; return
+    that value.
 
     Every fit with one more residual, the distance of the value from its target, is the best fit
     with the value at which it ends. So it lies on the profile for any weight of that residual.
@@ -214,8 +215,8 @@ def _push(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> 
 
 
 def _next(bound: tuple[float, float], inside: tuple[float, float], far: float) -> float:
-    """Return the next target by a secant: between two points around the limit, or beyond two
-    points before it.
+    """Return the next target: a secant step between two points that enclose the limit, or beyond
+    two points before it.
     """
     (bound_aim, off), (inside_aim, near) = bound, inside
     if off <= far:  # behind

@@ -20,7 +20,7 @@ ParameterFunction = Callable[[Array], Array]
 
 @dataclass(frozen=True, slots=True)
 class FittedFormula:
-    """A formula with the parameters that fit best.
+    """A formula with its fitted parameters.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
 def fit_formula(
     formula: TimeFormula, timings: Timings, start: Array, within: float = 1e-12
 ) -> FittedFormula:
-    """Fit one formula from a start.
+    """Fit one formula from a given start.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Array:
 
 
 def _without_effect(formula: TimeFormula, theta: Array, change: Array, timings: Timings) -> Array:
-    """Return for each parameter whether its change leaves the times as they are."""
+    """Return for each parameter whether changing it leaves the times unchanged."""
     shown = _residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
     unchanged: Array = np.abs(shown[1:] - shown[0]).max(axis=1) < NOTHING
     return unchanged

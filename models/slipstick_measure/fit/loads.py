@@ -52,7 +52,7 @@ SECOND = (0.5, 1.0)
 
 
 class TriedStation(NamedTuple):
-    """What is fitted.
+    """A kind of station to fit.
 
     Parameters
     ----------
@@ -104,14 +104,14 @@ class StationFit:
 
     @property
     def form_error(self) -> float:
-        """The logarithm by which the largest load was missed [1]; 0 where it is not known."""
+        """The error at the largest load, as a logarithm [1]; 0 if it is unknown."""
         if self.missed is None:
             return 0.0
         return float(abs(np.log1p(self.missed))) if np.isfinite(self.missed) else np.inf
 
     @property
     def beside(self) -> float:
-        """The time of a request beside the station [s]."""
+        """The part of the response time outside of the station [s]."""
         return float(self.fitted.theta[0])
 
     @property
@@ -155,26 +155,25 @@ class LoadFit:
 
     @property
     def likely(self) -> tuple[StationFit, ...]:
-        """The stations that the rows do not tell apart from the best."""
+        """The stations that the rows cannot distinguish from the best one."""
         return _likely(self.stations)
 
     @property
     def misfit(self) -> str:
-        """Why no station describes the rows; nothing if one does."""
+        """The reason why no station describes the rows; empty if one does."""
         scatter = self.best.fitted.scatter
         if np.isfinite(scatter) and scatter > WRONG:
             return f"of the nearest, {self.best.kind.words}, it misses the rows by {scatter:.0%}"
         return ""
 
     def response(self, station: StationFit, loads: Sequence[float]) -> Array:
-        """Return what was fitted, at some loads; not finite from saturation on [s]."""
+        """Return the fitted response time at some loads; infinite from saturation on [s]."""
         times = station.fitted.predict(loads)
         return np.where(times > 0, times, np.inf)
 
     def percentile(self, station: StationFit, load: float, quantile: float) -> float | None:
-        """Return a percentile of the response time of first come first served; None for users
-        and services that are not exponential, for which no formula is here, and from saturation
-        on [s].
+        """Return a percentile of the response time at a first-come first-served station [s]; None
+        for users, for services that are not exponential, and beyond saturation.
         """
         servers = station.kind.servers
         if self.think is not None or station.kind.scv != 1 or load * station.service >= servers:
@@ -182,7 +181,7 @@ class LoadFit:
         return float(_quantile(station.fitted.theta, np.array([load]), servers, quantile)[0])
 
     def result(self) -> LoadFitting:
-        """Return what was found as plain results."""
+        """Return the fit as plain results."""
         best = self.best
         sure = profile(best.fitted).parameters(LEVEL) if best.fitted.freedom > 0 else {}
         return LoadFitting(
@@ -198,9 +197,8 @@ class LoadFit:
         )
 
     def curves(self) -> dict[str, tuple[Array, Array]]:
-        """Return loads, from the least to the last that was measured or asked for, and the
-        response times [s] of the stations that the rows do not tell apart, by their words; nothing
-        where no station describes them.
+        """Return, by the name of each station that the rows do not rule out, loads up to the last
+        one measured or predicted, and response times [s]; empty if no station describes the rows.
         """
         measured = [load_of(row) for row in self.rows]
         last = max([*measured, *(prediction.load for prediction in self.predictions)])
@@ -240,7 +238,7 @@ def _described(station: StationFit) -> LoadedStation:
 
 
 def load_of(row: LoadRow) -> float:
-    """Return the users of a row, or the rate that it completed."""
+    """Return the load of a row: its users, or its completed rate."""
     return float(row.users if row.users is not None else row.completed or 0.0)
 
 
@@ -302,7 +300,7 @@ def _refusal(test: LoadTest, why: str) -> SpecError:
 
 
 def _fitted_quantile(test: LoadTest) -> float | None:
-    """Return the smallest quantile that all rows have, where no row has a mean."""
+    """Return the smallest quantile that all rows have, if no row has a mean; else None."""
     if any(row.response is not None for row in test.rows):
         return None
     common = set.intersection(*(set(row.quantiles) for row in test.rows))
@@ -330,7 +328,7 @@ def _kinds(counts: Sequence[int], closed: bool, quantile: bool) -> list[TriedSta
 def _fitted(
     observed: Timings, kinds: Sequence[TriedStation], think: float | None, quantile: float | None
 ) -> tuple[StationFit, ...]:
-    """Fit each kind of station, the best first; those that cannot be fitted are left out."""
+    """Fit each kind of station, best first; kinds that cannot be fitted are left out."""
     found = []
     for kind in kinds:
         try:
@@ -351,7 +349,7 @@ def _likely(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
 
 
 def _criterion(fitted: FittedFormula) -> float:
-    """Return Akaike's criterion; of fewer rows than it takes, that without its correction."""
+    """Return Akaike's criterion; without its correction where the rows are too few for that."""
     count = len(fitted.residuals)
     squares = max(fitted.squares, count * np.finfo(float).eps ** 2)
     return fitted.aicc if np.isfinite(fitted.aicc) else float(count * np.log(squares / count))
@@ -360,7 +358,7 @@ def _criterion(fitted: FittedFormula) -> float:
 def _missed(
     station: StationFit, think: float | None, quantile: float | None, observed: Timings
 ) -> float | None:
-    """Return the relative error at the largest load of a fit without it."""
+    """Return the relative error at the largest load of a fit without that row."""
     kept = observed.p < observed.p.max()
     family = _family(station.kind, think, quantile)
     if len(np.unique(observed.p[kept])) < len(station.fitted.theta):
@@ -449,7 +447,7 @@ def _halved(falling: Callable[[Array], Array], wanted: float, most: Array) -> Ar
 
 
 def _prediction(found: LoadFit, load: float, told: bool) -> PredictedResponse:
-    """Predict at a load, between what all likely stations say."""
+    """Predict the response time at a load, with bounds over all likely stations."""
     if found.misfit:
         return PredictedResponse(load, reason=f"no station describes the rows: {found.misfit}")
     if found.best.fitted.freedom <= 0:
@@ -477,7 +475,7 @@ def _prediction(found: LoadFit, load: float, told: bool) -> PredictedResponse:
 
 
 def _endless_if_saturated(station: StationFit, load: float) -> ParameterFunction:
-    """Return the time at a load as a function of sets of parameters, very large where they
+    """Return the time at a load as a function of sets of parameters; very large for sets that
     saturate the station.
     """
     time = station.fitted.time_at(load)

@@ -39,7 +39,7 @@ MOST_GUESSED = 4
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
-    """Which parameters of a model are free, as written: `path`, or `path=low..high`.
+    """The options of a fit: the free parameters of a model as written, `path` or `path=low..high`.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class PreparedModel:
 
     @property
     def start(self) -> Array:
-        """The values that the model has for the free parameters."""
+        """The model's own values of the free parameters."""
         return np.array(
             [self.built.entries[parameter.name].given.value for parameter in self.parameters]
         )
@@ -123,7 +123,7 @@ class PreparedModel:
         )
 
     def _check(self, timings: Timings) -> None:
-        """Refuse data that the model cannot be held against."""
+        """Refuse data that the model cannot be compared with."""
         name, cycles = self.built.name, self.asked.cycles
         if timings.weak_scaling and cycles is not None:
             raise NoAnswerError(
@@ -147,7 +147,7 @@ class PreparedModel:
             raise NoAnswerError(why)
 
     def check_quantity(self) -> None:
-        """Refuse a model whose answers give something else than a time first."""
+        """Refuse a model whose first answer is not a time."""
         shape, method = self.built.sample, self.built.options.method
         first = first_quantity(shape.model, method)
         if not self._class and shape.names(method)[first] != str(TIME):
@@ -157,7 +157,7 @@ class PreparedModel:
             raise NoAnswerError(why)
 
     def _time(self, theta: Array, at: Timings) -> Array:
-        """Return the times [s]; NaN where the model has no answer."""
+        """Return the model's times [s]; NaN where it has no answer."""
         if self._class:
             name = f"throughput[{self._class}]"
             (throughput,) = self._ask(
@@ -170,7 +170,7 @@ class PreparedModel:
         return times
 
     def _lost(self, theta: Array, at: Timings) -> Lost:
-        """Book what is lost: what the account does not call useful, or the waits at the
+        """Return the lost time by cause: the account without useful work, or the waits at the
         stations.
         """
         columns, factor = self._ask(theta, at, _columns), self._factor(at)
@@ -203,8 +203,8 @@ class PreparedModel:
         return np.ones(len(at)) if cycles is None else cycles / at.p
 
     def _starts(self, at: Timings) -> Sequence[Array]:
-        """Begin at the model's own values, those brought to the size of the data, and tenths and
-        tens of them.
+        """Return starting points: the model's own values, those scaled to the data, and these
+        divided and multiplied by ten.
         """
         parameters = self.parameters
         own = np.array([value or 1e-2 for value in self.start])
@@ -240,7 +240,9 @@ class PreparedModel:
         return [guesses[index] for index in order[:2]]
 
     def _ask(self, theta: Array, at: Timings, ask: _Asked) -> dict[str, Array]:
-        """Ask the compiled model; one for each number of processors where that shapes the model."""
+        """Evaluate the compiled model; if the number of processors shapes it, there is one model
+        for each number.
+        """
         count = len(at)
         values = {
             parameter.name: np.broadcast_to(value, count)
@@ -376,7 +378,7 @@ def _path(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> str:
 
 
 def _population(built: BuiltModel, fit_settings: FitSettings) -> str:
-    """Find the one number of the model that can be the number of processors."""
+    """Return the path of the model's population that stands for the number of processors."""
     closed = [
         path
         for path in built.parameters

@@ -44,8 +44,8 @@ derivatives, (V, n, k)."""
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What is known of the logarithm of a parameter before the rows: mean, standard deviation,
-    and the columns that own it, whose values may differ.
+    """The prior normal distribution of the logarithm of a parameter, and the columns whose owners
+    may have values of their own.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Prior:
 
 @dataclass(frozen=True)
 class RowGroups:
-    """Which owner each row belongs to.
+    """The owner of each row, by column.
 
     Parameters
     ----------
@@ -67,18 +67,18 @@ class RowGroups:
 
     @cached_property
     def known(self) -> dict[str, list[str]]:
-        """The owners by column, in order of appearance."""
+        """The owners of each column, in order of appearance."""
         return {column: list(dict.fromkeys(labels)) for column, labels in self.labels.items()}
 
     def select(self, rows: NDArray[np.intp]) -> RowGroups:
-        """Return the owners of some rows."""
+        """Return the row groups of a subset of rows."""
         return RowGroups(
             {column: [labels[row] for row in rows] for column, labels in self.labels.items()}
         )
 
     @cached_property
     def cells(self) -> list[tuple[dict[str, str], NDArray[np.intp]]]:
-        """The rows of each combination of owners."""
+        """Return the rows of each combination of owners."""
         rows: dict[tuple[str, ...], list[int]] = {}
         count = len(next(iter(self.labels.values()), ()))
         for row in range(count):
@@ -91,7 +91,7 @@ class RowGroups:
 
 
 def floor_of(count: int) -> float:
-    """Return the spread that is assumed of a number of groups.
+    """Return the prior spread between owners for a number of groups.
 
     >>> [floor_of(count) for count in (1, 4, 9, 20)]
     [0.3, 0.3, 0.15, 0.15]
@@ -102,7 +102,7 @@ def floor_of(count: int) -> float:
 
 @dataclass(frozen=True)
 class Posterior:
-    """The most probable parameters, and how sure they are.
+    """The most probable parameters and their covariance.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ class Posterior:
     widened: float = 1.0
 
     def parameters(self, owners: dict[str, str]) -> tuple[Array, Array]:
-        """Return mean, (k,), and covariance, (k, k), of the parameters of some owners; an owner
-        that the rows do not have adds the spread.
+        """Return the mean, (k,), and the covariance, (k, k), of the parameters of given owners; an
+        unknown owner adds the spread.
         """
         chosen = _chosen(len(self.priors), self.offsets, owners)
         covariance = chosen @ self.covariance @ chosen.T
@@ -164,7 +164,7 @@ class Posterior:
 
 
 def _chosen(k: int, offsets: Sequence[tuple[int, str, str]], owners: dict[str, str]) -> Array:
-    """Return the matrix that adds to each common value the offsets of some owners, (k, p)."""
+    """Return the matrix that adds the offsets of given owners to the common values, (k, p)."""
     selection = np.zeros((k, k + len(offsets)))
     selection[:, :k] = np.eye(k)
     for place, (at, column, owner) in enumerate(offsets, k):
@@ -204,7 +204,7 @@ def estimate(
 
 
 class _Search:
-    """Steps to the most probable parameters; the state is the last point looked at."""
+    """Iteration to the most probable parameters; its state is the current point."""
 
     def __init__(
         self,
@@ -253,7 +253,7 @@ class _Search:
         return np.array(own + [self.spread[at, column] ** -2 for at, column, _ in self.offsets])
 
     def _cost(self, at: Array, values: Array) -> float:
-        """Return the negative logarithm of the probability, up to a constant."""
+        """Return the negative log posterior density, up to a constant."""
         apart = np.where(self.there, self.logs - values, 0.0) / self.noise[:, None]
         rows = (FREEDOM + 1) / 2 * np.log1p(apart**2 / FREEDOM)
         noise = (np.log(self.noise) * self.there.sum(axis=1)).sum()
@@ -262,7 +262,7 @@ class _Search:
         )
 
     def _normal_equations(self) -> tuple[Array, Array, Array]:
-        """Return the weights of the rows, the second derivatives that they give, and the slope."""
+        """Return the weights of the rows, the information matrix and the gradient."""
         apart = np.where(self.there, self.logs - self.values, 0.0)
         scale = self.noise[:, None]
         weights = (FREEDOM + 1) / (FREEDOM + (apart / scale) ** 2) / scale**2 * self.there
@@ -276,7 +276,7 @@ class _Search:
         return weights, curvature, slope
 
     def step(self) -> float:
-        """Take one step, then learn noise and spread; return how far it went."""
+        """Take one step and update noise and spreads; return the size of the step."""
         weights, curvature, slope = self._normal_equations()
         precision = self._precision()
         information = curvature + np.diag(precision)
@@ -300,7 +300,7 @@ class _Search:
         return max(float(np.abs(move).max()), changed)
 
     def _learn(self, weights: Array, used: float, covariance: Array) -> float:
-        """Learn the noise and the spreads; return the largest relative change."""
+        """Update the noise and the spreads; return the largest relative change."""
         apart = np.where(self.there, self.logs - self.values, 0.0)
         squares = (weights * apart**2).sum(axis=1) * self.noise**2
         count = self.there.sum(axis=1)
@@ -318,7 +318,7 @@ class _Search:
         return changed / 10
 
     def posterior(self) -> Posterior:
-        """Return what was found."""
+        """Return the posterior at the current point."""
         _, curvature, _ = self._normal_equations()
         precision = self._precision()
         information = curvature + np.diag(precision)
@@ -336,5 +336,5 @@ class _Search:
 
 
 def widened(posterior: Posterior, factor: float) -> Posterior:
-    """Return a posterior whose parameters are less sure by a factor."""
+    """Return a posterior with standard deviations larger by a factor."""
     return replace(posterior, widened=factor)

@@ -25,7 +25,7 @@ WIDE = 100.0
 
 @dataclass(frozen=True)
 class EstimationRequest:
-    """What is estimated from which file.
+    """What to estimate, and the file with the rows.
 
     Parameters
     ----------
@@ -106,7 +106,9 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
 
 
 def _sizes(table: ColumnTable, heading: str) -> list[float]:
-    """Read the column beyond whose range predictions get less sure."""
+    """Return the numbers in a column; predictions outside their fitted range get wider
+    intervals.
+    """
     if heading not in table.headings:
         raise table.mark(0).error(
             f"no column is called {heading!r}{did_you_mean(heading, list(table.headings))}"
@@ -119,7 +121,7 @@ def _sizes(table: ColumnTable, heading: str) -> list[float]:
 
 @dataclass(frozen=True)
 class _Parted:
-    """A free parameter as written, parted: path, what stands behind =, owners."""
+    """A free parameter as written, split into its path, the text after = and its owners."""
 
     written: Scalar
     path: str
@@ -127,7 +129,7 @@ class _Parted:
     owners: tuple[str, ...]
 
     def wrong(self, message: str) -> SpecError:
-        """Make the error of this parameter."""
+        """Return the error of this parameter at its place."""
         return self.written.mark.error(message, "free")
 
 
@@ -139,7 +141,7 @@ def _parted(scalar: Scalar) -> _Parted:
 
 
 def _with_group(table: ColumnTable, groups: Sequence[str]) -> ColumnTable:
-    """Add the column of the combination that is left out together."""
+    """Return the table with a column that combines the columns of groups to leave out together."""
     missing = [group for group in groups if group not in table.headings]
     if missing or GROUP in table.headings or not groups:
         return table
@@ -173,8 +175,8 @@ def _known(entry: _Parted, observed: Observed) -> Given:
 
 
 def _free(entry: _Parted, observed: Observed) -> FreeParameter:
-    """Read the range in which a parameter lies in 9 of 10 cases; without one it is that of the
-    spec, or a wide one.
+    """Return the prior range of a parameter (5 % to 95 %): the written one, that of the spec, or a
+    wide default.
     """
     default = _known(entry, observed)
     low, dots, high = entry.values.partition("..")

@@ -53,8 +53,8 @@ class MeasuredRows:
 
     @cached_property
     def crossing(self) -> tuple[float, float]:
-        """The neighbours between which efficiency falls below what is asked for; the largest
-        number and infinity where it does not.
+        """The adjacent numbers of processors between which the efficiency falls below the goal; the
+        largest number and infinity if it does not.
         """
         p, _ = self.medians
         below = np.flatnonzero(self.speedups / p < self.efficiency)
@@ -62,7 +62,7 @@ class MeasuredRows:
         return float(p[max(first - 1, 0)]), float(p[first]) if first < len(p) else np.inf
 
     def sentences(self) -> list[str]:
-        """Return where efficiency falls below what is asked for, and the best row."""
+        """Return where the efficiency falls below the goal, and the best row."""
         p, _ = self.medians
         if len(p) < 2:
             return []
@@ -86,12 +86,12 @@ class MeasuredRows:
         return [sentence]
 
     def agrees_on_efficiency(self, processors: float) -> bool:
-        """Return whether a law's number of efficient processors contradicts no row."""
+        """Return whether no row contradicts a law's number of efficient processors."""
         low, high = self.crossing
         return low * (1 - NEAR) <= processors <= high * (1 + NEAR)
 
     def agrees_on_speedup(self, largest: float, at: float) -> bool:
-        """Return whether a law's largest speed-up, at some processors, contradicts no row."""
+        """Return whether no row contradicts a law's largest speed-up at a number of processors."""
         p, _ = self.medians
         beyond = self.speedups[p > at * (1 + NEAR)]
         largest_speedup = float(self.speedups.max())
@@ -99,7 +99,9 @@ class MeasuredRows:
         return p[0] > 1 or (largest_speedup <= largest * (1 + NEAR) and no_better)
 
     def agrees_on_fastest(self, processors: float) -> bool:
-        """Return whether no row on more processors is faster than all on as many or fewer."""
+        """Return whether no row on more processors is faster than all rows on at most
+        `processors`.
+        """
         p, time = self.medians
         beyond, inside = time[p > processors * (1 + NEAR)], time[p <= processors * (1 + NEAR)]
         return not len(beyond) or not len(inside) or beyond.min() >= inside.min() * (1 - NEAR)

@@ -53,7 +53,7 @@ Curves = Mapping[str, Mapping[float, float]]
 def predict(
     curves: Curves, alike: Mapping[str, str], name: str, p: float, last: float
 ) -> SiblingPrediction | None:
-    """Continue a curve by its siblings; None where fewer than two go on to there.
+    """Predict a curve from similar curves; None if fewer than two of these reach `p`.
 
     Parameters
     ----------
@@ -94,14 +94,16 @@ def predict(
 
 
 def _apart(curve: Mapping[float, float], sibling: Mapping[float, float], last: float) -> float:
-    """Compare the shapes of two curves in the steps before a number of processors."""
+    """Return the root-mean-square difference of two curves' shapes before a number of processors
+    [log].
+    """
     common = sorted(p for p in curve.keys() & sibling.keys() if p < last)[-SHAPE:]
     steps = [np.log(curve[p] / curve[last]) - np.log(sibling[p] / sibling[last]) for p in common]
     return float(np.sqrt(np.mean(np.square(steps)))) if steps else 0.0
 
 
 def _centre(ratios: Array, weights: Array) -> tuple[float, float]:
-    """Return the mean of ratios and half the width of the interval of the next one."""
+    """Return the mean of ratios, and half the width of the prediction interval."""
     from scipy.stats import t
 
     count = 1 / float((weights**2).sum())
@@ -114,8 +116,8 @@ def _centre(ratios: Array, weights: Array) -> tuple[float, float]:
 def left_out(
     curves: Curves, alike: Mapping[str, str], step: float, last: float
 ) -> list[SiblingPrediction]:
-    """Predict every curve that goes on to a multiple of a number of processors by its siblings, as
-    if it ended there.
+    """Predict each curve at a multiple of `last` as if it ended at `last`, to test the
+    predictions.
     """
     predictions = (
         predict(curves, alike, name, step * last, last)
@@ -128,7 +130,7 @@ def left_out(
 def curves_of(
     names: Sequence[str], processors: Sequence[float], values: Sequence[float]
 ) -> dict[str, dict[float, float]]:
-    """Gather rows into curves; of several rows at a point the median."""
+    """Group rows into curves; several rows at a point are replaced by their median."""
     rows: dict[str, dict[float, list[float]]] = {}
     for name, p, value in zip(names, processors, values, strict=True):
         rows.setdefault(name, {}).setdefault(p, []).append(value)

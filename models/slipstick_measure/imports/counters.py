@@ -67,8 +67,8 @@ def counters_spec(reading: Reading) -> ImportedSpec:
 
 
 def _counted(reading: Reading) -> tuple[dict[str, tuple[int, float]], Measurement]:
-    """Read the counts of events, each with its line, and the busy time; refuse a file without
-    what is needed.
+    """Read the counts of events with their lines, and the busy time; refuse a file that lacks one
+    that is needed.
     """
     p = reading.hints.processors
     if p is None:

@@ -28,8 +28,8 @@ from slipstick_measure.readers.reading import Reading, open_file
 
 
 class ImportFormat(NamedTuple):
-    """A format: whether a file is of it, and the spec that it makes, perhaps on a machine to
-    extend.
+    """A format to import: its test whether a file has it, and the function that makes a spec,
+    perhaps one that extends a machine.
     """
 
     recognize: Callable[[Reading], bool]

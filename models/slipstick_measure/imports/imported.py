@@ -22,7 +22,7 @@ SpecAxes = dict[str, list[Any]]
 
 @dataclass
 class ImportedSpec:
-    """A spec made from a file, what is said of it, and a table of how well it fits.
+    """A spec made from a file, with its notes and a table of how well it fits.
 
     Attributes
     ----------
@@ -48,12 +48,12 @@ class ImportedSpec:
         self.document = {self.kind: 1, "title": self.title, **self.document}
 
     def say(self, words: str) -> None:
-        """Add a note about the spec, once."""
+        """Add a note on the spec, unless it has it already."""
         if words not in self.words:
             self.words.append(words)
 
     def study(self, model: str) -> ImportedSpec:
-        """Return a study that varies what the file varies.
+        """Return a study of the spec over the ranges in the imported file.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class ImportedSpec:
         return ImportedSpec("study", title, self.file, document)
 
     def text(self) -> str:
-        """Write the spec as YAML; it is checked as a file of a user would be.
+        """Write the spec as YAML and check it like a user's file.
 
         Raises
         ------
@@ -99,15 +99,15 @@ class ImportedSpec:
         return text
 
     def write(self, out: Path) -> None:
-        """Write the spec into a file, which is there as a whole and checked, or not at all."""
+        """Write the spec into a file; the file is complete and checked, or is not written."""
         with whole_file(out) as work:
             work.write_bytes(self.text().encode())
             check_file(work)
 
 
 def check_new(out: Path) -> None:
-    """Refuse a spec to write that is no YAML, is there already, or cannot be written where it is
-    to be; raises SpecError.
+    """Raise SpecError if a file for a new spec is not YAML, exists already, or cannot be
+    written.
     """
     why = ""
     if out.suffix not in (".yaml", ".yml"):

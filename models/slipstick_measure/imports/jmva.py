@@ -92,7 +92,9 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
 
 
 def _set_references(model: ToolModel, stations: dict[str, Any]) -> None:
-    """Count visits by those to the reference station of a class, as throughput is counted there."""
+    """Scale the visits of each class to one visit of its reference station, where JMVA counts
+    throughput.
+    """
     for element in model.root.every("Class"):
         home = element.get("refStation")
         if not home or not element.get("name"):
@@ -107,7 +109,7 @@ def _set_references(model: ToolModel, stations: dict[str, Any]) -> None:
 
 
 def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -> list[SpecAxes]:
-    """Return the what-if ranges of a model, each as paths of the spec with their values.
+    """Return the what-if ranges of a model as axes: paths of the spec with their values.
 
     Raises
     ------
@@ -147,7 +149,9 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
 def _scaled(
     names: list[str], classes: dict[str, Any], key: str, values: list[float], path: str
 ) -> SpecAxes:
-    """Return one range for each class; several are multiples of their own values."""
+    """Return the axis of a range for each class; for several classes, multiples of their own
+    values.
+    """
     axes: SpecAxes = {}
     for name in names:
         own = classes.get(name, {}).get(key)
@@ -163,8 +167,8 @@ def _scaled(
 def _mix(
     model: ToolModel, element: XmlElement, classes: dict[str, Any], name: str, shares: list[float]
 ) -> SpecAxes:
-    """Return the populations that give one of two closed classes a share of all customers, where
-    it is a whole number, as JMVA does.
+    """Return the populations that give one of two closed classes a share of all customers, for
+    those shares that make it a whole number.
     """
     closed = [one for one, document in classes.items() if "population" in document]
     if len(closed) != 2:
@@ -183,7 +187,7 @@ def _mix(
 def _demands(
     model: ToolModel, station: dict[str, Any], name: str, classes: list[str], values: list[float]
 ) -> SpecAxes:
-    """Return the service times that give a station the demands of a range; of several classes
+    """Return the service times for a range of demands of a station; for several classes,
     multiples.
     """
     axes: SpecAxes = {}
@@ -205,9 +209,7 @@ def _demands(
 def _by_class(
     model: ToolModel, station: XmlElement, tag: str, classes: dict[str, Any]
 ) -> dict[str, tuple[XmlElement, str]]:
-    """Return the elements of a station by class, each with its text; refuse a class that is not
-    there.
-    """
+    """Return the elements of a station by class, each with its text; refuse unknown classes."""
     by_class: dict[str, tuple[XmlElement, str]] = {}
     inside = station.every(
         tag, f"{tag}s"

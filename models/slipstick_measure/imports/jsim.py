@@ -53,8 +53,8 @@ def _hyperexponential(p: float, first: float, second: float) -> tuple[float, flo
 
 
 def _coxian(first: float, second: float, ends: float) -> tuple[float, float]:
-    """Return the mean and the squared coefficient of variation of a phase that a second phase
-    follows, unless the time ends there.
+    """Return the mean and the squared coefficient of variation of two exponential phases, of which
+    the second is skipped with a probability.
     """
     goes_on = 1 - ends
     mean = 1 / first + goes_on / second
@@ -118,8 +118,8 @@ class _Jsim:
         )
 
     def by_class(self, section: XmlElement | None, parameter: str) -> dict[str, XmlElement]:
-        """Return what a parameter of a section says of each class; where no class is named their
-        order holds.
+        """Return the value of a parameter for each class; where classes have no names, in their
+        order.
 
         JSIM goes by the kind of a parameter: the times of a server that is shared stand under
         another name in some files.
@@ -140,7 +140,7 @@ class _Jsim:
         return {name: element for name, element in elements.items() if name in self.classes}
 
     def number(self, element: XmlElement, name: str, least: float = 0.0) -> float | None:
-        """Return the number of a parameter by its name; None where it is not there."""
+        """Return the number of a parameter by its name; None if it is missing."""
         for child in element.every("parameter", "subParameter"):
             if child.get("name") == name:
                 value = next(child.every("value"), child)
@@ -148,8 +148,8 @@ class _Jsim:
         return None
 
     def moments(self, distribution: XmlElement, place: Place) -> tuple[float, float] | None:
-        """Return mean and scv of a time of a class at a node; None where it has none, a mean of 0
-        where it takes no time.
+        """Return the mean and the squared coefficient of variation of a class's time at a node;
+        None if it has no time there, a mean of 0 if the time is zero.
         """
         whose = f"{place[0]} at {place[1]}"
         paths = [
@@ -183,7 +183,7 @@ class _Jsim:
         return mean, scv
 
     def read(self) -> None:
-        """Read classes, nodes, times and ways."""
+        """Read classes, nodes, times and routes."""
         root = self.model.root
         sims = list(root.every("sim"))
         inside = sims[0] if sims else root
@@ -232,7 +232,9 @@ class _Jsim:
                 self.ledger.declare("regions", connection.line, connection.get("name"))
 
     def _ways(self, name: str, node: str, targets: list[str]) -> Iterator[tuple[Place, float]]:
-        """Yield where a class goes from a node, as another class if it switches there."""
+        """Yield the next places of a class after a node, with their probabilities; a switch may
+        change the class.
+        """
         router = self.by_class(self.section(node, "Router"), "RoutingStrategy").get(name)
         kind = router.get("classPath").rpartition(".")[2] if router else "RandomStrategy"
         closed = self.classes[name].get("type") == "closed"
@@ -308,7 +310,9 @@ class _Jsim:
         return row
 
     def following(self, place: Place, passed: int = 0) -> dict[Place, float]:
-        """Return the services that follow on a place, past nodes where nothing takes time."""
+        """Return the places that follow a place with their probabilities, skipping nodes without a
+        time.
+        """
         shares: dict[Place, float] = {}
         if passed > MOST_PASSED:
             self.refuse(
@@ -340,8 +344,8 @@ class _Jsim:
         )
 
     def part(self, stream: str, members: list[str], shared: list[str]) -> None:
-        """Make classes for the customers of a stream that become of classes of other streams,
-        with their services and ways.
+        """Make separate classes for the customers of a stream that share later classes with other
+        streams.
         """
         new = {name: f"{name} of {stream}" for name in shared}
         for name, title in new.items():
@@ -429,8 +433,8 @@ def _named(jsim: _Jsim, place: Place) -> list[str]:
 
 
 def _begin(jsim: _Jsim, name: str, element: XmlElement) -> Place:
-    """Return the first service of a class: of a closed one that at its reference station, if it
-    has any there.
+    """Return the place where a class begins: for a closed class its reference station if it is
+    served there.
     """
     home = element.get("referenceSource")
     if home not in jsim.nodes:
@@ -469,7 +473,7 @@ def _reached(jsim: _Jsim, begin: Place) -> list[Place]:
 
 
 def _customers(jsim: _Jsim, names: list[str]) -> dict[str, Any]:
-    """Return the population or the arrivals of classes that change into each other."""
+    """Return the population or the arrivals of classes that customers change between."""
     elements = [jsim.classes[name] for name in names]
     kinds = {element.get("type") for element in elements}
     if kinds == {"closed"}:
@@ -495,7 +499,7 @@ def _customers(jsim: _Jsim, names: list[str]) -> dict[str, Any]:
 
 
 def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
-    """Return the stream of an open class; None where no source sends it."""
+    """Return the arrival stream of an open class; None if no source sends it."""
     name, home = element.get("name"), element.get("referenceSource")
     distribution = (
         jsim.by_class(jsim.section(home, "RandomSource"), "ServiceStrategy").get(name)
@@ -609,7 +613,7 @@ def _order(jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]
 def _capacity(
     jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]
 ) -> dict[str, Any]:
-    """Return the capacity of a station, and what becomes of customers that find it full."""
+    """Return the capacity of a station, and what happens to customers that find it full."""
     size = jsim.number(queue, "size", -1.0) if queue else None
     if size is None or size < 1:
         return {}
@@ -631,8 +635,8 @@ def _capacity(
 def _region(
     jsim: _Jsim, node: str, kind: str, visitors: list[str], station: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the limit of a region around one station as the capacity of the station: of all
-    customers, or of the only class, where customers that find it full are lost.
+    """Return the limit of a region around one station as the station's capacity; only for a limit
+    on all customers, or on the only class, that drops customers.
 
     A region whose customers wait outside changes nothing at a queue in the order of arrival, if it
     holds as many as there are servers.

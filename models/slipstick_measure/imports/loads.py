@@ -106,7 +106,7 @@ def load_spec(test: LoadTest) -> ImportedSpec:
 
 
 def _fitted(test: LoadTest) -> StationFit:
-    """Return the station of one server or several that explains the response times best."""
+    """Return the station, with one or several servers, that explains the response times best."""
     from slipstick_measure.fit.loads import fit_loads
 
     found = fit_loads(test) if len(test.rows) > 1 else None
@@ -149,8 +149,8 @@ def _say_think(spec: ImportedSpec, test: LoadTest, thinking: float | None) -> No
 
 
 def _compare(spec: ImportedSpec, test: LoadTest) -> None:
-    """Solve the network at each load, and hold its response time and throughput against those
-    measured.
+    """Solve the network at each load, and write its response times and throughputs beside the
+    measured ones.
     """
     from slipstick.api import solve
 
@@ -178,7 +178,7 @@ def _load(row: LoadRow) -> str:
 
 
 def _at(document: dict[str, Any], row: LoadRow) -> dict[str, Any]:
-    """Return the network at the load of a row."""
+    """Return the network with the load of a row."""
     load = dict(document["classes"][CLASS])
     if row.users is not None:
         load["population"] = round(row.users)

@@ -112,7 +112,7 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
 
 
 def loss_names(format: str | None = None) -> list[str]:
-    """List the names of losses that an import may leave out, of one format or of all."""
+    """List the names of losses that imports may leave out, for one format or all."""
     formats = LOSSES.values() if format is None else [LOSSES.get(format, {})]
     return sorted(
         {name for losses in formats for name, loss in losses.items() if loss.kind == ANSWER}
@@ -120,7 +120,7 @@ def loss_names(format: str | None = None) -> list[str]:
 
 
 def check_left_out(names: Collection[str], format: str | None) -> None:
-    """Refuse a name to leave out that no loss has; raises UnknownNameError."""
+    """Raise UnknownNameError for a name that is not that of a loss."""
     known_losses = loss_names(format)
     for name in names:
         if name not in known_losses:
@@ -130,7 +130,7 @@ def check_left_out(names: Collection[str], format: str | None) -> None:
 
 @dataclass
 class Ledger:
-    """The losses of one file while it is read.
+    """The losses of a file, collected while it is read.
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ class Ledger:
         self.places.setdefault(name, {}).setdefault(detail, []).append(line)
 
     def close(self, spec: ImportedSpec) -> ImportedSpec:
-        """Write the losses into the spec; refuse those that change the answer, unless they are to
-        be left out.
+        """Write the losses into the spec; losses that change the answer are refused unless the user
+        leaves them out.
 
         Raises
         ------
@@ -180,7 +180,7 @@ class Ledger:
         return spec
 
     def _change(self, name: str, places: Mapping[str, list[int]]) -> str:
-        """Return what a loss changes, and where it stands."""
+        """Describe the effect of a loss and its places."""
         shown = [
             f"{detail} (line {min(lines)})" if detail else f"line {min(lines)}"
             for detail, lines in list(places.items())[:MOST_PLACES]

@@ -29,7 +29,7 @@ _SAME_RATE = 0.05
 
 
 def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return the cores of a Kerncraft machine, and memory domains that fill one after the other.
+    """Return the cores of a Kerncraft machine, and memory domains that are filled in order.
 
     The bandwidth of one core and that of the cores of a NUMA domain are taken; the rates of all
     other numbers of cores are held against the machine.
@@ -79,7 +79,9 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 
 def _slower_writes(document: dict[str, Any], domain: int, shared: float) -> str:
-    """Return the slowest benchmark of memory beside reads, with its rate, if it is slower."""
+    """Return the slowest memory benchmark other than reads with its rate, if it is slower than
+    reads.
+    """
     results = document["benchmarks"]["measurements"]["MEM"][1]["results"]
     rates = {
         str(name): _quantity(rows[domain - 1])
@@ -93,7 +95,7 @@ def _slower_writes(document: dict[str, Any], domain: int, shared: float) -> str:
 
 
 def _hold_rates(spec: ImportedSpec, rates: Sequence[float], domain: int) -> None:
-    """Show the measured rate of each number of cores beside that of the machine."""
+    """Write the measured rate for each number of cores beside that of the machine."""
     spec.head = ["cores", "measured", "machine", "error"]
     worst = 0.0
     for index, rate in enumerate(rates):
@@ -148,7 +150,9 @@ def _rates(reading: Reading, document: dict[str, Any]) -> list[float]:
 
 
 def _peak(document: dict[str, Any]) -> float | None:
-    """Return floating-point operations of a core in a second, where clock and operations stand."""
+    """Return the floating-point operations per second of a core; None where clock or operations are
+    missing.
+    """
     operations = document.get("FLOPs per cycle")
     double = operations.get("DP") if isinstance(operations, dict) else None
     operations_a_clock = double.get("total") if isinstance(double, dict) else None
@@ -159,7 +163,7 @@ def _peak(document: dict[str, Any]) -> float | None:
 
 
 def _quantity(text: object) -> float:
-    """Read a quantity with its unit in base units; 0 where it is none or not above 0."""
+    """Parse a quantity with its unit into base units; 0 for other texts and values not above 0."""
     try:
         value, _ = parse(str(text).strip())
     except UnitError:
@@ -168,8 +172,8 @@ def _quantity(text: object) -> float:
 
 
 def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return the processors of a Calculon system, its first network as nodes, its last between
-    them.
+    """Return the processors of a Calculon system, with its first network inside nodes and its last
+    between them.
 
     Rates are those of the largest operations: peaks times the efficiency that the file has for
     them.
@@ -214,7 +218,7 @@ def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 
 def _calculon_losses(reading: Reading, document: dict[str, Any], networks: list[Any]) -> Ledger:
-    """Declare what of a system changes an answer and a machine does not say."""
+    """Declare the features of a system that change answers and that a machine cannot express."""
     ledger = Ledger("calculon", reading)
     used = {"matrix.float16": document["matrix"]["float16"], "mem1": document["mem1"]}
     for place, part in used.items():
@@ -237,7 +241,7 @@ def _calculon_losses(reading: Reading, document: dict[str, Any], networks: list[
 
 
 def _line_of(tree: Any) -> int:
-    """Return the line of the first number in a part of a document; 1 where it has none."""
+    """Return the line of the first number in a part of a document; 1 if there is none."""
     if isinstance(tree, JsonNumber):
         return tree.line
     parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
@@ -260,7 +264,7 @@ def _calculon_network(reading: Reading, document: Any) -> dict[str, Any]:
 
 
 def _network(title: str, end: dict[str, Any], rate: dict[str, Any]) -> dict[str, Any]:
-    """Return a network of a latency, half at each end, and a rate."""
+    """Return a network with a rate and with half of its latency at each end."""
     nothing = quantity(0, "B", "the file has no more than a latency and a rate", True)
     return {
         "title": title,
@@ -295,7 +299,7 @@ def _value(reading: Reading, document: Any, key: str) -> float:
 
 
 def _efficiency(reading: Reading, document: dict[str, Any]) -> float:
-    """Return the efficiency of the largest operations; 1 where none stands."""
+    """Return the efficiency of the largest operations; 1 if it is missing."""
     key = _efficiency_key(document)
     if key is None:
         return 1.0
@@ -382,7 +386,7 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 
 def _simgrid_losses(reading: Reading, root: XmlElement, cluster: XmlElement, hosts: int) -> Ledger:
-    """Declare what of a platform changes an answer and a machine does not say."""
+    """Declare the features of a platform that change answers and that a machine cannot express."""
     ledger = Ledger("simgrid", reading)
     if cluster.get("bb_bw") and cluster.get("bb_sharing_policy").upper() != "FATPIPE":
         carried, offered = (_simgrid(reading, cluster, key, _RATE) for key in ("bb_bw", "bw"))
@@ -401,7 +405,9 @@ def _simgrid_losses(reading: Reading, root: XmlElement, cluster: XmlElement, hos
 
 
 def _refuse_topology(reading: Reading, cluster: XmlElement) -> None:
-    """Refuse what the network of a machine does not say and changes the time of a message."""
+    """Refuse topologies that change the time of a message and that a machine's network cannot
+    express.
+    """
     topology, sharing = cluster.get("topology"), cluster.get("sharing_policy")
     if topology and topology.upper() != "FLAT":
         why = f"topology {topology[:40]} has ways of its own; a machine has one for all messages"
@@ -412,7 +418,7 @@ def _refuse_topology(reading: Reading, cluster: XmlElement) -> None:
 
 
 def _add_node(spec: ImportedSpec, reading: Reading, cluster: XmlElement, cores: int) -> None:
-    """Add the cores of a host as a node, joined by its loopback."""
+    """Add a host's cores as a node, connected by the host's loopback."""
     if not (cluster.get("loopback_bw") and cluster.get("loopback_lat")):
         reading.refuse(
             cluster.line,
@@ -445,8 +451,8 @@ def _hosts(reading: Reading, cluster: XmlElement) -> int:
 
 
 def _simgrid(reading: Reading, cluster: XmlElement, key: str, pattern: re.Pattern[str]) -> float:
-    """Read an attribute with SimGrid's units: flops, bytes a second, or a time; 0 where a latency
-    is not there.
+    """Parse an attribute in SimGrid's units: flops, bytes per second, or a time; a missing latency
+    is 0.
     """
     text = cluster.get(key)
     if not text and pattern is _LATENCY:

@@ -28,7 +28,8 @@ _LINE = 64
 
 
 def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return each processor its part of the rate of the triad, of several runs that of the largest.
+    """Return a machine whose processors each have their part of the triad's rate; of several runs
+    the largest.
 
     Raises
     ------
@@ -79,7 +80,8 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 
 def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return each process its part of the rating and of the observed bandwidth.
+    """Return a machine whose processors each have their part of the rating and of the observed
+    bandwidth.
 
     Raises
     ------
@@ -139,8 +141,7 @@ _HPCG = {
 
 
 def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Find a module's time and the way to it from the matrix of idle latencies and the loaded
-    latencies.
+    """Estimate the time of a memory module and the path to it, from idle and loaded latencies.
 
     The lines in flight are bounded, by the buffers of the cores: the memory is a closed system, in
     which a line waits behind those in flight at most. Each row is held against that system with its
@@ -224,8 +225,8 @@ def _hold_against_closed_system(
     access: float,
     way: float,
 ) -> None:
-    """Show each loaded latency beside that of the machine with as many lines in flight; refuse a
-    machine that is far off.
+    """Write each loaded latency beside that of a closed model with the same number of lines in
+    flight; refuse a model that differs too much.
 
     Parameters
     ----------
@@ -261,7 +262,7 @@ _FARTHEST = 1.0
 
 
 def _closed_latency(lines: float, modules: int, access: float, way: float) -> float:
-    """Return the latency of a line where so many are always in flight [ns].
+    """Return the latency of a line if a constant number of lines is in flight [ns].
 
     Exact mean value analysis of alike modules with exponential service, which lines visit at
     random, and a delay, with the whole number of lines that is nearest, one at least.

@@ -29,8 +29,8 @@ class SpecNames:
         self.second, self.unit = float(factor), unit
 
     def name(self, original: str, line: int = 1, subject: str = "name") -> str:
-        """Return a name as specs write it, the same for the same; refuse one without letters and
-        digits.
+        """Return the name in a spec for an original name, always the same; refuse names without
+        letters and digits.
         """
         if original in self.names:
             return self.names[original]
@@ -47,7 +47,7 @@ class SpecNames:
         return chosen
 
     def time(self, line: int, value: float, detail: str = "") -> dict[str, Any]:
-        """Return a time with its place; the tools have no units."""
+        """Return a time as a quantity with its place; these tools have no units."""
         assumed = self.reading.hints.unit is None
         words = f"{self.reading.name}:{line}{detail}, in {self.unit}"
         time_quantity = quantity(value * self.second, "s", words, assumed)
@@ -55,7 +55,7 @@ class SpecNames:
 
 
 def exact_number(value: float) -> str:
-    """Write a number with all of its digits, without those of rounding.
+    """Write a number with all of its digits, without digits due to rounding.
 
     >>> exact_number(3 / 19), exact_number(0.07 * 1e-3), exact_number(2.0)
     ('0.15789473684210525', '7e-05', '2')

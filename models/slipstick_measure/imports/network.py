@@ -32,8 +32,8 @@ RESOLUTION = 2e-3
 
 
 class MessageRange(NamedTuple):
-    """Sizes whose times lie on one line: the first and the last of them by number, F [s] and G
-    [s/B].
+    """A range of sizes whose times lie on a line: the indices of its first and last size, F [s] and
+    G [s/B].
     """
 
     first: int
@@ -43,7 +43,7 @@ class MessageRange(NamedTuple):
 
 
 def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
-    r"""Part sizes into ranges, each with a line of nonnegative F and G, by least squares of
+    r"""Split sizes into ranges, each with a line of nonnegative F and G, by least squares of
     relative errors.
 
     Every division into at most `MOST_RANGES` ranges is compared, by dynamic programming over their
@@ -102,8 +102,8 @@ def _criterion(count: int, squares: float, k: int) -> float:
 
 
 def _lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
-    """Fit a line to each run of sizes, by its first and its last: the sum of squared relative
-    errors, F and G, (M, M) each.
+    """Fit a line to each range of consecutive sizes, by first and last index: the sum of squared
+    relative errors, F and G, (M, M) each.
     """
     constant, size = 1 / times, sizes / times
     sums = (
@@ -126,7 +126,7 @@ def _lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
 
 
 def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec:
-    """Make a network of latencies, and of a bandwidth where there is one.
+    """Build a network from latencies and, where there is one, a bandwidth.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
 
 
 def _name_unused(spec: ImportedSpec, records: Sequence[Measurement], used: Container[int]) -> None:
-    """Name the benchmarks of the files that the network does not hold, with their largest rates."""
+    """Note the benchmarks of the files that the network does not use, with their largest rates."""
     runs_by_region: dict[str, list[Measurement]] = {}
     for run in records:
         if id(run) not in used:
@@ -262,7 +262,7 @@ def _show(
     sizes: Array,
     times: Array,
 ) -> None:
-    """Describe how the lines fit, where they jump, and what they do not cover."""
+    """Write how well the lines fit, where they jump, and which sizes they do not cover."""
     fitted = np.concatenate(
         [
             message_range.fixed

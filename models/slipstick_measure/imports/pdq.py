@@ -38,7 +38,7 @@ _CONSTANTS = (*QUEUES, *NODES, "MSQ", "ISRV", "DLY", "TERM", "BATCH", "TRANS")
 
 
 def pdq_spec(reading: Reading) -> ImportedSpec:
-    """Read the calls of PDQ in a program, up to the first that solves.
+    """Read the calls to PDQ in a program, up to the first one that solves.
 
     A queue that one class visits keeps its discipline; one of several classes shares its server,
     which has the means that PDQ computes.
@@ -55,7 +55,7 @@ def pdq_spec(reading: Reading) -> ImportedSpec:
 
 @dataclass
 class _Pdq:
-    """A program of PDQ while it is read."""
+    """Reader of a program with calls to PDQ."""
 
     reading: Reading
     classes: dict[str, Any] = field(default_factory=dict)
@@ -105,7 +105,9 @@ class _Pdq:
         return self.ledger.close(imported)
 
     def _varies(self, name: str) -> bool:
-        """Return whether a loop stood at its first pass when the model was solved."""
+        """Return whether a loop was in its first pass when the model was solved, and its variable
+        has no value beside the file.
+        """
         return self.program.loops[name][1] == 1 and name not in self.reading.hints.settings
 
     def refuse(self, call: CalledFunction, why: str) -> NoReturn:
@@ -130,7 +132,7 @@ class _Pdq:
         return value
 
     def _way_out(self, text: str) -> str:
-        """Return how an unknown number can be given."""
+        """Return how to supply a number that the program's text does not give."""
         plain = text.strip().lstrip("$")
         if plain.replace("_", "a").replace(".", "a").isalnum() and plain[:1].isalpha():
             return f"give it with --set {plain}=NUMBER"

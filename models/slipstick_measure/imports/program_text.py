@@ -58,11 +58,11 @@ _CALLED = re.compile(
 
 
 class NotKnownError(ValueError):
-    """An expression that is not known."""
+    """Raised for an expression whose value is unknown."""
 
 
 class CalledFunction(NamedTuple):
-    """A call with what is known of its arguments, and their texts."""
+    """A call with the known values of its arguments, and their texts."""
 
     name: str
     given: list[Known]
@@ -80,7 +80,7 @@ class _Statement:
 
 @dataclass
 class ProgramText:
-    """A program while it is gone through.
+    """Reader of a program that follows its statements.
 
     Parameters
     ----------
@@ -102,13 +102,11 @@ class ProgramText:
             self.known[name] = self.value(text)
 
     def calls(self) -> Iterator[CalledFunction]:
-        """Yield the calls in the order in which the program makes them, up to the one that ends
-        the model.
-        """
+        """Yield the calls in the program's order, up to the call that ends the model."""
         yield from self._gone_through(_statements(self.reading.text), 0)
 
     def value(self, text: str) -> Known:
-        """Return what is known of an expression."""
+        """Return the value of an expression, as far as it is known."""
         try:
             return _Expression(text, self.known).whole()
         except (ValueError, ArithmeticError, IndexError, TypeError, KeyError, RecursionError):
@@ -134,8 +132,8 @@ class ProgramText:
     def _branch(
         self, statement: _Statement, depth: int, before: Known
     ) -> Generator[CalledFunction, None, Known]:
-        """Yield the calls of a branch that is taken or may be; return whether a branch of the
-        condition was taken so far, None if that is unknown.
+        """Yield the calls of a branch that is or may be taken; return whether an earlier or this
+        branch was taken, None if unknown.
         """
         match = _CONDITION.search(statement.text.strip())
         truth = self.value(_without_end(match)) if match else 1.0
@@ -156,7 +154,7 @@ class ProgramText:
         return None
 
     def _block(self, statement: _Statement, depth: int) -> Iterator[CalledFunction]:
-        """Go through a loop, or a branch that is taken."""
+        """Yield the calls of a loop, or of a branch that is taken."""
         header = statement.text.strip()
         name, values = self._loop(header)
         if name:
@@ -181,7 +179,7 @@ class ProgramText:
                     return
 
     def _loop(self, header: str) -> tuple[str, list[Known]]:
-        """Return the variable of a loop and its values; no name for what is no loop."""
+        """Return the variable and the values of a loop; an empty name for other statements."""
         if (match := _FOR.match(header)) is None:
             start, applied = _APPLY.search(header), _APPLIED.search(header)
             if start is None or applied is None:
@@ -201,7 +199,7 @@ class ProgramText:
         return name, values if isinstance(values, list) else [values]
 
     def _plain(self, statement: _Statement) -> Iterator[CalledFunction]:
-        """Take an assignment, or yield a call."""
+        """Execute an assignment, or yield a call."""
         text = statement.text.strip()
         if (declared := _DECLARED.match(text)) and len(pieces := _parted(declared["of"])) > 1:
             for piece in pieces:
@@ -245,7 +243,7 @@ class ProgramText:
 
 
 def _statements(text: str) -> list[_Statement]:
-    """Part a program into statements with their blocks, by braces or by what is indented."""
+    """Split a program into nested statements, by braces or by indentation."""
     bare = _without_comments(text)
     python = _PYTHON_BLOCK.search(bare) is not None
     scanner = _Scanner(_with_braces(bare) if python else bare)
@@ -253,7 +251,7 @@ def _statements(text: str) -> list[_Statement]:
 
 
 def _without_comments(text: str) -> str:
-    """Return a program without comments between /* and */, whose line ends stay."""
+    """Return a program without comments between /* and */, keeping line ends."""
     code, at = list[str](), 0
     while (begun := text.find("/*", at)) >= 0 and (ended := text.find("*/", begun + 2)) >= 0:
         code += [text[at:begun], "\n" * text.count("\n", begun, ended)]
@@ -262,13 +260,13 @@ def _without_comments(text: str) -> str:
 
 
 def _without_end(header: re.Match[str]) -> str:
-    """Return what a header says without the colon at its end, and without the bracket around it."""
+    """Return a header without its final colon and its outer brackets."""
     bare = header["of"].rstrip().removesuffix(":").rstrip()
     return bare.removesuffix(")") if header["open"] else bare
 
 
 def _with_braces(text: str) -> str:
-    """Return Python with braces around its blocks, line by line."""
+    """Return Python code with braces around its blocks, line by line."""
     lines: list[str] = []
     depths = [0]
     for line in text.split("\n"):
@@ -288,7 +286,7 @@ def _with_braces(text: str) -> str:
 
 
 class _Scanner:
-    """Parts text into statements: at line ends and semicolons outside of brackets."""
+    """Splitter of text into statements at line ends and semicolons outside of brackets."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.line = text, 0, 1
@@ -342,7 +340,7 @@ class _Scanner:
 
 
 def _parted(text: str) -> list[str]:
-    """Part arguments at the commas outside of brackets and quotes."""
+    """Split arguments at commas outside of brackets and quotes."""
     pieces, depth, begun, quote = list[str](), 0, 0, ""
     for at, sign in enumerate(text):
         if quote:
@@ -361,7 +359,9 @@ def _parted(text: str) -> list[str]:
 
 
 class _Expression:
-    """Arithmetic, texts and lists in known names; raises NotKnownError for anything else."""
+    """Evaluator of arithmetic, texts and lists in known names; raises NotKnownError for anything
+    else.
+    """
 
     def __init__(self, text: str, variables: Mapping[str, Known]) -> None:
         self._known = variables
@@ -476,7 +476,7 @@ def _written(value: Known) -> str:
 
 
 def _operated(sign: str, left: Known, right: Known) -> Known:
-    """Return the value of an operation; joining texts and formatting are those of Python."""
+    """Return the result of an operation; joining and formatting of texts follow Python."""
     if sign == "%" and isinstance(left, str):
         return _formatted([left, *(right if isinstance(right, list) else [right])])
     if sign == "+" and isinstance(left, str) and isinstance(right, str):
@@ -509,7 +509,7 @@ def _formatted(values: Sequence[Any]) -> str:
 
 
 def _computed(name: str, values: list[Any], named: dict[str, Any]) -> Known:
-    """Return the value of a function of R, Python, C or Perl."""
+    """Return the result of a function of R, Python, C or Perl."""
     name = name.rpartition("::")[2]
     if name in ("paste", "paste0"):
         between = "" if name == "paste0" else str(named.get("sep", " "))

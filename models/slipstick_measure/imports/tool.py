@@ -14,7 +14,7 @@ from slipstick_measure.readers.reading import Reading
 
 
 class ToolModel:
-    """A model of a tool while it is read, with names as specs have them."""
+    """A tool's model as it is read, with names converted to those of specs."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -23,11 +23,11 @@ class ToolModel:
         self.second = self.spec_names.second
 
     def parse(self) -> None:
-        """Read XML into the root."""
+        """Parse XML and store its root."""
         self.root = parsed(self.reading)
 
     def number(self, element: XmlElement, text: str, least: float = 0.0) -> float:
-        """Read a number of at least so much; refuse what is none."""
+        """Parse a number of at least `least`; refuse other texts."""
         name = text.strip().removeprefix("$")
         if text.strip().startswith("$"):
             if name not in self.reading.hints.settings:
@@ -46,24 +46,26 @@ class ToolModel:
         return value
 
     def time(self, element: XmlElement, value: float) -> dict[str, Any]:
-        """Return a time with its place; the tools have no units."""
+        """Return a time as a quantity with its place; these tools have no units."""
         return self.spec_names.time(element.line, value)
 
     def rate(self, element: XmlElement, value: float) -> dict[str, Any]:
-        """Return a rate with its place."""
+        """Return a rate as a quantity with its place."""
         where = f"{self.reading.name}:{element.line}"
         return {"value": f"{exact_number(value / self.second)} /s", "source": where}
 
     def name(self, element: XmlElement, key: str = "name") -> str:
-        """Return a name as specs write it, the same for the same; refuse an element without one."""
+        """Return the name in a spec for an element's name, always the same; refuse elements without
+        a name.
+        """
         subject = f"an element {element.tag}"
         return self.spec_names.name(element.get(key), element.line, subject)
 
     def spec(
         self, title: str, classes: dict[str, Any], stations: dict[str, Any], **more: object
     ) -> ImportedSpec:
-        """Return the spec, of classes or of `more`, its chains and routes; refuse a model without
-        classes or stations.
+        """Return the spec from classes and stations, or from `more` (classes, chains and routes);
+        refuse a model without classes or stations.
         """
         if not (classes or more) or not stations:
             self.reading.refuse(1, "", "the model has no class of customers or no station")

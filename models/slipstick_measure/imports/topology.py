@@ -33,7 +33,7 @@ _BESIDE = ("MemCache", *_MEMORY)
 
 @dataclass
 class ComputerPart:
-    """A part of a computer and the parts inside it.
+    """A part of a computer, with the parts inside it.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class ComputerPart:
     parts: list[ComputerPart] = field(default_factory=list)
 
     def every(self, *kinds: str) -> Iterator[ComputerPart]:
-        """Yield the parts inside of some kinds, at any depth, in order."""
+        """Yield the nested parts of given kinds, at any depth, in order."""
         waiting = self.parts[::-1]
         while waiting:
             part = waiting.pop()
@@ -65,7 +65,7 @@ class ComputerPart:
 
 @dataclass
 class Topology:
-    """What a description tells of a computer.
+    """The numbers of parts in a description of a computer.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _xml_part(
 
 
 def _places(cpuset: str) -> list[int]:
-    """List the places of a set that is written as hexadecimal words of 32 places."""
+    """List the members of a set that is written as hexadecimal words of 32 bits."""
     words = cpuset.replace("0x", "").split(",")
     if not all(re.fullmatch(r"[0-9a-fA-F]{0,8}", word) for word in words) or len(words) > 4096:
         return []
@@ -178,7 +178,7 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 
 def _printed_part(piece: str, number: int) -> ComputerPart:
-    """Return what a piece of a line of lstopo names, such as Core L#0 (P#1)."""
+    """Return the part that a piece of a line of lstopo names, such as Core L#0 (P#1)."""
     name = piece.split("(")[0].split(" L#")[0].strip()
     matched = _PIECE.match(name)
     kind = matched["kind"] if matched else name
@@ -196,7 +196,7 @@ def _printed_part(piece: str, number: int) -> ComputerPart:
 
 
 def _described(reading: Reading, whole: ComputerPart) -> Topology:
-    """Count what a tree of parts holds.
+    """Count the parts in a tree.
 
     A memory is nearest to the cores below it (hwloc 1), or else to those below the part that holds
     it (hwloc 2).
@@ -323,7 +323,7 @@ def _spec(reading: Reading, base: str | None, tool: str, topology: Topology) -> 
 def _say(
     spec: ImportedSpec, base: str, machine: MachineSpec, topology: Topology, domain: int
 ) -> None:
-    """Write the notes on what the machine keeps of the one that it extends, and leaves out."""
+    """Add notes on which values of the extended machine are kept, and which are left out."""
     most = max(topology.threads)
     if most > 1:
         spec.say(f"a processor is a core; its {most} hardware threads share it")
@@ -354,7 +354,7 @@ def _losses(
     own: Sequence[tuple[int, str, int, float]],
     domain: int,
 ) -> Ledger:
-    """Declare what of a computer changes an answer and a machine does not say."""
+    """Declare the features of a computer that change answers and that a machine cannot express."""
     ledger = Ledger(tool, reading)
     if topology.core_kinds > 1:
         ledger.declare("core-kinds", topology.line, f"{topology.core_kinds} kinds of cores")

@@ -57,14 +57,14 @@ class FitsResult(QuestionResult):
     fits: Mapping[str, Fitting]
 
     def headline(self, words: Words) -> list[str]:
-        """Return for the first fits how far the data and the preferred model are efficient, and
-        which size the largest number of processors needs.
+        """Return, for the first fits, up to how many processors the data and the preferred model
+        are efficient, and the size that the largest number needs.
         """
         return [line for fit in [*self.fits.values()][:1] for line in fit_head(fit, words)][:3]
 
     def sentences(self) -> list[str]:
-        """Return what each fit limits, which size the largest number of processors needs, and what
-        the data prefer.
+        """Return for each fit what limits it, the size that the largest number of processors needs,
+        and the preferred model.
         """
         sentences_by_fit = {name: needed(fit) for name, fit in self.fits.items()}
         selected = {
@@ -84,7 +84,7 @@ class FitsResult(QuestionResult):
         return with_members(next(warnings, ""), Words())
 
     def parts(self) -> Iterator[str]:
-        """Yield all fits beside one another, then each."""
+        """Yield the table of all fits, then each fit."""
         if len(self.fits) > 1:
             yield _overview(self.fits)
         for name, fit in self.fits.items():
@@ -188,7 +188,7 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
 
 
 def _drawn(specs: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
-    """Name the fits that pictures show; refuse a picture of another."""
+    """Return the names of the fits that pictures show; refuse pictures of other fits."""
     pictures = list(study.pictures(FitsPictureSpec))
     problems = [
         study.problem(
@@ -204,7 +204,9 @@ def _drawn(specs: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
 
 
 def _with_base(fitting: Fitting, base: str) -> Fitting:
-    """Note that the base is fitted, and warn where the data prefer something else by far."""
+    """Return a fit with a note that its base is fitted, and a warning if the data clearly prefer
+    another model.
+    """
     answer = next(candidate for candidate in fitting.answers if candidate.model == base)
     if answer.failed:
         raise NoAnswerError(f"the base cannot be fitted to {fitting.source}: {answer.failed}")
@@ -257,8 +259,8 @@ def _freed(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
 def _made(
     spec: MadeSpec, processors: list[int], place: Place, study: StudyContext
 ) -> Callable[[], _Times]:
-    """Make up timings: those of a case, with relative noise from a named stream; checked here,
-    made when they are fitted.
+    """Return a function that generates timings: a case's times with relative noise from a named
+    stream. Inputs are checked at once, times generated when they are fitted.
     """
     population = _scalar(study, (*place, "made", "population")) if spec.population else None
     model = prepare_model(
@@ -295,7 +297,9 @@ def _scalar(study: StudyContext, place: Place) -> Scalar:
 
 
 def _overview(fittings: Mapping[str, Fitting]) -> str:
-    """Describe in a line for each fit what the data prefer, and how that does farthest out."""
+    """Write one line for each fit: the preferred model, and its prediction at the largest number of
+    processors.
+    """
     rows = []
     for name, fitting in fittings.items():
         best, *other_answers = [answer for answer in fitting.answers if not answer.failed]

@@ -56,11 +56,11 @@ class MeasuredResult(QuestionResult):
             yield replace(table, title=f"### {escape(name)}")
 
     def answers(self) -> list[Answer]:
-        """Return none: they stand under `measured` by their question."""
+        """Return an empty list: these answers are in JSON under `measured`, by question."""
         return []
 
     def named_answers(self) -> dict[str, Answer]:
-        """Name the answer for each number of processors NAME-PROCESSORS."""
+        """Return the answers by name: NAME-PROCESSORS."""
         return {
             f"{name}-{answer.point['p']:g}": answer
             for name, answers in self.measured.items()
@@ -69,8 +69,8 @@ class MeasuredResult(QuestionResult):
 
 
 def read(specs: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
-    """Account for the measured runs of a study; this is done as they are read, for it shows whether
-    the data make sense.
+    """Account for the measured runs of a study. This happens while they are read, so that
+    inconsistent data are reported by a check.
 
     Raises
     ------
@@ -105,8 +105,8 @@ def read(specs: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
 def runs_of(
     data: str, place: Place, study: StudyContext, hints: Hints | None = None
 ) -> Measurements:
-    """Read measured runs: a profile or a table of the catalogue, or a file beside the study; hints
-    tell what the file itself leaves open, such as its columns.
+    """Read measured runs: a profile or table of the catalogue, or a file beside the study. Hints
+    supply what the file does not state, such as its columns.
 
     Raises
     ------

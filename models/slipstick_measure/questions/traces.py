@@ -82,15 +82,15 @@ class TracesResult(QuestionResult):
             yield from trace_parts(trace)
 
     def answers(self) -> list[Answer]:
-        """Return none: they stand under `traces` by their names."""
+        """Return an empty list: these answers are in JSON under `traces`, by name."""
         return []
 
     def named_answers(self) -> dict[str, Answer]:
-        """Name the answer of each trace as the trace."""
+        """Return the answer of each trace by the name of the trace."""
         return {name: trace.answer for name, trace in self.traces.items()}
 
     def files(self) -> dict[str, list[dict[str, object]]]:
-        """Return the access matrices, but what is 0."""
+        """Return the access matrices without zeros."""
         rows = [
             {"trace": name, "processor": processor, "object": place, "accesses": float(count)}
             for name, trace in self.traces.items()
@@ -108,8 +108,8 @@ class TracesResult(QuestionResult):
 
 
 def read(specs: Mapping[str, TraceSpec], study: StudyContext) -> Question:
-    """Read the traces of a study, or simulate them, and make their views, which show whether the
-    data make sense.
+    """Read or simulate the traces of a study and compute their views, so that inconsistent data are
+    reported by a check.
 
     Raises
     ------
@@ -144,8 +144,8 @@ def read(specs: Mapping[str, TraceSpec], study: StudyContext) -> Question:
 
 @dataclass
 class _AskedTrace:
-    """A trace that a study asks for, by its place in it; it is shown, and a run is simulated,
-    when its views are looked at.
+    """A trace that a study requests, with its place; it is read or simulated when its views are
+    first used.
     """
 
     spec: TraceSpec
@@ -155,8 +155,8 @@ class _AskedTrace:
     """Names of the values by parts; None where only a run can tell."""
 
     def check(self) -> None:
-        """Refuse a machine that is not there, a file without what is asked for, and a case that
-        cannot be traced.
+        """Refuse a missing machine, a file without the requested data, and a case that cannot be
+        traced.
 
         Whether a run has the part that is asked for only the run can tell.
         """
@@ -174,13 +174,13 @@ class _AskedTrace:
 
     @cached_property
     def views(self) -> TraceViews:
-        """What the trace shows."""
+        """The views of the trace."""
         return self._shown(self._trace(), views_of)
 
     def _shown(
         self, trace: TraceT, show: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT]
     ) -> ShownT:
-        """Show the part of a trace that is asked for."""
+        """Return the requested part of a trace."""
         spec = self.spec
         key = next(
             (key for key in ("useful", "only", "machine", "window", "first") if getattr(spec, key)),
@@ -231,9 +231,7 @@ class _AskedTrace:
 
 
 class _TraceNames(Mapping[str, str]):
-    """The values of a trace, with their units; a check, which books and simulates nothing, goes
-    by what they can be.
-    """
+    """The names of a trace's values with their units, determined without booking or simulating."""
 
     def __init__(self, trace: _AskedTrace) -> None:
         self.trace = trace

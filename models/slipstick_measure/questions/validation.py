@@ -32,7 +32,7 @@ from slipstick_measure.specs import ValidationSpec
 
 @dataclass(frozen=True, slots=True)
 class ValidationSet:
-    """One set: what is known of it, what another model errs by, what ours does."""
+    """A validation set, with the published errors of other models and the errors of this one."""
 
     source: str
     known: str
@@ -45,12 +45,12 @@ class ValidationSet:
 
     @property
     def errors(self) -> list[float]:
-        """The median errors of the groups that were predicted."""
+        """The median error of each predicted group."""
         return [group.median for group in self.found.groups]
 
     @property
     def mean(self) -> float:
-        """The mean of the sizes of the relative errors of all rows predicted."""
+        """The mean absolute relative error of all predicted rows."""
         groups = self.found.groups
         return sum(group.mean * group.rows for group in groups) / sum(
             group.rows for group in groups
@@ -58,19 +58,19 @@ class ValidationSet:
 
     @property
     def held(self) -> float:
-        """The part of the predicted rows in their intervals."""
+        """The fraction of predicted rows within their intervals."""
         count = sum(group.rows for group in self.found.groups)
         return sum(group.coverage * group.rows for group in self.found.groups) / count
 
 
 def rows_of(found: ValidationSet) -> int:
-    """Count the rows of a set that were predicted."""
+    """Return the number of predicted rows in a set."""
     return sum(group.rows for group in found.found.groups)
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationResult(QuestionResult):
-    """Sets of published measurements, each with the errors on groups left out."""
+    """Validation sets with their errors on left-out groups."""
 
     title: ClassVar[str] = "Published measurements, predicted"
     reading: ClassVar[str] = (
@@ -231,7 +231,7 @@ def _task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTas
 def _check_split(
     task: EstimationTask, spec: ValidationSpec, place: Place, study: StudyContext
 ) -> None:
-    """Refuse a set of which no group can be predicted by others, or none is left to fit."""
+    """Refuse a set without a group that the other groups can predict."""
     count = len({*task.labels(task.groups)})
     if spec.fitted_to and len(task.chosen) in (0, task.count):
         subject = "no row" if not task.chosen else "every row"

@@ -38,7 +38,9 @@ def _is_object(reading: Reading, *marks: str) -> bool:
 def _place(
     reading: Reading, line: int, parameters: Mapping[str, Any], region: str
 ) -> Coordinates | None:
-    """Return the coordinates that named parameters give; others become part of the region."""
+    """Return the coordinates in named parameters; other parameters are added to the region's
+    name.
+    """
     hints = reading.hints
     roles = {theirs.casefold(): ours for ours, theirs in hints.columns.items()}
     p, n, other_arguments = hints.processors, hints.size, list[str]()
@@ -76,7 +78,7 @@ def _line(tree: Any) -> int:
 
 
 def _texts(reading: Reading, key: str) -> list[Mapping[str, Any]]:
-    """Return the list of objects under a key of the document."""
+    """Return the objects in the list under a key of the document."""
     document = parse_json(reading, reading.text)
     rows = document.get(key) if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -89,7 +91,7 @@ def _read_hyperfine(reading: Reading) -> Measurements:
 
 
 def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measurements:
-    """Read runs of commands as hyperfine's JSON holds them."""
+    """Read the command runs in hyperfine's JSON."""
     commands = {_without(str(row.get("command", "")), row) for row in rows}
     for row in rows:
         line = _line(row) or 1
@@ -128,7 +130,7 @@ def _is_hyperfine_text(reading: Reading) -> bool:
 
 
 def _read_hyperfine_text(reading: Reading) -> Measurements:
-    """Read hyperfine's CSV, its markdown, or what it prints; the time is the mean."""
+    """Read hyperfine's CSV, markdown or printed output, using its mean times."""
     rows = list[dict[str, Any]]()
     if _CSV_HEAD.match(reading.text):
         for cells in csv.DictReader(reading.text.lstrip("\ufeff").splitlines()):
@@ -157,14 +159,14 @@ def _read_hyperfine_text(reading: Reading) -> Measurements:
 
 
 def _command_row(command: str, line: int, seconds: float) -> dict[str, Any]:
-    """Return a row as hyperfine's JSON has it; the line of its time is kept."""
+    """Return a row in the form of hyperfine's JSON, with the line of its time."""
     mean = JsonNumber(repr(seconds))
     mean.line = line
     return {"command": command, "mean": mean}
 
 
 def _counts(command: str) -> dict[str, str]:
-    """Return the processors that an option of a command counts, where only one does."""
+    """Return the option of a command that gives the number of processors, if exactly one does."""
     counts = [
         value
         for name, value in _options(command)
@@ -219,7 +221,7 @@ def _read_google(reading: Reading) -> Measurements:
 def _read_functions(
     reading: Reading, rows: Sequence[Mapping[str, Any]], wall: bool | None
 ) -> Measurements:
-    """Read functions as Google Benchmark's JSON holds them.
+    """Read the functions in Google Benchmark's JSON.
 
     Parameters
     ----------
@@ -292,7 +294,7 @@ def _is_google_text(reading: Reading) -> bool:
 
 
 def _read_google_text(reading: Reading) -> Measurements:
-    """Read Google Benchmark's CSV, or what it prints; prefixes of bytes are powers of 1,024."""
+    """Read Google Benchmark's CSV or printed output; prefixes of bytes are powers of 1,024."""
     rows = list[dict[str, Any]]()
     if begun := _GOOGLE_CSV.search(reading.text):
         for cells in csv.DictReader(reading.text[begun.start() :].splitlines()):
@@ -326,12 +328,12 @@ def _read_google_text(reading: Reading) -> Measurements:
 
 
 def _all_have(rows: Sequence[Mapping[str, Any]], counter: str) -> bool:
-    """Return whether every row has a rate, so that rates can be compared."""
+    """Return whether every row has a rate."""
     return bool(rows) and all(row.get(counter) for row in rows)
 
 
 def _lone_number(row: Mapping[str, Any]) -> str | None:
-    """Return the only argument without a name, which is a size; None where there are several."""
+    """Return the only unnamed argument, which is a size; None if there are several."""
     name = str(row.get("run_name") or row.get("name", ""))
     numbers = [segment for segment in name.split("/")[1:] if segment.isdecimal()]
     return numbers[0] if len(numbers) == 1 else None
@@ -349,7 +351,7 @@ def _base(row: Mapping[str, Any]) -> str:
 
 
 def _function(row: Mapping[str, Any]) -> str:
-    """Return the name of a test without the parameters in brackets at its end."""
+    """Return the name of a test without bracketed parameters at its end."""
     name = str(row.get("name", ""))
     return name.partition("[")[0] if name.endswith("]") else name
 

@@ -41,18 +41,18 @@ _PREFIXED = re.compile(rf"({_NUMBER})\s*+([kKMGT]i?)")
 
 
 def is_missing(text: str) -> bool:
-    """Return whether a cell says that nothing was measured."""
+    """Return whether a cell marks a missing measurement."""
     return text.strip().casefold() in MISSING or _FAILED.match(bare_cell(text)) is not None
 
 
 def bare_cell(text: str) -> str:
-    """Return a cell without the marks of emphasis, footnotes and approximation around it."""
+    """Return a cell without surrounding marks of emphasis, footnotes and approximation."""
     bare = text.strip()
     return bare if NUMBER.fullmatch(bare) else _AROUND.sub("", bare)
 
 
 def seconds(text: str) -> Fraction | None:
-    """Read a time written as on a clock or in parts [s]; None where it is not.
+    """Parse a time in clock notation or in parts such as 1m 2s [s]; None for other texts.
 
     Two fields are minutes and seconds, as batch systems and ``time`` write them.
 
@@ -91,7 +91,7 @@ def seconds(text: str) -> Fraction | None:
 
 
 def split_value(text: str) -> tuple[str, str | None, bool]:
-    """Part a cell into a number, its unit and whether a spread stood beside it.
+    """Split a cell into its number, its unit, and whether a spread follows.
 
     >>> split_value("117.2 sec"), split_value("12.3 ± 0.4 s"), split_value("3.5 GB/s"), split_value("8")
     (('117.2', 'sec', False), ('12.3', 's', True), ('3.5', 'GB/s', False), ('8', None, False))
@@ -129,7 +129,7 @@ def device_of(text: str) -> str:
 
 
 def whole_number(text: str) -> str:
-    """Return a count without the noun behind it.
+    """Return a count without the noun after it.
 
     >>> whole_number("8 GPUs"), whole_number("64"), whole_number("4x A100 (40GB)"), whole_number("x")
     ('8', '64', '4', 'x')
@@ -141,8 +141,8 @@ def whole_number(text: str) -> str:
 
 
 def product(text: str) -> str:
-    """Return a size that is written as a product, a power, with a prefix or as a tuple of the sizes
-    along its sides as one number.
+    """Return one number for a size written as a product, a power, with a prefix, or as a tuple of
+    lengths.
 
     >>> product("512^3"), product("1024 x 1024"), product("64k"), product("1e6"), product("big")
     ('134217728', '1048576', '64000', '1e6', 'big')
@@ -167,7 +167,7 @@ def product(text: str) -> str:
 
 
 def number_in(text: str) -> float | None:
-    """Return the number of a cell, to judge a column by; None where it has none."""
+    """Return the number in a cell, for classifying its column; None if it has none."""
     clock = seconds(text)
     if clock is not None:
         return float(clock)
@@ -176,8 +176,8 @@ def number_in(text: str) -> float | None:
 
 
 def comma_of(cells: Iterable[str]) -> str:
-    """Return what commas in numbers stand for: ``.`` where they are decimal, nothing where they
-    part thousands, and ``,`` where that cannot be told or there are none.
+    """Return the meaning of commas in numbers: ``.`` for decimal commas, an empty text for
+    thousands, ``,`` where that is undecided or there are none.
 
     >>> comma_of(["1,5", "2,25"]), comma_of(["1,234.5"]), comma_of(["1,500", "2"]), comma_of(["3"])
     ('.', '', ',', ',')

@@ -42,7 +42,7 @@ def _is_nccl(reading: Reading) -> bool:
 
 
 def _read_nccl(reading: Reading) -> Measurements:
-    """Read the times and bus bandwidths, out of place and in place."""
+    """Read the out-of-place and in-place times and bus bandwidths."""
     name, ranks, least = "", set[int](), 0
     columns: list[str] = []
     shares: list[float] = []
@@ -71,7 +71,9 @@ def _read_nccl(reading: Reading) -> Measurements:
 
 
 def _ranks(reading: Reading, ranks: set[int], least: int) -> int:
-    """Return the number of ranks; the list of them may be cut at its beginning, not at its end."""
+    """Return the number of ranks; their list may be truncated at its beginning but not at its
+    end.
+    """
     if ranks and reading.hints.processors is None and ranks != set(range(len(ranks))):
         reading.odd(
             1, "", f"the list of ranks begins before rank {min(ranks)}; its last is {max(ranks)}"
@@ -87,7 +89,7 @@ def _read_nccl_row(
     count: int,
     shares: list[float],
 ) -> None:
-    """Read a row: both ways of the operation, of which the first is out of place."""
+    """Read one row: the out-of-place values, then the in-place values."""
     if len(words) != len(columns):
         reading.wrong(
             line, "", f"{len(words)} values, where the heading has {len(columns)} columns"
@@ -109,7 +111,9 @@ def _read_nccl_row(
 
 
 def _operation(shares: Sequence[float], count: int) -> str:
-    """Find the operation by what part of the data a link carries."""
+    """Return the collective operation, determined from the fraction of the data that a link
+    carries.
+    """
     if not shares or count < 3:
         return "collective operation"
     share = sorted(shares)[len(shares) // 2]
@@ -127,8 +131,8 @@ def _is_hpl(reading: Reading) -> bool:
 
 
 def _read_hpl(reading: Reading) -> Measurements:
-    """Read every run: processes P x Q, order N, rate; the rate is what runs of several orders have
-    in common.
+    """Read every run: processors P x Q, order N, and rate, which makes runs of different orders
+    comparable.
     """
     grids = {match[4] + match[5] for text in reading.lines if (match := _HPL_ROW.fullmatch(text))}
     for line, text in enumerate(reading.lines, 1):
@@ -162,7 +166,7 @@ def _is_likwid(reading: Reading) -> bool:
 
 
 def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
-    """Return tables that are drawn with bars as those of likwid's CSV, line by line."""
+    """Return tables drawn with bars in the form of likwid's CSV, line by line."""
     csv_lines, where = list[str](), "Group 1"
     inside = False
     for at, text in enumerate(lines):
@@ -182,7 +186,7 @@ def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
 
 
 def _read_likwid(reading: Reading) -> Measurements:
-    """Read the runtime of each group and region: that of the longest thread."""
+    """Read the runtime of each group and region, which is that of the slowest thread."""
     table, threads, found = None, 0, False
     others: dict[str, None] = {}
     drawn = any(_LIKWID_METRICS.fullmatch(line) for line in reading.lines[:2000])

@@ -23,8 +23,8 @@ SAME = 1e-2
 
 @dataclass
 class TableColumn:
-    """A column: its number, its heading as written, the words and the unit in it, its cells, and
-    the kind of what it holds.
+    """A column: index, original heading, its words and unit, its cells, and the kind of its
+    values.
     """
 
     index: int
@@ -36,7 +36,7 @@ class TableColumn:
 
     @classmethod
     def of(cls, index: int, text: str, cells: Sequence[str]) -> TableColumn:
-        """Make a column, and name what its heading says that it holds."""
+        """Build a column, and derive the kind of its values from its heading."""
         words, unit = names.heading(text)
         column = cls(index, text.strip(), words, unit, cells)
         column.kind = column.kind_by_name()
@@ -44,44 +44,44 @@ class TableColumn:
 
     @cached_property
     def numbers(self) -> list[float | None]:
-        """The numbers of the cells; None where there is none."""
+        """The numbers of the cells; None for cells without one."""
         return [None if is_missing(cell) else number_in(cell) for cell in self.cells]
 
     @property
     def known(self) -> list[float]:
-        """The numbers that are there."""
+        """The numbers of the cells that have one."""
         return [number for number in self.numbers if number is not None]
 
     @property
     def is_numeric(self) -> bool:
-        """Return whether all cells that hold anything hold a number."""
+        """Return whether all nonempty cells are numbers."""
         return bool(self.known) and len(self.known) == sum(
             not is_missing(cell) for cell in self.cells
         )
 
     @property
     def is_constant(self) -> bool:
-        """Return whether it holds one number only."""
+        """Return whether all numbers are equal."""
         return len(set(self.known)) < 2
 
     @property
     def rate(self) -> names.RateUnit | None:
-        """The unit of a rate, in the brackets of the heading or the heading itself."""
+        """The unit of a rate, from the brackets of the heading or from the heading itself."""
         return names.rate_unit(self.unit if self.unit else self.text)
 
     @property
     def has_time_unit(self) -> bool:
-        """Return whether its unit is one of time."""
+        """Return whether the unit is one of time."""
         return self.unit is not None and time_of_unit(self.unit)[1]
 
     @property
     def is_of_one(self) -> bool:
-        """Return whether each value is that of one processor."""
+        """Return whether the values are those of single processors."""
         head, _, tail = self.words.rpartition(" per ")
         return (bool(head) and tail in names.PROCESSORS) or bool(self.rate and self.rate.of_one)
 
     def kind_by_name(self) -> str:
-        """Return the kind of its values, as the heading says it; nothing if it says nothing."""
+        """Return the kind of the values by the heading; empty if it does not show."""
         word, metric = self.words, metric_name(self.words)
         if word in ("n", "p"):
             return word
@@ -123,7 +123,7 @@ _KINDS: Mapping[str, Sequence[str]] = {
 
 @dataclass
 class Roles:
-    """Which column holds what.
+    """The column for each role.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def looks_like_runs(columns: Sequence[TableColumn]) -> bool:
 
 
 def roles_of(columns: Sequence[TableColumn], mapped: Mapping[str, str], rate_told: bool) -> Roles:
-    """Determine what each column holds.
+    """Determine the role of each column.
 
     Parameters
     ----------
@@ -244,7 +244,9 @@ _VALUES = {"time", "rate", "speedup", "measured", "part", "ideal", "efficiency",
 
 
 def _take_places(roles: Roles, free: list[TableColumn]) -> list[TableColumn]:
-    """Find processors, size, repetition and the columns of a table with one value on a line."""
+    """Find the columns of processors, size and repetition, and those of a table with one value per
+    line.
+    """
     for ours in ("region", "metric", "unit", "repetition"):
         matching = [column for column in free if column.kind == ours]
         if matching and ours not in roles.place:
@@ -289,8 +291,8 @@ def _take_processors(roles: Roles, free: list[TableColumn]) -> list[TableColumn]
 def _processors(
     roles: Roles, counted: Sequence[TableColumn], free: Sequence[TableColumn]
 ) -> TableColumn | None:
-    """Choose the column of the processors; of several that are multiples of one another, the one
-    with the largest numbers.
+    """Choose the column of processors; of several proportional ones, the one with the largest
+    numbers.
     """
     if exact := next((column for column in counted if column.words == "p"), None):
         return exact
@@ -320,7 +322,7 @@ def _processors(
 
 
 def _counts(column: TableColumn) -> bool:
-    """Return whether its numbers may be those of processors: whole, from 1, rising."""
+    """Return whether a column's numbers can be processors: whole, at least 1, rising."""
     rising = all(before <= after for before, after in pairwise(column.known))
     return (
         column.is_numeric
@@ -331,7 +333,7 @@ def _counts(column: TableColumn) -> bool:
 
 
 def _multiples(columns: Sequence[TableColumn]) -> bool:
-    """Return whether columns are multiples of the first, each by one factor."""
+    """Return whether columns are proportional to the first."""
     first = columns[0]
     for column in columns[1:]:
         ratios = [b / a for a, b in zip(first.numbers, column.numbers, strict=True) if a and b]
@@ -359,7 +361,7 @@ def _take_values(
     roles: Roles, free: Sequence[TableColumn], columns: Sequence[TableColumn], rate_told: bool
 ) -> None:
     """Find the columns of values: times and their parts, else a rate, else a speed-up, else a
-    value whose course tells what it is.
+    column classified by its course.
     """
     for column in free:
         if column.kind in METRICS and column.kind not in ("time", "throughput", "speedup"):
@@ -423,8 +425,8 @@ def _take_rate(roles: Roles, rates: Sequence[TableColumn]) -> None:
 
 
 def _work_grows(roles: Roles, columns: Sequence[TableColumn], rate: TableColumn) -> bool | None:
-    """Determine from time and rate together whether the work, their product, grows with the
-    processors.
+    """Return whether the work, time times rate, grows with the processors; None if it is
+    undecided.
     """
     by_index = {column.index: column for column in columns}
     if "p" not in roles.place:
@@ -444,7 +446,7 @@ def _work_grows(roles: Roles, columns: Sequence[TableColumn], rate: TableColumn)
 def _take_by_course(
     roles: Roles, free: Sequence[TableColumn], columns: Sequence[TableColumn], rate_told: bool
 ) -> None:
-    """Take a column whose heading does not say what it is by the course of its values."""
+    """Classify a value column with an uninformative heading by the course of its values."""
     open_ = [column for column in free if column.kind == "measured" and column.is_numeric]
     open_ = open_ or [column for column in free if not column.kind and column.is_numeric]
     if len(open_) != 1 or "p" not in roles.place:
@@ -467,7 +469,7 @@ def _take_by_course(
 
 
 def _course(p: Sequence[float | None], values: Sequence[float | None]) -> int:
-    """Return 1 where values rise with the processors, -1 where they fall, 0 where neither."""
+    """Return 1 if values rise with the processors, -1 if they fall, else 0."""
     points = sorted(
         (a, b) for a, b in zip(p, values, strict=True) if a is not None and b is not None
     )

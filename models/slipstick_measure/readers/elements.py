@@ -34,12 +34,14 @@ class XmlElement:
             yield from child.every(*tags)
 
     def get(self, name: str) -> str:
-        """Return an attribute; nothing where it is not there."""
+        """Return an attribute; empty if it is missing."""
         return self.attributes.get(name, "").strip()
 
 
 def without_document_type(text: str) -> str:
-    """Blank out a document type that is named by its address alone, so that lines stay."""
+    """Replace a document type that only names an address by blanks, so that line numbers stay the
+    same.
+    """
     return _DOCTYPE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
@@ -47,7 +49,7 @@ _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>")
 
 
 def parsed(reading: Reading) -> XmlElement:
-    """Read XML into an element that holds the outermost one.
+    """Parse XML; returns an element that contains the outermost one.
 
     Raises
     ------

@@ -29,7 +29,7 @@ _POINT = re.compile(r"\(([^()]*)\)")
 
 
 def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
-    """Return the positions of the processors and the size in a point.
+    """Return the indices of processors and size in a point.
 
     `Hints.columns` decides, else the usual names; a single parameter is the processors.
     """
@@ -72,7 +72,7 @@ def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
 def _point(
     reading: Reading, line: int, places: Mapping[str, int], coordinates: Sequence[str]
 ) -> Coordinates | None:
-    """Read a point; None, and a problem, if it is not one."""
+    """Parse a point; None after reporting a problem."""
     p = (
         reading.processors(line, "p", coordinates[places["p"]])
         if "p" in places
@@ -90,8 +90,8 @@ def _add(
     metric: str,
     values: Sequence[str],
 ) -> None:
-    """Add the repetitions of a value, numbered where there are several; nothing where the point
-    is none. The metric that is told to be the time is it.
+    """Add the repetitions of a value, numbered if there are several; ignored without a point. The
+    metric that the user names as time becomes the time.
     """
     time_heading = reading.hints.columns.get("time", "").casefold()
     metric = "time" if time_heading and metric.casefold() == time_heading else metric
@@ -103,7 +103,7 @@ def _add(
 
 @dataclass
 class _TextState:
-    """What the sections read so far say."""
+    """The state of a reader after the sections read so far."""
 
     parameters: list[str] = field(default_factory=list)
     roles: dict[str, int] = field(default_factory=dict)
@@ -149,7 +149,7 @@ def _read_extra_p(reading: Reading) -> Measurements:
 
 
 def _finished(reading: Reading) -> Measurements:
-    """Return the measurements; refuse those without any metric that the account knows."""
+    """Return the measurements; refuse files without any metric that the account uses."""
     names = list(dict.fromkeys(run.metric for run in reading.runs))
     if names and not reading.problems and not set(names) & METRICS.keys():
         listed = ", ".join(names[:8])
@@ -198,7 +198,7 @@ def _read_data(reading: Reading, line: int, now: _TextState, words: Sequence[str
 
 
 def _end_data(reading: Reading, now: _TextState) -> None:
-    """Hold the number of data lines of a region against the number of points."""
+    """Check the number of data lines of a region against the number of points."""
     promised = f"line {now.points_line} promises {len(now.points)}"
     if now.data is not None and now.data != len(now.points):
         curve = f"{now.region or 'the whole'}, {now.metric}"
@@ -264,7 +264,7 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
 def _read_json_point(
     reading: Reading, places: dict[str, int], count: int, path: str, metric: str, point: Any
 ) -> int:
-    """Read the values of one point, and give its line."""
+    """Read the values of one point; return its line."""
     line = next((number.line for number in _numbers(point)), 1)
     inside = point if isinstance(point, dict) else {}
     coordinates: Any = inside.get("point")
@@ -306,7 +306,7 @@ _OUTSIDE_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|;')
 
 
 def _with_commas(text: str) -> str:
-    """Return a line of TALPAS, which parts by semicolons, as JSON."""
+    """Return a line of TALPAS, whose separators are semicolons, as JSON."""
     bare = text.strip().removesuffix(";")
     return _OUTSIDE_TEXT.sub(lambda match: "," if match[0] == ";" else match[0], bare)
 

@@ -19,8 +19,8 @@ from slipstick_measure.readers.reading import Reading
 
 
 def read_fio(reading: Reading) -> Sequence[LoadRow]:
-    """Read a row for each group of jobs that run at the same time; of jobs with a rate of their
-    own the load is that rate, else what is in flight.
+    """Read one row for each group of jobs that run at the same time. The load is the jobs' own rate
+    limit, else the number of requests in flight.
     """
     document = json.loads(reading.text)
     options = document.get("global options", {})
@@ -31,7 +31,9 @@ def read_fio(reading: Reading) -> Sequence[LoadRow]:
 
 
 def _fio_groups(jobs: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """Part jobs by when they ran, or else by the words that make a job wait for those before."""
+    """Group jobs by the time when they ran, else by options that make a job wait for earlier
+    ones.
+    """
     groups: list[list[Mapping[str, Any]]] = []
     until = 0.0
     timed = all("job_start" in job for job in jobs)
@@ -103,7 +105,7 @@ FIO_TEXT = re.compile(_TEXT_JOB.pattern)
 
 
 def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
-    """Read the text of fio; jobs of one group ran at the same time.
+    """Read fio's text output; jobs of one group ran at the same time.
 
     Raises
     ------

@@ -27,8 +27,8 @@ _WIDE = re.compile(r"\s{2,}|\t+")
 
 
 class CellGrid(NamedTuple):
-    """A table: the line and the cells of its heading, those of its rows, and what parts cells;
-    blanks are one space.
+    """A table: lines and cells of its heading and rows, and its separator; runs of blanks are one
+    space.
     """
 
     line: int
@@ -43,8 +43,8 @@ JUDGED = 200
 
 
 def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
-    """Find the table of a file: its heading is the first line, or the comment before it where the
-    first line has numbers alone.
+    """Find the table in a file. Its heading is the first line, or the comment before it if that
+    line has only numbers.
 
     Of a text with a table in Markdown the first one is taken; `outside` are the lines that are no
     part of it. To judge it, `most` lines suffice.
@@ -96,8 +96,8 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
 def _from_heading(
     content: Sequence[tuple[int, str]], lines: Sequence[tuple[int, str]]
 ) -> list[tuple[int, str]]:
-    """Leave out what stands before the heading of a table whose columns are ruled, such as the
-    command that printed it.
+    """Remove lines before the heading of a table with ruled columns, such as the command that
+    printed it.
     """
     ruled = next((at for at, text in lines if _WIDTHS.fullmatch(text)), 0)
     above = [at for at, _ in content if at < ruled]
@@ -105,8 +105,8 @@ def _from_heading(
 
 
 def _turned(grid: CellGrid) -> CellGrid:
-    """Turn a table whose first column has the names, as where each run is a column; the values of a
-    run then stand in the line of the first name.
+    """Transpose a table whose first column has the names; the values of a run then have the line of
+    the first name.
     """
     rows = [[*grid.heading], *(list(cells) for _, cells in grid.rows)]
     width = len(grid.heading)
@@ -129,7 +129,7 @@ def is_rule(text: str) -> bool:
 
 
 def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
-    """Return the numbers of the lines of the first table with bars and a rule; none without one."""
+    """Return the line numbers of the first table drawn with bars and a rule; empty without one."""
     texts = dict(lines)
     rule = next(
         (
@@ -182,7 +182,8 @@ def _rows(
 
 
 def _blank_rows(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]]]:
-    """Part cells by two blanks or more where that makes as many cells in all lines, else by any.
+    """Split lines at two or more blanks if that gives the same number of cells in all lines, else
+    at any blanks.
 
     A unit belongs to the name before it.
     """

@@ -56,7 +56,7 @@ class _Sample(NamedTuple):
 
 
 def read_jtl(reading: Reading) -> list[LoadRow]:
-    """Read samples: a row for each number of threads that were active for long.
+    """Read samples into a row for each number of threads that was active for long enough.
 
     The time of a number of threads is the sum of its stretches, each from its first sample to the
     first of the next. Failed samples and those of transactions, which are sums of others, are left
@@ -101,7 +101,7 @@ def _of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 
 def _of_xml(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield the outermost samples; what they contain are their parts."""
+    """Yield the outermost samples; nested ones are parts of them."""
     root = parsed(replace(reading, text=reading.text.lstrip("\ufeff")))
     for element in (child for results in root.children for child in results.children):
         if element.tag in ("sample", "httpSample"):
@@ -121,7 +121,7 @@ def _sample(reading: Reading, line: int, cells: Mapping[str, str]) -> Iterator[_
 
 
 def _instant(reading: Reading, line: int, text: str) -> float | None:
-    """Return a time [ms], written as such or as a date."""
+    """Parse a point in time [ms], written as a number or as a date."""
     if not NUMBER.fullmatch(text.strip()):
         for form in _DATES:
             try:
@@ -136,8 +136,8 @@ def _instant(reading: Reading, line: int, text: str) -> float | None:
 
 
 def _with_users(reading: Reading, samples: Sequence[_Sample]) -> Iterator[_Sample]:
-    """Yield the samples with the number of users: that of active threads, of the option, or of the
-    names of threads.
+    """Yield the samples with the number of users: active threads, the option, or the distinct names
+    of threads.
     """
     if all(sample.users is not None for sample in samples):
         yield from samples
@@ -193,8 +193,8 @@ _SUMMED = re.compile(
 
 
 def read_summary(reading: Reading) -> LoadRow:
-    """Read the lines in which JMeter sums up: the last since the start, and the most threads that
-    were active.
+    """Read JMeter's summary lines: the last one since the start, and the largest number of active
+    threads.
     """
     lines = list(_SUMMED.finditer(reading.text))
     whole = [line for line in lines if line["of"] == "="] or lines

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 
 class KnownFile(NamedTuple):
-    """A kind of file: what tells it, what it is, and the way out."""
+    """A recognized kind of file: the pattern that identifies it, its description, and advice on
+    reading it.
+    """
 
     pattern: re.Pattern[str]
     what: str
@@ -127,12 +129,12 @@ CUBE = (
 
 
 def known_text(text: str) -> KnownFile | None:
-    """Return what a text is known as; None if it is not."""
+    """Return the known kind of a text; None if it is unknown."""
     return next((tool for tool in KNOWN_TEXTS if tool.pattern.search(text[:200_000])), None)
 
 
 def known_bytes(path: Path | str) -> tuple[str, str] | None:
-    """Return what a file that is no text is, and the way out; None if that is not known."""
+    """Return the kind of a binary file and advice; None if it is unknown."""
     file = Path(path)
     if not file.is_file():
         return None

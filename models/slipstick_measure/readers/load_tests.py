@@ -180,7 +180,7 @@ def _table_row(
 
 
 def _in_percent(cells: list[str], at: int, held: Mapping[int, _LoadColumn], value: float) -> bool:
-    """Return whether a utilization is in percent: it says so, or is above 1."""
+    """Return whether a utilization is in percent: by its unit, or because a value exceeds 1."""
     return held[at].unit == "%" or "%" in cells[at] or value > 1
 
 
@@ -212,7 +212,7 @@ def _found(pattern: str, text: str) -> re.Match[str] | None:
 
 
 def _time(text: str) -> float | None:
-    """Read a time with its unit, as 3.79ms; None if it is none."""
+    """Parse a time with its unit, such as 3.79ms; None for other texts."""
     match = re.fullmatch(r"([0-9.]+)\s*([a-zµ]+)", text.strip())
     unit = time_of_unit(match[2])[0] if match else ""
     return float(match[1]) * _SECONDS[unit] if match and unit in _SECONDS else None
@@ -223,7 +223,7 @@ def _number(match: re.Match[str] | None, factor: float = 1.0) -> float | None:
 
 
 def _quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float, float]:
-    """Read lines of a percentage and a time; the time in `unit` or with its own."""
+    """Parse lines with a percentage and a time, in `unit` or with its own unit."""
     quantiles = {}
     for match in re.finditer(pattern, text, re.MULTILINE):
         time = _time(match[2]) if unit is None else float(match[2]) * unit
@@ -261,7 +261,9 @@ _HEY_WORKERS = 50.0
 
 
 def _read_hey(reading: Reading) -> LoadRow:
-    """Read hey, which prints no number of workers: that is in the command, where it stands before."""
+    """Read the output of hey; the number of workers is only in the command line, if the file
+    contains it.
+    """
     text = reading.text
     command = _found(r"^.*\bhey +(\S.*)$", text)
     workers = re.search(r"-c[ =]*([0-9]+)", command[1]) if command else None
@@ -278,8 +280,8 @@ def _read_hey(reading: Reading) -> LoadRow:
 
 
 def _read_sysbench(reading: Reading) -> LoadRow:
-    """Read sysbench 0.4 to 1.1; threads that are not printed are told by the events of one thread,
-    and a run that was cut has the lines of its intervals only.
+    """Read sysbench 0.4 to 1.1. Missing numbers of threads follow from the events of one thread; an
+    interrupted run has only its interval lines.
     """
     text = reading.text
     intervals = re.findall(r"\bthds: ([0-9]+),? tps: ([0-9.]+)", text)
@@ -386,8 +388,8 @@ _LOCUST_TIMES = re.compile(
 
 
 def _read_locust_text(reading: Reading) -> LoadRow:
-    """Read the last summary that Locust prints, in milliseconds: of all requests, mean, least,
-    largest and median, requests and failures a second; before 1.0 the rate alone.
+    """Read the last summary that Locust prints [ms]: mean, least, largest and median of all
+    requests, requests and failures per second. Locust before 1.0 prints the rate alone.
     """
     text = reading.text
     total = list(_LOCUST_ROW.finditer(text))[-1]
@@ -412,9 +414,9 @@ _Reader = Callable[[Reading], LoadRow | Sequence[LoadRow]]
 
 
 class LoadFormat(NamedTuple):
-    """An output of a load generator: the pattern that tells it, its reader, what begins a test of
-    several in a file (the pattern if None, the whole file where both stand once), and the lines on
-    requests that failed.
+    """An output format of a load generator: the pattern that identifies it, its reader, the pattern
+    that begins each test in a file with several (None: the same pattern), and the lines on failed
+    requests.
     """
 
     pattern: re.Pattern[str]
@@ -485,7 +487,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
 
 
 def load_format(reading: Reading) -> str:
-    """Return the name of the format of a load test; nothing if it is none."""
+    """Return the format's name of a load test; empty if the file is not one."""
     for name, generator in GENERATORS.items():
         if generator.pattern.search(reading.text):
             return name
@@ -507,7 +509,7 @@ def _is_locust(reading: Reading) -> bool:
 
 
 def _read_totals(reading: Reading) -> LoadRow:
-    """Read the last row, of all requests, of Locust's requests or of JMeter's aggregate report."""
+    """Read the last row, which covers all requests, of Locust's or JMeter's table."""
     grid = grid_of(reading)
     line, cells = next(
         (
@@ -545,9 +547,9 @@ _LOCUST_HISTORY = re.compile(r'"?Timestamp"?,"?User Count"?,"?Type"?,"?Name"?,"?
 
 
 def _read_locust_history(reading: Reading) -> list[LoadRow]:
-    """Read Locust's history, a row for each second: the mean rate of each number of users that
-    stayed for long, and the percentiles of its last second, which are of the ten before. Its mean
-    response times are those since the start, and are left out.
+    """Read Locust's history, with a row for each second: the mean rate for each number of users
+    that stayed long enough, and the percentiles of its last second, which cover ten seconds. Mean
+    response times cover the whole run and are left out.
     """
     grid = grid_of(reading)
     place = {name: at for at, name in enumerate(grid.heading)}
@@ -584,7 +586,7 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
 
 
 def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
-    """Read every test of a file, for runs at several loads are often kept in one."""
+    """Read all tests in a file, which may contain runs at several loads."""
     generator = GENERATORS[name]
     begin = generator.begin or generator.pattern
     starts = [match.start() for match in begin.finditer(reading.text)]
@@ -608,8 +610,8 @@ def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
 
 
 def read_load(reading: Reading, name: str) -> LoadTest:
-    """Read a load test in a format that `load_format` names; users that are not printed are told
-    as processors.
+    """Read a load test of a format from `load_format`; missing numbers of users are taken from the
+    option for processors.
 
     Raises
     ------

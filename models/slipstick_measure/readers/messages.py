@@ -42,9 +42,7 @@ _SIZES = ("size", "#bytes", "# size", "s")
 
 
 class _Tool(NamedTuple):
-    """How a tool's output is told from others: a pattern of the title of a benchmark, with its
-    name.
-    """
+    """A tool's output: the pattern of a benchmark's title, and its name."""
 
     name: str
     title: re.Pattern[str]
@@ -94,7 +92,7 @@ def _read(tool: _Tool, reading: Reading) -> Measurements:
 
 
 def _columns(text: str) -> list[str]:
-    """Part a heading: names may have blanks inside, and blanks before their unit."""
+    """Split a heading into columns; names may contain blanks, and blanks may precede their unit."""
     bare = text.strip()
     if bare.startswith("#bytes #rep"):
         return bare.casefold().split()

@@ -230,8 +230,8 @@ _BITS = {"bit": Fraction(1, 8), "bits": Fraction(1, 8)}
 
 
 class RateUnit(NamedTuple):
-    """A unit of a rate: as written, its factor to work in a second, the base unit of that, and
-    whether it is the rate of one processor.
+    """A unit of a rate: its text, its factor to work per second, the base unit of the work, and
+    whether it is per processor.
     """
 
     written: str
@@ -241,7 +241,7 @@ class RateUnit(NamedTuple):
 
 
 def time_unit(text: str) -> str:
-    """Return our spelling of a unit of time; other texts as they are.
+    """Return the standard spelling of a unit of time; other texts unchanged.
 
     >>> time_unit("sec"), time_unit("Minutes"), time_unit("ms"), time_unit("GB")
     ('s', 'min', 'ms', 'GB')
@@ -251,7 +251,7 @@ def time_unit(text: str) -> str:
 
 
 def rate_unit(text: str) -> RateUnit | None:
-    """Read the unit of a rate; None if it is none.
+    """Parse the unit of a rate; None for other texts.
 
     Bytes keep their unit; of everything else a number is counted. A prefix of a unit of simulated
     time, as in ns/day, belongs to what is counted.
@@ -288,7 +288,7 @@ def _prefix(letters: str) -> int:
 
 
 def _work(work: str) -> tuple[Fraction, str]:
-    """Return the factor and the base unit of what is counted."""
+    """Return the factor and the base unit of counted work."""
     if time_unit(work) in _SECONDS:  # simulated nanoseconds, years
         return Fraction(1), "1/s"
     for prefix in sorted(_PREFIX, key=len, reverse=True):
@@ -345,7 +345,7 @@ _TAIL = re.compile(
 
 
 def plain_words(text: str) -> str:
-    """Return a heading in the form in which words are compared.
+    """Return a heading in normalized form, for comparing words.
 
     >>> plain_words("**No. of Cores**"), plain_words("num_procs"), plain_words("#ranks"), plain_words("nGPUs"), plain_words("MPI Ranks")
     ('cores', 'procs', 'ranks', 'gpus', 'ranks')
@@ -359,7 +359,7 @@ def plain_words(text: str) -> str:
 
 
 def heading(cell: str) -> tuple[str, str | None]:
-    """Part a heading into its words and its unit, in brackets or at the end.
+    """Split a heading into its words and its unit, which is in brackets or at the end.
 
     >>> heading("Time [ms]"), heading("wall_time_ms"), heading("Throughput (req/s)"), heading("time, s"), heading("No. cores")
     (('time', 'ms'), ('wall time', 'ms'), ('throughput', 'req/s'), ('time', 's'), ('cores', None))

@@ -122,7 +122,7 @@ _SHORTEST, _LONGEST = 5, 8
 
 
 class EventCount(NamedTuple):
-    """One line: an event, its count and, where perf gives one, a metric made of it."""
+    """A line of perf: an event, its count and, if printed, a derived metric."""
 
     line: int
     event: str
@@ -133,9 +133,7 @@ class EventCount(NamedTuple):
 
 
 def is_perf_stat(reading: Reading) -> bool:
-    """Return whether the first line counts an event, or the head of perf's table for people is
-    there.
-    """
+    """Return whether the first line counts an event, or a heading of perf's table is there."""
     first = reading.content[0][1] if reading.content else ""
     return (
         _TABLE in reading.text
@@ -145,7 +143,7 @@ def is_perf_stat(reading: Reading) -> bool:
 
 
 def event_counts(reading: Reading) -> list[EventCount]:
-    """Read the events of one run, as separated values, JSON lines or a table; those that perf
+    """Read the events of one run from separated values, JSON lines or a table; events that perf
     could not count are noted.
     """
     by_event: dict[str, EventCount] = {}
@@ -204,7 +202,7 @@ def _read_perf_stat(reading: Reading) -> Measurements:
 
 
 def _add_elapsed(reading: Reading, where: Coordinates, counted: list[EventCount]) -> None:
-    """Yield the elapsed time, which perf did not count."""
+    """Add the elapsed time, which is not among perf's counts."""
     if reading.hints.time is not None:
         reading.add(1, where, "time", repr(reading.hints.time), "s")
         return
@@ -260,9 +258,7 @@ def _counted(reading: Reading, line: int, text: str) -> EventCount | None:
 
 
 def _counted_in_table(line: int, text: str) -> EventCount | None:
-    """Read a line of the table that perf prints for people; its other lines say nothing of an
-    event.
-    """
+    """Parse a line of perf's printed table; None for lines without an event."""
     if elapsed := _ELAPSED.match(text):
         return EventCount(line, "duration_time", elapsed[1], "sec", "", "")
     match = _IN_TABLE.match(text)

@@ -58,7 +58,7 @@ def _is_pop(reading: Reading) -> bool:
 
 
 def _read_pop(reading: Reading) -> Measurements:
-    """Read a table of POP metrics, whichever way it lies.
+    """Read a table of POP metrics in either orientation.
 
     Efficiencies above 2 make it a table in percent. A row of run times counts if it has a unit, in
     its label or told beside the file.
@@ -104,9 +104,7 @@ def _read_pop(reading: Reading) -> Measurements:
 
 
 def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
-    """Split the lines; modelfactors writes raw values, times in microseconds, into lines behind
-    #.
-    """
+    """Split the lines; modelfactors puts raw values, with times in microseconds, behind #."""
     table_rows = []
     plain = next((text for _, text in reading.content), "")
     delimiter = max(";,\t", key=plain.count)
@@ -127,8 +125,8 @@ def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
 
 
 def _label(text: str) -> tuple[str, str | None]:
-    """Return our name for a label, and the unit in it; what is in brackets and no unit, as in
-    ``Runtime (ideal)``, is part of the name.
+    """Return the standard name for a label, and its unit; brackets without a unit, as in ``Runtime
+    (ideal)``, belong to the name.
     """
     match = _LABEL.fullmatch(text.strip(" -\t\"'"))
     if match and match["unit"] and not time_of_unit(match["unit"])[1] and "%" not in match["unit"]:
@@ -138,7 +136,9 @@ def _label(text: str) -> tuple[str, str | None]:
 
 
 def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[list[tuple[int, str]]]:
-    """Make the columns of a table with a run in each row into rows, each cell with its line."""
+    """Transpose a table with one run per row, so that rows are metrics; each cell keeps its
+    line.
+    """
     (_, head), *other_rows = rows
     for line, texts in other_rows:
         if len(texts) != len(head):
@@ -157,7 +157,7 @@ def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[lis
 
 
 def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[MetricCell]:
-    """Name the cells of a table with a metric in each row."""
+    """Return the cells of a table with one metric per row, with their metric and run."""
     cells: list[MetricCell] = []
     lines: dict[str, int] = {}
     width = 0
@@ -182,7 +182,7 @@ def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[
 
 
 def _places(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordinates]:
-    """Return the processors of each run."""
+    """Return the coordinates of each run."""
     coordinates: dict[int, Coordinates] = {}
     for cell in cells:
         if cell.metric == "p":

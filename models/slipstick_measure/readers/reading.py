@@ -37,7 +37,7 @@ _MANY_DIGITS = re.compile(r"(?<![0-9])[0-9]{1001}")
 
 
 class Coordinates(NamedTuple):
-    """Coordinates of a value: processors, size, part of the program, repetition, processor."""
+    """The coordinates of a value: processors, size, region, repetition, processor."""
 
     p: int
     n: float | None = None
@@ -48,7 +48,7 @@ class Coordinates(NamedTuple):
 
 @dataclass
 class Reading:
-    """One file while it is being read.
+    """A file while it is read, with its problems and notes.
 
     Attributes
     ----------
@@ -69,17 +69,17 @@ class Reading:
 
     @property
     def name(self) -> str:
-        """The name of the file, without its folder."""
+        """The file's name without its folder."""
         return Path(self.file).name
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines, with any line ending."""
+        """The lines of the file, for any kind of line ending."""
         return _LINE_END.split(self.text)
 
     @cached_property
     def content(self) -> list[tuple[int, str]]:
-        """The lines with content, with their numbers from 1; comments begin with #."""
+        """The nonempty lines with their numbers from 1; comments begin with #."""
         return [
             (at, line)
             for at, line in enumerate(self.lines, 1)
@@ -87,22 +87,22 @@ class Reading:
         ]
 
     def wrong(self, line: int, subject: str, message: str) -> None:
-        """Record a problem and continue reading; refuse a file with too many of them."""
+        """Record a problem and continue reading; raise if there are too many."""
         self.problems.append(Problem(self.file, line, 1, subject, message))
         if len(self.problems) >= MOST_PROBLEMS:
             raise SpecError(self.problems)
 
     def refuse(self, line: int, subject: str, message: str) -> NoReturn:
-        """Refuse the file, with this problem and those found before."""
+        """Refuse the file with this problem and the earlier ones."""
         self.problems.append(Problem(self.file, line, 1, subject, message))
         raise SpecError(self.problems)
 
     def odd(self, line: int, subject: str, message: str) -> None:
-        """Record a note on something unusual that can be read."""
+        """Record a note on an unusual value that can still be read."""
         self.notes.append(Problem(self.file, line, 1, subject, message))
 
     def finished(self) -> Measurements:
-        """Return the measurements.
+        """Return the measurements; raises if problems were recorded.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class Reading:
         return Measurements(tuple(self.runs), tuple(dict.fromkeys(self.notes)), rate=rate)
 
     def number(self, line: int, subject: str, text: str) -> float | None:
-        """Read a plain decimal number; None, and a problem, if it is not one."""
+        """Parse a decimal number; None after recording a problem."""
         bare = text.strip()
         if NUMBER.fullmatch(bare) and isfinite(value := float(bare)):
             return value
@@ -139,7 +139,7 @@ class Reading:
         return None
 
     def whole(self, line: int, subject: str, text: str) -> int | None:
-        """Read a whole number; None, and a problem, if it is not one."""
+        """Parse a whole number; None after recording a problem."""
         value = self.number(line, subject, text)
         if value is not None and value != int(value):
             self.wrong(line, subject, f"is a whole number; got {text}")
@@ -147,7 +147,7 @@ class Reading:
         return None if value is None else int(value)
 
     def processors(self, line: int, subject: str, text: str) -> int | None:
-        """Read a number of processors; None, and a problem, if it is not one."""
+        """Parse a number of processors; None after recording a problem."""
         value = self.number(line, subject, text)
         if value is not None and not (value == int(value) and 1 <= value <= MOST_PROCESSORS):
             self.wrong(
@@ -159,7 +159,7 @@ class Reading:
         return None if value is None else int(value)
 
     def size(self, line: int, subject: str, text: str) -> float | None:
-        """Read the size of a problem; None, and a problem, if it is not one."""
+        """Parse the size of a problem; None after recording a problem."""
         value = self.number(line, subject, text)
         if value is not None and not value > 0:
             self.wrong(line, subject, f"the size of a problem is more than 0; got {text.strip()}")
@@ -167,7 +167,7 @@ class Reading:
         return value
 
     def add(self, line: int, where: Coordinates, metric: str, text: str, unit: str | None) -> None:
-        """Add a value, with a unit or, where the file has none, with the unit given beside it.
+        """Add a value with its unit, or with the unit given by the hints.
 
         Parameters
         ----------
@@ -205,8 +205,8 @@ class Reading:
     def _scale(
         self, line: int, metric: str, unit: str | None, expected: Dimension | None
     ) -> tuple[Fraction, Dimension] | None:
-        """Return the factor to base units and the dimension; None, and a problem at its first
-        line, where there is none.
+        """Return the factor to base units and the dimension; None after recording a problem at the
+        first line concerned.
         """
         if unit is None and expected in (None, COUNT):
             return Fraction(1), COUNT
@@ -239,8 +239,8 @@ class Reading:
     def _rate(
         self, line: int, metric: str, unit_text: str | None
     ) -> tuple[Fraction, Dimension] | None:
-        """Return the factor of a rate to work in a second; a figure of merit without a unit is
-        taken as it is.
+        """Return the factor of a rate to work per second; a figure of merit without a unit is left
+        unscaled.
         """
         rate = RateUnit("", Fraction(1), "1") if unit_text is None else rate_unit(unit_text)
         if rate is None and (unit_text or "").strip() in ("1", ""):
@@ -274,8 +274,8 @@ class FileFormat:
 
 
 def metric_name(text: str) -> str:
-    """Return the standard spelling of a metric's name: lower case, ``_`` between words, a known
-    name where there is one.
+    """Return the standard spelling of a metric's name: lower case, ``_`` between words, and the
+    usual name of known metrics.
 
     >>> metric_name("Elapsed time"), metric_name("L3 misses")
     ('time', 'l3_misses')
@@ -285,7 +285,7 @@ def metric_name(text: str) -> str:
 
 
 def open_file(path: Path | str, hints: Hints) -> Reading:
-    """Open a file of measurements: UTF-8 text.
+    """Open a text file of measurements in UTF-8.
 
     Raises
     ------
@@ -325,8 +325,8 @@ def _without_labels(text: str) -> str:
 
 
 def time_of_unit(text: str) -> tuple[str, bool]:
-    """Return our spelling of a unit of time, and whether it is one; a time of one step, iteration
-    or call is a time.
+    """Return the standard spelling of a unit of time, and whether it is one; times per step,
+    iteration or call are accepted.
 
     >>> time_of_unit("ms/step"), time_of_unit("sec"), time_of_unit("s per iteration"), time_of_unit("GB")
     (('ms', True), ('s', True), ('s', True), ('GB', False))
@@ -338,12 +338,12 @@ def time_of_unit(text: str) -> tuple[str, bool]:
 
 
 def delimiter_of(line: str) -> str:
-    """Find the delimiter of a table by its first line."""
+    """Return the delimiter of a table, determined from its first line."""
     return max(",;\t|", key=line.count)
 
 
 def split_unit(cell: str) -> tuple[str, str | None]:
-    """Take the unit off the name of a column.
+    """Split the heading of a column into its name and its unit.
 
     >>> split_unit("Time [ms]"), split_unit("time (s) "), split_unit("p")
     (('time', 'ms'), ('time', 's'), ('p', None))
@@ -365,7 +365,7 @@ class JsonNumber(str):
 
 
 def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
-    """Parse JSON; a repeated key is refused, for one of its values would be lost.
+    """Parse JSON; a repeated key is refused because one of its values would be lost.
 
     Parameters
     ----------

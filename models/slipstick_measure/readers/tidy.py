@@ -42,7 +42,7 @@ _MEANINGS = {"p": "p", "n": "n", "throughput": "throughput", "time": "time", "sp
 
 
 def _columns(grid: CellGrid) -> list[TableColumn]:
-    """Make the columns of a table; cells of rows of another length are not judged."""
+    """Build the columns of a table; rows of a different length are not used for that."""
     width = len(grid.heading)
     rows = [cells for _, cells in grid.rows if len(cells) == width]
     comma = comma_of(cell for cells in rows for cell in cells)
@@ -105,8 +105,8 @@ def _read_tidy(reading: Reading) -> Measurements:
 
 
 def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequence[str]]]:
-    """Yield the rows, of a batch system's accounts those of whole jobs that were completed; others
-    are noted.
+    """Yield the rows; of a batch system's accounts only completed jobs as a whole, with a note on
+    the rest.
     """
     words = [names.plain_words(text) for text in grid.heading]
     job = words.index("jobid") if "jobid" in words else None
@@ -144,7 +144,7 @@ def _check_told(reading: Reading, grid: CellGrid, columns: Sequence[TableColumn]
 def _refuse_roles(
     reading: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
 ) -> None:
-    """Refuse a table whose columns do not say what they hold."""
+    """Refuse a table if a necessary column is missing or ambiguous."""
     if not roles.values and "jobid" in {names.plain_words(column.text) for column in columns}:
         why = "there is no elapsed time of a job; let sacct print it: --format=JobID,NCPUS,Elapsed,State"
         reading.refuse(grid.line, "", why)
@@ -185,7 +185,7 @@ def _refuse_roles(
 def _note_understood(
     reading: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
 ) -> None:
-    """Note how each column is understood, where its heading is not our own word for it."""
+    """Note how each column was understood, unless its heading is a documented word."""
     held = {
         **{ours: columns[roles.place[ours]] for ours in COLUMNS if ours in roles.place},
         **{
@@ -227,9 +227,7 @@ def _note_understood(
 
 
 def _is_ours(ours: str, column: TableColumn) -> bool:
-    """Return whether a heading is our own word for what its column holds, or another that the
-    documentation names.
-    """
+    """Return whether a heading is the documented word for its role, or an accepted alternative."""
     bare = re.split(r"[\[(]", column.text)[0].strip(" #").casefold()
     return (
         bare in (ours, *COLUMNS.get(ours, ()))
@@ -239,7 +237,7 @@ def _is_ours(ours: str, column: TableColumn) -> bool:
 
 
 def _otherwise(reading: Reading, columns: Sequence[TableColumn], roles: Roles) -> str:
-    """Return the command that reads the columns in another way, where one was chosen."""
+    """Return the command that reads the columns differently, where there was a choice."""
     options: list[str] = []
     if value := roles.guessed.get("throughput"):
         options.append(f"--column time={shlex.quote(value.text)} --unit s")
@@ -265,7 +263,7 @@ class _TableReading:
         self.devices: dict[str, int] = {}
 
     def read_row(self, line: int, cells: Sequence[str]) -> None:
-        """Read a row: its place, then the value of each column that holds one."""
+        """Read a row: its coordinates, then the value in each column of values."""
         reading, width = self.reading, len(self.columns)
         cells = _without_empty_ends(cells, width)
         if len(cells) != width:
@@ -299,7 +297,7 @@ class _TableReading:
             self._add(line, at, name, text, in_header, self.columns[index])
 
     def _where(self, line: int, cells: Sequence[str]) -> Coordinates | None:
-        """Read the coordinates of a row; None, and a problem, where one is wrong."""
+        """Return the coordinates of a row; None after recording a problem."""
         reading, place = self.reading, self.roles.place
         cell = {name: bare_cell(cells[index]) for name, index in place.items()}
         if device := device_of(cell.get("p", "")):
@@ -342,8 +340,8 @@ class _TableReading:
         unit: str | None,
         column: TableColumn,
     ) -> None:
-        """Add a value, whose cell may have a unit of its own, which is to be the only one, or the
-        same.
+        """Add a value; a unit in its cell replaces a missing unit of the column, and must equal an
+        existing one.
         """
         reading = self.reading
         clock = seconds(text)
@@ -369,7 +367,7 @@ class _TableReading:
         reading.add(line, where, name, number, own or unit)
 
     def note_rest(self) -> None:
-        """Note what was left out of the cells, and what could be read in two ways."""
+        """Note which cells and spreads were left out, and which times can be read in two ways."""
         reading = self.reading
         if self.missing:
             line, text = self.missing[0]
@@ -402,7 +400,7 @@ def _is_unit(text: str) -> bool:
 
 
 def _times(text: str, count: int) -> str:
-    """Return a value of one processor as that of all of them, with its unit."""
+    """Return a value of one processor multiplied by their number, with its unit."""
     number, unit, _ = split_value(text)
     try:
         return f"{float(number) * count!r} {unit or ''}".strip()
@@ -411,7 +409,9 @@ def _times(text: str, count: int) -> str:
 
 
 def _without_empty_ends(cells: Sequence[str], width: int) -> Sequence[str]:
-    """Leave out empty cells beyond the heading, as delimiters at the ends of lines make."""
+    """Return cells without empty ones beyond the heading, which come from delimiters at the ends of
+    lines.
+    """
     extra = cells[width:]
     return cells[:width] if extra and not any(cell.strip() for cell in extra) else cells
 

@@ -97,7 +97,7 @@ def _coverage(group: GroupError) -> float:
 
 
 def group_table(groups: Sequence[GroupError], by: Sequence[str]) -> TextTable:
-    """Put the errors on left-out groups beside one another."""
+    """Build the table of errors on left-out groups."""
     head = [" ".join(by) or "group", "rows", "median", "with sign", "90 % below", "worst"]
     rows = [
         [
@@ -116,7 +116,7 @@ def group_table(groups: Sequence[GroupError], by: Sequence[str]) -> TextTable:
 
 
 def parameter_table(parameters: Sequence[EstimatedParameter]) -> TextTable:
-    """Put the parameters beside what was known of them before."""
+    """Build the table of parameters with their ranges before the fit."""
     rows = [
         [
             parameter.path,
@@ -136,7 +136,7 @@ def _range(low: float, high: float, unit: str) -> str:
 
 
 def _owner_table(parameters: Sequence[EstimatedParameter]) -> TextTable | str:
-    """Put the factors of owners in a column for each parameter."""
+    """Build the table of the owners' factors, with a column for each parameter."""
     owned = [parameter for parameter in parameters if parameter.owners]
     names = list(dict.fromkeys(owner.owner for parameter in owned for owner in parameter.owners))
     if not names:
@@ -152,7 +152,9 @@ def _owner_table(parameters: Sequence[EstimatedParameter]) -> TextTable | str:
 
 
 def _notes(estimation: Estimation) -> Iterator[str]:
-    """Yield what the rows do not tell, what is assumed, and what is not used."""
+    """Yield which parameters the rows do not determine, what is assumed, and which columns are
+    unused.
+    """
     weak = [parameter.path for parameter in estimation.parameters if parameter.kept > IDENTIFIED]
     if weak:
         yield f"the rows do not tell {', '.join(weak)}: what was known before stays"

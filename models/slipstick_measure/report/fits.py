@@ -41,8 +41,8 @@ def fits_text(fitting: Fitting) -> str:
 
 
 def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
-    """Describe fits: what a person needs first, all families beside one another, and those that the
-    data leave.
+    """Yield the blocks on fits: the main findings, a table of all families, and the families that
+    the data support.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
 
 
 def needed(fitting: Fitting) -> list[str]:
-    """Return what a person needs first: what the rows say; of the model that the data prefer how
-    far, what limits, what is lost, the rest; that no law describes the rows where none does.
+    """Return the main findings: those of the rows; for the preferred model how far it scales, what
+    limits it, and what is lost; or that no law describes the rows.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def needed(fitting: Fitting) -> list[str]:
 
 
 def fit_head(fitting: Fitting, words: Words) -> list[str]:
-    """Return what the rows say, what the preferred model says of efficiency and speed-up, and
-    which size is needed, in a reader's words.
+    """Return the findings of the rows, and the preferred model's efficiency, speed-up and needed
+    size, in a reader's words.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
 
 
 def with_members(text: str, words: Words) -> str:
-    """Write numbers of processors in a sentence as a reader calls them.
+    """Return a text with numbers of processors called by the reader's noun.
 
     >>> with_members("falls between p = 16 and p = 32", Words(member="thread"))
     'falls between 16 threads and 32 threads'
@@ -155,14 +155,14 @@ def _size(needed: Value, goal: str) -> str:
 
 
 def _grouped(number: float) -> str:
-    """Write a size with its thousands apart."""
+    """Write a size with separated thousands."""
     text = plain(number)
     return f"{int(text):,}" if text.isdigit() else text
 
 
 def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTable:
-    """Put all families beside one another, and how far each is from what is known of made-up
-    data.
+    """Build the table of all families; for generated data with their errors against the known
+    truth.
     """
     times = [name for name in answers[0].values if name.startswith(_TIME)]
     truths = {name: truth[float(name[5:-1])] for name in times if truth}
@@ -189,7 +189,7 @@ def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTa
 
 
 def fitted_values(answer: Answer) -> dict[str, Value]:
-    """Return the parameters of a fit, without what follows from them.
+    """Return the parameters of a fit, without derived values.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def _limits(answer: Answer, efficient: float) -> str:
 
 
 def has_interval(answer: Answer) -> bool:
-    """Return whether the data leave a fit, so that its values have intervals."""
+    """Return whether the data support a fit, so that its values have intervals."""
     return any(value.low is not None for value in answer.values.values())
 
 

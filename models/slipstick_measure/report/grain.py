@@ -55,7 +55,7 @@ def _value(figure: GrainFigure, value: float) -> str:
 
 
 def write_grain(points: Sequence[GrainPoint], title: str, cores: int, folder: Path) -> list[Path]:
-    """Write the points as ``points.csv`` and each figure that has points as a picture.
+    """Write ``points.csv`` and a picture of each figure that has points.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def write_grain(points: Sequence[GrainPoint], title: str, cores: int, folder: Pa
 
 
 def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
-    """Draw the points of one figure, a line for each value of what its lines differ in.
+    """Draw the points of one figure, with a line for each value of its second variable.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def load_text(test: LoadTest) -> str:
-    """Write what a load test says, and the demands that follow from it by operational laws.
+    """Write a load test, and the demands that operational laws derive from it.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def _demands(test: LoadTest, tier_demands: Sequence[Demand]) -> str:
 
 
 def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
-    """Word what limits the throughput, the think time, and where the response time is not
-    explained.
+    """Return sentences on what limits the throughput, on the think time, and on unexplained
+    response time.
     """
     words = []
     if tier_demands:
@@ -98,7 +98,7 @@ _NO_THINKING = 0.05
 
 
 def _think_words(test: LoadTest, thinking: float) -> str:
-    """Word the think time; that of users who do not think is none."""
+    """Describe the think time, which may be zero."""
     times = [row.response for row in test.rows if row.response]
     if thinking < -_NO_THINKING * min(times):
         return (
@@ -140,14 +140,14 @@ def load_document(test: LoadTest) -> dict[str, Any]:
 
 
 def load_fit_text(found: LoadFitting) -> str:
-    """Write what explains the response times of a load test, and predictions."""
+    """Write the station that explains the response times of a load test, and the predictions."""
     blocks = [wrapped(sentence) for sentence in load_fit_sentences(found)]
     blocks += [_fitted_rows(found), _stations(found)]
     return ascii_only("\n\n".join(blocks) + "\n")
 
 
 def load_fit_sentences(found: LoadFitting) -> list[str]:
-    """Word what was found first: the demand, the saturation, the predictions."""
+    """Return the main findings: the demand, the saturation, the predictions."""
     best, *rivals = found.stations
     first, last = found.points[0], found.points[-1]
     words = [
@@ -211,7 +211,7 @@ def _predicted(found: LoadFitting, prediction: PredictedResponse) -> str:
 
 
 def _fitted_rows(found: LoadFitting) -> str:
-    """Write measured times beside those of the best station, percentiles included."""
+    """Write the measured times, and percentiles, beside those of the best station."""
     shown = list(found.points[0].percentiles)
     load = "users" if found.think is not None else "rate"
     head = [load, f"measured {_statistic(found)}", "station", "error"]
@@ -251,8 +251,8 @@ station saturates there."""
 def draw_load_fit(
     fitting: LoadFitting, curves: Mapping[str, tuple[Array, Array]], title: str
 ) -> Figure:
-    """Draw measured response times by load, the stations that explain them, and the predictions
-    with their intervals. The ground is grey where nothing was measured.
+    """Draw measured response times by load, the fitted stations, and predictions with intervals.
+    The background is grey outside of the measured loads.
 
     Parameters
     ----------

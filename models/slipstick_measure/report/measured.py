@@ -113,7 +113,7 @@ def _size(value: float | None, unit: str, ends: Ends) -> str:
 
 
 def _in_unit(size: float, value: float | None, unit: str, ends: Ends) -> str:
-    """Write a throughput as a number of the unit that its file has, with all digits that matter."""
+    """Write a throughput in the unit of its file, with all significant digits."""
     numbers = (
         NOTHING if number is None else plain(number / size, _DIGITS) for number in (value, *ends)
     )
@@ -131,8 +131,8 @@ def measured_text(
     statistic: str = "median",
     rate: tuple[str, float] | None = None,
 ) -> str:
-    """Write what measured runs say: times and speed-up, processors lost by cause, and the check of
-    assumptions.
+    """Write the account of measured runs: times and speed-up, processors lost by cause, and checks
+    of the assumptions.
 
     Parameters
     ----------
@@ -162,14 +162,12 @@ def measured_text(
 
 
 def notes_text(notes: Iterable[Problem]) -> str:
-    """Write what is odd about the data, a line each."""
+    """Write the notes on unusual data, one per line."""
     return "".join(f"note: {note}\n" for note in notes)
 
 
 def _times(answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | None) -> str:
-    """Write times and what follows from them; the least and the largest of repetitions stand in
-    brackets.
-    """
+    """Write times and derived values; the range of repetitions is in brackets."""
     solved = [answer for answer in answers if not answer.failed]
     if not solved:
         return ""
@@ -190,8 +188,8 @@ def _times(answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | 
 
 
 def _lost(answers: Sequence[Answer]) -> str:
-    """Write processors lost, a row for each cause, those that matter most first; of many points
-    as many as fit.
+    """Write the processors lost, with a row for each cause, largest first; of many points as many
+    as fit.
     """
     accounted = [answer for answer in answers if _causes(answer)]
     most: dict[str, float] = {}
@@ -223,7 +221,7 @@ def _lost(answers: Sequence[Answer]) -> str:
 def _lost_block(
     accounted: Sequence[Answer], shown: Sequence[str], other_causes: Sequence[str]
 ) -> str:
-    """Write the useful and the lost processors of some points, a column for each."""
+    """Write the useful and the lost processors of several points, with a column for each."""
     books = [_causes(answer) for answer in accounted]
     useful = [
         float(answer.point["p"]) - sum(book.values())
@@ -247,8 +245,7 @@ def _cut(name: str) -> str:
 
 
 def most_lost(answers: Sequence[Answer]) -> str:
-    """Describe where most is lost at the largest number of processors; nothing where
-    little is.
+    """Describe the largest loss at the largest number of processors; empty if losses are small.
 
     Parameters
     ----------
@@ -276,8 +273,8 @@ def most_lost(answers: Sequence[Answer]) -> str:
 
 
 def loss_head(answers: Sequence[Answer], words: Words) -> str:
-    """State where most is lost on the largest number of processors, in a reader's words; nothing
-    where little is.
+    """State the largest loss at the largest number of processors, in a reader's words; empty if
+    losses are small.
 
     Parameters
     ----------
@@ -300,8 +297,7 @@ def loss_head(answers: Sequence[Answer], words: Words) -> str:
 
 
 def named_part(name: str) -> str:
-    """Write the name that data have for a part of a program: as it is, in quotes where it is no
-    plain words.
+    """Write the name of a part of a program, in quotes unless it is plain words.
 
     >>> named_part("locks"), named_part("SemLock.__exit__")
     ('locks', '"SemLock.__exit__"')
@@ -310,8 +306,8 @@ def named_part(name: str) -> str:
 
 
 def _checked(answers: Sequence[Answer]) -> str:
-    """Hold N T_N - W_N against the time on one processor, which says whether the assumptions
-    hold.
+    """Write the comparison of N T_N - W_N with the time on one processor, which tests the
+    assumptions.
     """
     checked = [answer for answer in answers if "one_processor_drift" in answer.values]
     if all(answer.point["p"] == 1 for answer in checked):
@@ -357,7 +353,7 @@ def _place(answer: Answer) -> str:
 
 
 def amount(value: Value | None) -> str:
-    """Write a quantity; times from seconds to a day stay in seconds, to be compared."""
+    """Write a quantity; times between a second and a day stay in seconds, for comparison."""
     if value is None or value.value is None:
         return ""
     in_seconds = value.unit == "s" and 1 <= abs(value.value) < 86_400

@@ -17,7 +17,7 @@ from slipstick_measure.scalability import (
 
 
 def scalability_text(found: MeasuredScalability) -> str:
-    """Write the sizes that keep each goal, the matrix of L / L', and the sources of latency."""
+    """Write the sizes that keep each goal, the matrix L / L', and the sources of latency."""
     parts = [_sizes(found, way) for way in WAYS]
     parts.append(_matrix(found))
     if found.sources:
@@ -52,7 +52,9 @@ def _run_texts(run: MeasuredRun | None) -> list[str]:
 
 
 def _matrix(found: MeasuredScalability) -> str:
-    """Lay out the triangle; a cell has the three ways, as Scale-Graph's Figure 14 has them."""
+    """Write the triangle of the matrix; each cell has the three ways, like Figure 14 of
+    Scale-Graph.
+    """
     counts = found.processors
     rows = [
         [

@@ -58,7 +58,7 @@ def trace_text(views: TraceViews) -> str:
 
 
 def trace_sentence(views: TraceViews) -> str:
-    """Return how long a trace is, how many processors it has, and where they go.
+    """Return the length of a trace, its number of processors, and where their time goes.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def trace_sentence(views: TraceViews) -> str:
 
 
 def trace_head(views: TraceViews, words: Words) -> str:
-    """Return how many processors do useful work and where the others go, in a reader's words.
+    """Return how many processors do useful work and what the others do, in a reader's words.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def trace_head(views: TraceViews, words: Words) -> str:
 
 
 def _cause(name: str, words: Words) -> str:
-    """Return what time is lost to: in words for a wait of a model, in quotes for a function."""
+    """Return the cause of lost time: in words for a wait of a model, in quotes for a function."""
     return words.part(name) if ":" in name and "." not in name else named_part(name)
 
 
@@ -141,8 +141,8 @@ def _tables(views: TraceViews) -> Iterator[TextBlock]:
 
 
 def _matrix_table(views: TraceViews) -> _HeadAndRows:
-    """Write the matrix with sums; of many rows and columns, those with the most accesses, and
-    the others together.
+    """Build the table of accesses with sums; a large one has the rows and columns with the most
+    accesses, and the sum of the others.
     """
     used = np.flatnonzero(views.matrix.any(axis=0))
     rows, columns = (
@@ -165,20 +165,20 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
 
 
 def _most(sums: Array, most: int = _MOST) -> list[int]:
-    """Choose what has the most accesses, in the order of the trace."""
+    """Return the indices of the largest sums, in the order of the trace."""
     if len(sums) <= most:
         return list(range(len(sums)))
     return sorted(np.argsort(-sums, kind="stable")[: most - 1].tolist())
 
 
 def _folded(counts: Array, indices: Sequence[int]) -> Array:
-    """Keep some rows, and add the others up in a last one."""
+    """Return some rows, followed by the sum of the others."""
     rest = np.delete(counts, indices, axis=0)
     return np.vstack([counts[indices], rest.sum(axis=0)]) if len(rest) else counts[indices]
 
 
 def _short(name: str) -> str:
-    """Shorten a name, first by the folders of a file in it."""
+    """Shorten a name, first by removing folders of a file in it."""
     name = re.sub(r"\((?:[^()]*/)?([^()/]*:[0-9]+)\)$", r"(\1)", name)
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
@@ -201,8 +201,8 @@ def _levels(views: TraceViews) -> _HeadAndRows:
 
 
 def _windows(views: TraceViews) -> _HeadAndRows:
-    """Write utilization, work by activity and contention for each window; of many windows, some
-    together.
+    """Build the table of utilization, work by activity and contention by window; if there are many,
+    windows are merged.
     """
     count = len(views.edges) - 1
     starts = np.arange(0, count, -(-count // _MOST))
@@ -347,8 +347,8 @@ def _draw_concurrency(axes: Axes, views: TraceViews) -> None:
 def _draw_work(
     axes: Axes, views: TraceViews, shown: Sequence[str], order: Mapping[str, int]
 ) -> None:
-    """Draw bands of activities one over the other, in the same colours for every trace; those
-    not shown together.
+    """Draw stacked bands of activities, in the same colours for every trace; activities that are
+    not shown are merged.
     """
     factor, none = _time_axis(axes, views), np.zeros(len(views.edges) - 1)
     bands = {name: views.work.get(name, none) for name in shown}

@@ -45,7 +45,7 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 
 class _JsonPieces:
-    """JSON that is read piece by piece; values are taken from it one after the other."""
+    """Incremental reader of JSON values."""
 
     def __init__(self, pieces: Iterator[str]) -> None:
         self.pieces, self.text, self.at, self.tried = pieces, "", 0, 0
@@ -54,8 +54,8 @@ class _JsonPieces:
         self.scan = decoder.scan_once  # a third faster than raw_decode, which only words its errors
 
     def more(self) -> bool:
-        """Read on, as much again as is left, so that long values are tried few times; say
-        whether there was more.
+        """Read more text, as much as is left unread, so that long values are retried only a few
+        times; return whether there was more.
         """
         rest = self.text[self.at :]
         read: list[str] = []
@@ -65,7 +65,7 @@ class _JsonPieces:
         return bool(read)
 
     def sign(self) -> str:
-        """Return the next sign that is no space, without taking it; nothing at the end."""
+        """Return the next character that is not blank, without consuming it; empty at the end."""
         while True:
             while self.at < len(self.text):
                 if self.text[self.at] not in _SPACE:
@@ -75,7 +75,7 @@ class _JsonPieces:
                 return ""
 
     def take(self) -> Any:
-        """Take a value; ValueError if there is none, EOFError if the text ends inside it."""
+        """Read a value; ValueError if there is none, EOFError if the text ends inside it."""
         while True:
             try:
                 value, end = self.scan(self.text, self.at)
@@ -92,8 +92,8 @@ class _JsonPieces:
                     raise (EOFError if cut else ValueError) from error
 
     def entries(self) -> Iterator[str]:
-        """Take the keys of an object, each up to its colon; `closed` says whether its brace was
-        there.
+        """Yield the keys of an object, each consumed up to its colon; `closed` is set at the
+        closing brace.
         """
         while (sign := self.sign()) not in ("}", ""):
             self.at += 1
@@ -110,7 +110,7 @@ class _JsonPieces:
         self.closed = self.closed and bool(sign)
 
     def items(self) -> Iterator[Any]:
-        """Take the values of a list; `closed` says whether its bracket was there."""
+        """Yield the values of a list; `closed` is set at the closing bracket."""
         self.at += 1
         while True:
             self.at = _BETWEEN.match(self.text, self.at).end()  # type: ignore[union-attr]
@@ -124,7 +124,7 @@ class _JsonPieces:
                 return
 
     def _several(self) -> list[Any]:
-        """Take values up to a place that looks like the end of one, all at once; none where it
+        """Read several values at once, up to a place that looks like the end of one; empty if that
         is inside a value.
         """
         cut = self.text.rfind("},", self.at, self.at + SEVERAL) + 1
@@ -144,7 +144,7 @@ class _JsonPieces:
 
 
 class ChromeReader:
-    """The events of a file, taken one by one into columns."""
+    """Reader of the events of a file into columns."""
 
     def __init__(self, columns: TraceColumns) -> None:
         self.columns, self.own, self.until = columns, False, 0.0
@@ -253,7 +253,7 @@ class ChromeReader:
             self.left_out[str(phase)] += 1
 
     def _place(self, event: dict[str, Any], count: int) -> tuple[int, float]:
-        """Return the number of the thread, and the time; a time in quotes is read as well."""
+        """Return the number of the thread, and the time, which may be in quotes."""
         columns, time = self.columns, self._time(event, count)
         key = (event.get("pid"), event.get("tid"))
         lane = columns.lanes.get(key)
@@ -279,8 +279,8 @@ class ChromeReader:
                 self.names[str(pid), str(tid)] = name
 
     def _pair(self) -> None:
-        """Pair the beginnings and ends of spans, thread by thread in the order of time; of equal
-        times, of the file.
+        """Pair the begin and end events of each thread in the order of time; events at the same
+        time in the order of the file.
         """
         stacks: list[list[int]] = [[] for _ in self.columns.lanes]
         time, alone = self.edge_time, 0
@@ -297,8 +297,8 @@ class ChromeReader:
         self.columns.close_open(list(chain.from_iterable(stacks)), last, alone)
 
     def _take_annotations(self) -> None:
-        """Leave out spans that only mark a stretch of time; where there are no others they are
-        what was done.
+        """Leave out spans that only annotate a stretch of time; a trace without other spans keeps
+        them as activities.
         """
         if not self.annotations:
             return
@@ -341,14 +341,14 @@ class ChromeReader:
         return columns.finished(names, kinds=kinds if len(set(kinds)) > 1 else ())
 
     def _is_stream(self, lane: int) -> bool:
-        """Return whether a track is a stream of a GPU: it has kernels, or is called so."""
+        """Return whether a track is a stream of a GPU, by its kernels or its name."""
         key = list(self.columns.lanes)[lane]
         name = self.names.get((str(key[0]), str(key[1])), "") if isinstance(key, tuple) else ""
         return lane in self.streams or name.casefold().startswith(("stream ", "gpu stream"))
 
     def _processors(self) -> list[str]:
-        """Name the threads: as the file does, with the process where there are several; the
-        numbers where names repeat.
+        """Return the names of threads: those of the file, with the process if there are several,
+        and with numbers if names repeat.
         """
         keys = [key for key in self.columns.lanes if isinstance(key, tuple)]
         return processor_names(
@@ -365,7 +365,7 @@ class ChromeReader:
 
 
 def is_chrome(head: str) -> bool:
-    """Return whether this is the beginning of a trace."""
+    """Return whether a text begins like such a trace."""
     begins = head.lstrip("\ufeff \t\r\n")
     return '"traceEvents"' in head if begins[:1] == "{" else begins[:1] == "[" and '"ph"' in head
 

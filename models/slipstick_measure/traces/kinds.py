@@ -74,5 +74,5 @@ def is_wait(name: str) -> bool:
 
 
 def named_waits(labels: Iterable[str]) -> list[str]:
-    """List the labels that are waits by a name of a library, and not by our own words."""
+    """List the labels that are waits by a library's name rather than by slipstick's words."""
     return [label for label in labels if is_wait(label) and label.partition(":")[0] not in LOST]

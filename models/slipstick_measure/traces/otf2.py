@@ -78,8 +78,8 @@ def read_otf2(path: Path | str) -> ReadTrace:
 
 @contextmanager
 def _kept(messages: list[str]) -> Iterator[None]:
-    """Keep what the library prints on standard error, from C and from Python, from the user; the
-    first of it is in `messages`.
+    """Capture what the library writes to standard error, from C and from Python; the first part is
+    stored in `messages`.
 
     The library prints each problem with the line of its source, or with a traceback. While it
     reads, what other threads print there is kept as well.
@@ -104,9 +104,7 @@ def _kept(messages: list[str]) -> Iterator[None]:
 
 
 class _Thread:
-    """A location: whether a processor and which, once it has an event; the spans it is inside
-    of; how many events were read.
-    """
+    """A location: its processor once it has an event, its open spans, and its number of events."""
 
     __slots__ = ("count", "executes", "inside", "lane", "name")
 
@@ -121,7 +119,7 @@ class _Thread:
 
 
 class _ArchiveReader:
-    """The events of an archive, taken one by one into columns."""
+    """Reader of the events of an archive into columns."""
 
     def __init__(self, columns: TraceColumns, definitions: Any) -> None:
         self.columns, locations = columns, list(definitions.locations)
@@ -147,7 +145,7 @@ class _ArchiveReader:
         self.alone = 0
 
     def read(self, events: Any) -> None:
-        """Read all events, which come in the order of time."""
+        """Read all events, which are ordered by time."""
         threads, most, first, time = self.threads, limit("events"), None, 0
         for count, (location, event) in enumerate(events):
             if count >= most:
@@ -235,8 +233,8 @@ class _ArchiveReader:
 
 
 def _word(value: Any) -> str:
-    """Return the name of a value of an enumeration of the library; nothing for one that a newer
-    version added.
+    """Return the name of an enumeration's value; empty for values added by newer versions of the
+    library.
     """
     try:
         return str(value).rpartition(".")[2]

@@ -41,7 +41,7 @@ LONGEST_LINE = 1 << 20
 
 
 def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) -> Iterator[str]:
-    """Read the text of a regular file piece by piece, unpacked if gzip made it.
+    """Yield the text of a regular file piece by piece, unpacking gzip.
 
     Parameters
     ----------
@@ -129,14 +129,14 @@ def _refuse(path: Path | str, message: str) -> NoReturn:
 
 
 def _check_bytes(path: Path | str, *companions: Path) -> None:
-    """Refuse files that a library reads when together they are over the limit."""
+    """Refuse files for a library reader whose total size exceeds the limit."""
     size = sum(os.path.getsize(file) for file in (path, *companions) if os.path.isfile(file))
     check_cost(BYTES, size, f"{size:,} bytes are too many", ADVICE, partial(_refusal, path))
 
 
 def trace_format(path: Path | str) -> str | None:
-    """Find the format of a trace by the beginning of the file, or by the ending of its name;
-    None if it is no trace.
+    """Return the format of a trace by the beginning of the file, or by its name's ending; None for
+    other files.
     """
     if (suffix := Path(path).suffix) in _BINARY:
         return _BINARY[suffix]
@@ -164,7 +164,7 @@ def _is_timehist(head: str) -> bool:
 
 
 def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file with their numbers, however large it is."""
+    """Yield the lines of a file with their numbers, without reading the file at once."""
     number, most, pieces = 0, limit("events"), text_pieces(path, BYTES, ADVICE)
     rest = next(pieces, "").removeprefix("\ufeff")
     for piece in chain(pieces, ["\n"]):
@@ -256,8 +256,8 @@ def _thread(key: object) -> str:
 
 
 def _state_names(path: Path | str) -> dict[int, str]:
-    """Read the names of states from the file beside the trace; the standard ones if there is
-    none.
+    """Read the names of states from the file beside the trace; the standard names if it is
+    missing.
     """
     names = dict(enumerate(_STATES))
     plain = Path(path).with_suffix("") if Path(path).suffix == ".gz" else Path(path)
@@ -346,8 +346,8 @@ _EVENTS = ("create", "end", "enter", "leave", "access", "send", "receive")
 
 
 def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -> ReadTrace:
-    """Read records, and once more by their times where those of a processor are not in order:
-    its ends are told apart by it.
+    """Read records; if those of a processor are out of order, read them again in the order of their
+    times.
     """
     columns, received = TraceColumns(path), 0
     rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(columns)
@@ -479,8 +479,8 @@ def _read_otf2(path: Path | str, unit: str | None) -> ReadTrace:
 
 
 class TraceFormat(NamedTuple):
-    """A format of traces: whether a file that begins so is of it, and its reader of a file, and
-    of a unit for times without one.
+    """A trace format: its test on the beginning of a file, and its reader, which may need a unit
+    for times without one.
     """
 
     recognize: Callable[[str], bool]

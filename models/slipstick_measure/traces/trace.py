@@ -43,7 +43,7 @@ BUSY = "busy"
 
 @dataclass(frozen=True, slots=True)
 class TraceSpans:
-    """Stretches of time: processor and label by index, start and end [s], aligned."""
+    """Stretches of time as aligned arrays: processor and label by index, start and end [s]."""
 
     processor: Indices
     label: Indices
@@ -51,20 +51,22 @@ class TraceSpans:
     end: Array
 
     def select(self, which: Any) -> TraceSpans:
-        """Return some of them, by a mask or by indices."""
+        """Return some accesses, by a mask or by indices."""
         return TraceSpans(
             self.processor[which], self.label[which], self.start[which], self.end[which]
         )
 
     def arrange(self, order: Indices) -> None:
-        """Put them in another order, in place, for there may be many."""
+        """Reorder the spans in place, because they may be many."""
         for column in (self.processor, self.label, self.start, self.end):
             column[:] = column[order]
 
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """Accesses of processors to objects, both by index: when [s], and how many at once, aligned."""
+    """Accesses as aligned arrays: processor and object by index, time [s], and number of
+    accesses.
+    """
 
     processor: Indices
     target: Indices
@@ -72,7 +74,7 @@ class Accesses:
     count: Array
 
     def select(self, which: Any) -> Accesses:
-        """Return some of them, by a mask or by indices."""
+        """Return some accesses, by a mask or by indices."""
         return Accesses(
             self.processor[which], self.target[which], self.time[which], self.count[which]
         )
@@ -80,7 +82,7 @@ class Accesses:
 
 @dataclass(frozen=True, slots=True)
 class TraceOutline:
-    """What a trace is of, without its events: enough to check what is asked of it.
+    """The outline of a trace without its events, sufficient for checking requests.
 
     Parameters
     ----------
@@ -110,7 +112,8 @@ class TraceOutline:
         first: float = 0.0,
         last: float | None = None,
     ) -> Self:
-        """Keep a part of the time and of the processors, and take other activities for useful work.
+        """Return a part of the time and of the processors, with a different choice of useful
+        activities.
 
         Parameters
         ----------
@@ -146,7 +149,7 @@ class TraceOutline:
 
 @dataclass(frozen=True, slots=True)
 class ProgramTrace(TraceOutline):
-    """What a trace says, whatever its format.
+    """A trace in a form that is independent of its format.
 
     Parameters
     ----------
@@ -163,7 +166,7 @@ class ProgramTrace(TraceOutline):
 
     @property
     def busy(self) -> TraceSpans:
-        """The stretches of useful work; those that touch are one."""
+        """The stretches of useful work, with adjacent ones merged."""
         useful = np.array([label in self.useful for label in self.labels], dtype=bool)
         spans = self.spans.select(useful[self.spans.label])
         new = (spans.processor[1:] != spans.processor[:-1]) | (spans.start[1:] != spans.end[:-1])
@@ -180,7 +183,7 @@ class ProgramTrace(TraceOutline):
         first: float = 0.0,
         last: float | None = None,
     ) -> Self:
-        """Keep a part, as of any outline, with its events."""
+        """Return a part of the trace with its events, as `TraceOutline.chosen` does."""
         trace = TraceOutline.chosen(self, only, useful, first, last)
         if first or last is not None:
             trace = trace._from(first)
@@ -191,7 +194,9 @@ class ProgramTrace(TraceOutline):
         )
 
     def apart(self) -> dict[str, Self]:
-        """Return a trace for each kind of track, by its name; one without a name if all are alike."""
+        """Return a trace for each kind of track by name; a single one without a name if all tracks
+        are of one kind.
+        """
         if len(set(self.kinds)) < 2:
             return {"": self}
         traces: dict[str, Self] = {}
@@ -206,7 +211,9 @@ class ProgramTrace(TraceOutline):
         return traces
 
     def main_part(self) -> Self:
-        """Return the streams of GPUs where there are some beside threads, with a note; else all."""
+        """Return the GPU streams, with a note, if there are streams beside threads; else the whole
+        trace.
+        """
         traces = self.apart()
         if STREAM not in traces:
             return next(iter(traces.values())) if len(traces) == 1 else self
@@ -246,8 +253,8 @@ class ProgramTrace(TraceOutline):
         )
 
     def measurements(self) -> Measurements:
-        """Return the account as a profile would: elapsed time, useful time of each processor,
-        waits by cause, their number.
+        """Return the account as measurements, like a profile: elapsed time, useful time of each
+        processor, waits by cause and their number.
         """
         spans, worked, count = self.spans, self.busy, len(self.processors)
         length = spans.end - spans.start
@@ -279,8 +286,8 @@ class ProgramTrace(TraceOutline):
 
 
 class ReadTrace(NamedTuple):
-    """A trace that is read and checked: its outline, and what books its events, once, for it
-    does so in place.
+    """A checked trace: its outline, and a function that books its events; it works in place, so
+    only once.
     """
 
     outline: TraceOutline
@@ -289,7 +296,7 @@ class ReadTrace(NamedTuple):
 
 @dataclass
 class TraceColumns:
-    """A trace while it is read: arrays that grow, and names with their numbers.
+    """A trace while it is read: growing arrays, and names with their numbers.
 
     Attributes
     ----------
@@ -322,11 +329,11 @@ class TraceColumns:
         raise SpecError([Problem(shown_name(self.path), line, 1, subject, message)])
 
     def odd(self, message: str) -> None:
-        """Note something unusual."""
+        """Record a note on something unusual."""
         self.notes.append(Problem(shown_name(self.path), 1, 1, "", message))
 
     def number(self, value: object, subject: str, line: int = 1) -> float:
-        """Read a number, in quotes or not; refuse everything else."""
+        """Parse a number, with or without quotes; refuse everything else."""
         try:
             finite = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):
@@ -336,7 +343,7 @@ class TraceColumns:
         return finite
 
     def named(self, names: dict[Any, int], name: Hashable) -> int:
-        """Return the number of a name; a new one is the next."""
+        """Return the number of a name, which is new for a new name."""
         if isinstance(name, str) and len(name) > LONGEST_NAME:
             note = f"names are cut after {LONGEST_NAME:,} characters: {short(name)}"
             if not self.cut:
@@ -354,22 +361,20 @@ class TraceColumns:
         self.end.append(end)
 
     def begin(self, lane: int, label: int, time: float) -> int:
-        """Add a span whose end is not known, and give its number, for `end`; one begun later is
-        inside of it, also at equal times.
+        """Add a span without an end and return its number, for `end`; a span begun later is inside
+        it, also at equal times.
         """
         self.span(lane, label, time, time)
         return len(self.start) - 1
 
     def check_inside(self, name: str, top: int, line: int = 1) -> None:
-        """Refuse to leave another activity than the one begun last, `top`."""
+        """Refuse the end of an activity other than the one begun last, `top`."""
         if self.labels.get(name) != self.label[top]:
             inside = short(list(self.labels)[self.label[top]])
             self.refuse(f"it leaves {short(name)} inside of {inside}; is an event missing?", line)
 
     def close_open(self, begun: Sequence[int], last: float, alone: int = 0) -> None:
-        """Extend what has not ended to the end of the trace; note it, and count ends without a
-        begin.
-        """
+        """Extend open spans to the end of the trace with a note, and count ends without a begin."""
         if begun or alone:
             self.odd(
                 f"{len(begun):,} spans have no end, and are taken to last to the end of the trace;"
@@ -395,7 +400,8 @@ class TraceColumns:
         waiting: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
         kinds: Sequence[str] = (),
     ) -> ReadTrace:
-        """Check the whole, and let each instant of a processor be booked once.
+        """Check the whole trace, and return it with a function that books each instant of a
+        processor once.
 
         It is booked to the span that began last, of branches side by side to the one that ends
         last.
@@ -444,7 +450,7 @@ class TraceColumns:
         )
 
     def least(self, subject: str, column: array[float]) -> float:
-        """Return the least number of a column; refuse those that are negative or not finite."""
+        """Return the minimum of a column; refuse negative and infinite numbers."""
         least = min(column, default=inf)
         if not (least >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
             odd = next((number for number in column if not 0 <= number < inf), None)
@@ -455,8 +461,8 @@ class TraceColumns:
         return least
 
     def _extent(self, until: float | None) -> tuple[float, float]:
-        """Return the first time and the last one, or where the trace ends; refuse what is out of
-        order or range. A check loads no NumPy for it.
+        """Return the first and the last time of the trace; refuse times out of order or range. It
+        avoids NumPy, so that a check need not load it.
         """
         if not (self.start or self.time):
             self.refuse(
@@ -530,7 +536,9 @@ class TraceColumns:
     def _booked_spans(
         self, spans: TraceSpans, belongs: NDArray[np.intc], resolution: float
     ) -> TraceSpans:
-        """Book each instant of a lane once, then each of a processor."""
+        """Assign each instant of a lane to one span, then each instant of a processor to one
+        lane.
+        """
         lasting = spans.end > spans.start
         spans = _in_order(
             spans if lasting.all() else spans.select(lasting)
@@ -548,8 +556,8 @@ class TraceColumns:
 
 
 def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[str]:
-    """Name threads by their own names, with that of the process where there are several, and by
-    numbers where these repeat.
+    """Return the names of threads, with their process if there are several, and with numbers if
+    names repeat.
 
     Parameters
     ----------
@@ -565,7 +573,7 @@ def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[s
 
 
 def _natural(names: Sequence[str]) -> list[int]:
-    """Sort names, numbers in them by their value; give the indices."""
+    """Return the indices that sort names, with numbers in names compared by value."""
     sort_keys = [
         [
             (not piece.isdecimal(), int(piece) if piece.isdecimal() else 0, piece)
@@ -582,7 +590,8 @@ def _as_array(column: Any) -> Any:
 
 
 def _in_order(spans: TraceSpans) -> TraceSpans:
-    """Sort by processor and start, in place; of spans that begin together, the longer one first.
+    """Sort spans by processor and start, in place; of spans that begin together, the longer one
+    comes first.
 
     Traces are mostly in the order of time, and to sort them by processor is enough, which takes a
     third of the time.
@@ -604,8 +613,8 @@ def _in_order(spans: TraceSpans) -> TraceSpans:
 
 
 def _innermost(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, int]:
-    """Book each instant to the span that began last, and count the spans that overlap without
-    one inside the other.
+    """Assign each instant to the span that began last; return those spans, and the number of spans
+    that overlap without nesting.
     """
     over = (spans.processor[1:] == spans.processor[:-1]) & (
         spans.start[1:] < spans.end[:-1] - resolution
@@ -637,8 +646,8 @@ def _innermost(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, int]:
 def _top_of_stack(
     spans: TraceSpans, resolution: float
 ) -> tuple[array[int], array[float], array[float], int]:
-    """Follow the spans of one processor, in order; give what is on top of the stack, piece by
-    piece.
+    """Return the top of the stack of spans piece by piece, for one processor whose spans are in
+    order.
     """
     labels, starts, ends, crossing = array("i"), array("d"), array("d"), 0
     stack: list[tuple[float, int]] = []
@@ -668,8 +677,8 @@ def _top_of_stack(
 
 
 def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> TraceSpans:
-    """Of branches that a processor executes side by side, keep the one that ends last; others fill
-    what it leaves open.
+    """Return one span per instant where a processor executes parallel branches: the branch that
+    ends last, and others in its gaps.
 
     Branches belong together from a time at which none runs to the next one. So it is for a fork,
     which the branch that ends last ends, and whose other branches the account does not hold.
@@ -694,8 +703,8 @@ def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> Tr
 def _one_after_other(
     together: Sequence[tuple[float, float, int, int]],
 ) -> list[tuple[float, float, int]]:
-    """Lay the branches of a fork one over the other, the one that ends last on top: start, end,
-    label of each piece.
+    """Stack the branches of a fork, the one that ends last on top; return start, end and label of
+    each visible piece.
     """
     last: dict[int, float] = {}
     for _, end, _, branch in together:
@@ -718,8 +727,8 @@ def _one_after_other(
 
 
 def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
-    """Take the timeline of a simulated run as a trace, as far as it holds all that every processor
-    did.
+    """Return the timeline of a simulated run as a trace, up to the time until which it is complete
+    for all processors.
 
     Its accesses are the requests to stations, such as memory modules and the words of locks, and
     the times in monitors of pools, each at its start; where there are none, each span is an access
@@ -749,7 +758,7 @@ def of_members(
     until: float,
     levels: Mapping[str, Sequence[tuple[float, int, int]]],
 ) -> ReadTrace:
-    """Finish the trace of a simulated run, whose lanes are (member, branch).
+    """Complete the trace of a simulated run, whose lanes are (member, branch).
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ MOST_CELLS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class SwitchedNetwork:
-    """Stages of k x k switches between processors and memory modules, as contention needs them.
+    """A switching network of k x k switches between processors and memory modules.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ class SwitchedNetwork:
 
 
 def network_called(reference: str, library: Library, mark: Mark | None = None) -> SwitchedNetwork:
-    """Return the network of a machine; a bus, a ring or a crossbar is one without stages: modules
-    contend only.
+    """Return the network of a machine; a bus, a ring or a crossbar becomes a network without
+    stages, in which only modules have contention.
 
     A circuit is held from the request to the reply, so for two ways through all stages, the data
     and the module; a packet occupies an output for its data.
@@ -101,8 +101,8 @@ def network_called(reference: str, library: Library, mark: Mark | None = None) -
 def conflicts(
     network: SwitchedNetwork, source: Indices, target: Indices, time: Array, count: Array
 ) -> dict[str, tuple[Array, Array]]:
-    """Count the processors beyond the first that want the same output in the same slot of time, for
-    each stage; a processor does not conflict with itself.
+    """Count, for each stage, the processors beyond the first that request the same output in the
+    same time slot; a processor does not conflict with itself.
 
     Requests of a node for its own module pass no switch; they count at the module.
 
@@ -135,8 +135,8 @@ def conflicts(
 def by_window(
     spans: TraceSpans, key: Indices, keys: int, edges: Array, weight: Array | None = None
 ) -> Array:
-    """Add up the time of spans in each window, by a key: (keys, windows) [s]. What lies in several
-    windows is parted exactly.
+    """Add up the time of spans by key and window: (keys, windows) [s]. Spans across windows are
+    split exactly.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def by_window(
 
 
 def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
-    """Return how many processors are at useful work from each time on: (times [s], numbers)."""
+    """Return the number of processors at useful work as a step function: (times [s], numbers)."""
     busy = trace.busy
     starts, ends = np.sort(busy.start), np.sort(busy.end)
     del busy
@@ -187,7 +187,7 @@ def matrix(trace: ProgramTrace) -> Array:
 
 
 def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
-    """Read the number of a processor or module from the end of its name.
+    """Return the number at the end of each processor's or module's name.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
 def check_views(
     trace: TraceOutline, width: float | None = None, network: SwitchedNetwork | None = None
 ) -> int:
-    """Check that `views_of` can make the views of a trace, and return the number of their windows.
+    """Return the number of windows, after checking that `views_of` can compute the views.
 
     Raises
     ------
@@ -231,8 +231,8 @@ def check_views(
 def value_names(
     trace: TraceOutline, width: float | None, network: SwitchedNetwork | None
 ) -> frozenset[str]:
-    """Name all values by parts that the views of a trace can have; a part without an event may lack
-    some.
+    """Return the names of all values that the views of a trace can have; a part without events may
+    lack some.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def value_names(
 def views_of(
     trace: ProgramTrace, width: float | None = None, network: SwitchedNetwork | None = None
 ) -> TraceViews:
-    """Make all views of a trace, its account, and values of both.
+    """Compute all views of a trace, its account, and the values of both.
 
     Parameters
     ----------
@@ -325,8 +325,8 @@ def _remote(trace: ProgramTrace, network: SwitchedNetwork | None) -> dict[str, V
 
 
 def _access_names(trace: TraceOutline) -> list[str]:
-    """Name the sums of a matrix, of objects and then of processors, and its cells; of a large
-    one no cells.
+    """List the names of values from the access matrix: sums by object and by processor, and the
+    cells of a small matrix.
     """
     rows, columns = trace.processors, trace.objects
     cells = product(rows, columns) if len(rows) * len(columns) <= NAMED else ()
@@ -338,7 +338,7 @@ def _access_names(trace: TraceOutline) -> list[str]:
 
 
 def _named(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
-    """Make the sums and the cells of a matrix values by name."""
+    """Return the sums and the cells of a matrix as values by name."""
     numbers = chain(counts.sum(axis=0), counts.sum(axis=1), counts.flat)
     return {
         f"accesses[{name}]": Value(float(count), "1")
@@ -349,8 +349,8 @@ def _named(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
 def _contention(
     trace: ProgramTrace, edges: Array, network: SwitchedNetwork | None
 ) -> dict[str, Array]:
-    """Add up conflicts in each window by stage or, without a network, the seconds that requests
-    wait at each resource.
+    """Return contention by window: conflicts at each stage or, without a network, the seconds that
+    requests wait at each resource.
     """
     count = len(edges) - 1
     if network is not None:

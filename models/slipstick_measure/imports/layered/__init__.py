@@ -65,7 +65,9 @@ def _read(reading: Reading) -> tuple[ImportedSpec, Variables]:
 def _axes(
     reading: Reading, document: dict[str, Any], ranges: Mapping[str, list[float]]
 ) -> list[SpecAxes]:
-    """Return what changes over all combinations of ranges; nothing where steps come and go."""
+    """Return the axes of a study over all combinations of ranges; empty if a range changes which
+    steps exist.
+    """
     points = list(product(*ranges.values()))[: MOST_POINTS + 1]
     if len(points) > MOST_POINTS:
         return []
@@ -83,7 +85,7 @@ def _axes(
 
 
 def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of plain data by path; a quantity is one."""
+    """Yield the values in plain data by path; a quantity counts as one value."""
     if isinstance(tree, dict) and "value" not in tree:
         for key, subtree in tree.items():
             yield from _leaves(subtree, f"{path}.{key}" if path else str(key))

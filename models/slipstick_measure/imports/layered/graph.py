@@ -24,19 +24,19 @@ MOST_NODES = 5000
 
 @dataclass(frozen=True)
 class Do:
-    """A phase or an activity."""
+    """A step that executes a phase or an activity."""
 
     work: Work
 
 
 @dataclass(frozen=True)
 class Reply:
-    """The place from which on the caller goes on."""
+    """A step at which the caller continues."""
 
 
 @dataclass(frozen=True)
 class Both:
-    """Branches side by side, of which `quorum` are waited for; 0 means all."""
+    """A step with parallel branches, of which `quorum` are waited for; 0 means all."""
 
     branches: tuple[Sequence, ...]
     quorum: int = 0
@@ -44,14 +44,14 @@ class Both:
 
 @dataclass(frozen=True)
 class Either:
-    """One of several branches, by their probabilities."""
+    """A step that executes one of several branches, with given probabilities."""
 
     options: tuple[tuple[ModelAmount, Sequence], ...]
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """Bodies that are executed geometric numbers of times, with their means."""
+    """A step that executes bodies geometric numbers of times, with given means."""
 
     bodies: tuple[tuple[ModelAmount, Sequence], ...]
 
@@ -61,7 +61,7 @@ Sequence: TypeAlias = tuple[Step, ...]
 
 
 def program(network: LayeredNetwork, entry: LayeredEntry) -> Sequence:
-    """Return what a thread does for a request to an entry, with the place of the reply.
+    """Return the steps of a thread for a request to an entry, including the reply.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def program(network: LayeredNetwork, entry: LayeredEntry) -> Sequence:
 
 
 def inside(step: Step) -> Iterator[Step]:
-    """Yield a step and those in it."""
+    """Yield a step and all steps inside it."""
     yield step
     for body in _parts(step):
         for substep in body:
@@ -99,7 +99,7 @@ def _parts(step: Step) -> tuple[Sequence, ...]:
 
 
 def shape(steps: Sequence) -> str:
-    """Return what steps do, without their names."""
+    """Return the structure of steps as text without names, to compare steps."""
     words: list[str] = []
     for step in steps:
         if isinstance(step, Do):
@@ -116,8 +116,8 @@ def shape(steps: Sequence) -> str:
 
 @dataclass
 class _ActivityPath:
-    """The steps that follow an activity, and the join at which they stop, with the activities that
-    reached it.
+    """The steps after an activity, the join at which they stop, and the activities that reached
+    it.
     """
 
     steps: list[Step]
@@ -126,7 +126,7 @@ class _ActivityPath:
 
 
 class _Graph:
-    """The activities of one task, as a request to one entry passes through them."""
+    """The activity graph of one task for requests to one entry."""
 
     def __init__(self, network: LayeredNetwork, task: Task, entry: str) -> None:
         self._network, self._task, self._entry = network, task, entry
@@ -152,7 +152,7 @@ class _Graph:
         self._network.refuse(line, "activities", f"the activities of {name} {why}")
 
     def _from(self, name: str, depth: int) -> _ActivityPath:
-        """Return the steps from an activity on."""
+        """Return the path of steps that begins with an activity."""
         path = _ActivityPath([])
         while name:
             self._nodes += 1
@@ -176,7 +176,9 @@ class _Graph:
         return path
 
     def _past(self, after: Precedence, path: _ActivityPath, depth: int) -> str:
-        """Add what follows a precedence; return the activity after it, or nothing at an end."""
+        """Add the steps after a precedence; return the next activity, or an empty name at the
+        end.
+        """
         if after.fork == "loop":
             bodies = [(count, self._whole(name, depth, after.line)) for name, count in after.after]
             path.steps.append(Rounds(tuple(body for body in bodies if body[1])))
@@ -197,14 +199,14 @@ class _Graph:
         return self._onward(join, branches, path)
 
     def _through(self, path: _ActivityPath, depth: int) -> None:
-        """Go on past joins of alternatives, which wait for nothing."""
+        """Continue past joins of alternatives, which do not wait."""
         while path.join is not None and path.join.join == "or" and not path.join.fork:
             follow = self._from(path.join.after[0][0], depth + 1)
             path.steps += follow.steps
             path.join, path.reached = follow.join, follow.reached
 
     def _whole(self, name: str, depth: int, line: int) -> Sequence:
-        """Return steps that end by themselves."""
+        """Return steps that must end without a join."""
         path = self._from(name, depth + 1)
         self._through(path, depth)
         if path.join is not None:
@@ -212,7 +214,9 @@ class _Graph:
         return tuple(path.steps)
 
     def _common(self, branches: list[_ActivityPath], after: Precedence) -> Precedence | None:
-        """Return the join at which branches meet; refuse several, and one of another kind."""
+        """Return the join where branches meet; None if they do not, and refuse several joins or
+        another kind.
+        """
         joins = [path.join for path in branches if path.join is not None]
         if any(join is not joins[0] for join in joins):
             self._refuse(after.line)
@@ -227,7 +231,7 @@ class _Graph:
     def _either(
         self, after: Precedence, branches: list[_ActivityPath], path: _ActivityPath
     ) -> None:
-        """Add a choice."""
+        """Add a choice between branches."""
         total = sum(share.value for _, share in after.after)
         if abs(total - 1) > 1e-6:
             why = f"have probabilities that add up to {total:g}, not to 1"
@@ -241,7 +245,9 @@ class _Graph:
     def _onward(
         self, join: Precedence | None, branches: list[_ActivityPath], path: _ActivityPath
     ) -> str:
-        """Return the activity after the join, if all that it waits for have reached it."""
+        """Return the activity after a join, once all activities that it waits for have reached
+        it.
+        """
         if join is None:
             return ""
         reached = set().union(*(branch.reached for branch in branches))

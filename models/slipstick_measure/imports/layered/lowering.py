@@ -74,7 +74,7 @@ Items = list[dict[str, Any]]
 
 @dataclass
 class Lowering:
-    """A network while it is written as an activity.
+    """Writer of a layered network as an activity.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Lowering:
         return ImportedSpec("activity", title, self.network.reading.file, self._laid_out(document))
 
     def _grouped(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Return the groups; one closed group that nothing else serves is a population."""
+        """Return the groups of the file; a single closed group becomes its population."""
         if document:  # an open stream whose requests wake others: arrivals as a group
             self.groups.clear()
             self._source(next(e for e in self.network.entries.values() if e.arrivals.value))
@@ -169,7 +169,7 @@ class Lowering:
     # Losses of the whole file -------------------------------------------------------------------
 
     def _declare_losses(self) -> None:
-        """Declare what no activity says, at the element that says it."""
+        """Declare the features that an activity cannot express, at their elements."""
         for processor in self.network.processors.values():
             tasks = [t for t in self.network.tasks.values() if t.processor == processor.name]
             if processor.kind in _PRIORITIES and len({task.priority for task in tasks}) > 1:
@@ -202,8 +202,8 @@ class Lowering:
     # Populations --------------------------------------------------------------------------------
 
     def _reference(self, task: Task, entry: LayeredEntry) -> None:
-        """Add the group of a reference task: it thinks, and goes through its entry without holding
-        a thread.
+        """Add the group of a reference task, which thinks and calls its entry without occupying a
+        thread.
         """
         cycle: Items = []
         if task.think.value or task.think.formula:
@@ -249,7 +249,7 @@ class Lowering:
         }
 
     def _requests(self, entry: LayeredEntry) -> str:
-        """Return the counter of requests without reply to an entry, and add the group that
+        """Return the counter for requests without reply to an entry, and add the group that
         executes them.
         """
         counter = self._counter(f"requests {entry.name}")
@@ -267,7 +267,7 @@ class Lowering:
         return self._programs[entry.name]
 
     def _splits(self, entry: LayeredEntry) -> bool:
-        """Return whether a thread goes on after the reply of an entry."""
+        """Return whether a thread continues after the reply of an entry."""
         steps = self._program(entry)
         if any(
             isinstance(substep, Both) and substep.quorum
@@ -280,13 +280,13 @@ class Lowering:
         return any(Reply() in inside(step) for step in steps)
 
     def _counted(self, task: Task) -> bool:
-        """Return whether threads of a task are units of a counter: one may be given back by
-        another group than took it.
+        """Return whether a task's threads are units of a counter, because a group other than the
+        one that took a thread may release it.
         """
         return any(self._splits(self.network.entries[name]) for name in task.entries)
 
     def _call(self, name: str) -> Items:
-        """Return the items of a call up to the reply; the same list for every call."""
+        """Return the items of a call up to its reply; all calls of an entry share one list."""
         if name in self._calls:
             return self._calls[name]
         entry = self.network.entries[name]
@@ -303,7 +303,7 @@ class Lowering:
         return items
 
     def _threaded(self, entry: LayeredEntry, task: Task) -> Items:
-        """Return the items of an entry up to its reply, with a thread."""
+        """Return the items of an entry up to its reply, executed by a thread of its task."""
         steps = self._program(entry)
         if not self._counted(task):
             return self._held(task, self._items(_plain(steps), task))
@@ -318,14 +318,14 @@ class Lowering:
         return [{"hold": name, "body": items}]
 
     def _units(self, task: Task) -> tuple[Items, Items]:
-        """Return the items that take and give back a thread which is a unit of a counter."""
+        """Return the items that take and release a thread that is a unit of a counter."""
         if unlimited(task.threads):
             return [], []
         counter = self._counter(f"free {task.name}", self._whole(task.threads, task.line))
         return [{"wait": counter}], [{"signal": counter}]
 
     def _served(self, entry: LayeredEntry) -> Items:
-        """Return all that a thread does for a request that no caller waits for."""
+        """Return all items of a thread for a request without a waiting caller."""
         task = self.network.task_of(entry.name)
         if entry.name in self._open:
             return self._call(entry.name)  # refuses the circle
@@ -342,7 +342,7 @@ class Lowering:
         return items
 
     def _forwards(self, entry: LayeredEntry) -> Items:
-        """Return the items of what a request is forwarded to: one entry, or none."""
+        """Return the items of the entry that requests are forwarded to; empty without one."""
         options = [
             {"p": self._share(share), "do": self._call(target)}
             for target, share, _ in entry.forwards
@@ -375,8 +375,8 @@ class Lowering:
     # Entries whose threads go on after the reply -------------------------------------------------
 
     def _cut(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
-        """Return the items up to the reply, which wake a group that does the rest and gives the
-        thread back with `finish`.
+        """Return the items up to the reply; they wake a group that executes the rest and releases
+        the thread with `finish`.
         """
         items: Items = []
         for place, step in enumerate(steps):
@@ -400,7 +400,9 @@ class Lowering:
         return items + finish
 
     def _finished(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
-        """Return the items of steps without a reply, and what gives the thread back."""
+        """Return the items of steps without a reply, followed by `finish`, which releases the
+        thread.
+        """
         items: Items = []
         for step in steps:
             if isinstance(step, Both) and step.quorum:
@@ -411,7 +413,9 @@ class Lowering:
         return items + finish
 
     def _woken(self, entry: LayeredEntry, task: Task, after: Items, finish: Items) -> Items:
-        """Wake the group that does what comes after a reply; nothing to do needs no group."""
+        """Return the items that wake the group for the steps after a reply; without such steps,
+        just `finish`.
+        """
         if after == finish and not any("wait" in item for item in finish):
             return finish
         counter, name = self._numbered(f"after {entry.name}", after)
@@ -420,7 +424,9 @@ class Lowering:
         return [{"signal": counter}]
 
     def _by_server(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
-        """Execute at the server the steps that reply within a branch, and wait for the reply."""
+        """Return the items that let a server execute steps with a reply inside a branch, and wait
+        for that reply.
+        """
         if task.threads.value > 1 and len(self._callers(entry)) > 1:
             self.ledger.declare("mixed-replies", entry.line, entry.name)
         counter, name = self._numbered(f"begin {entry.name}", steps)
@@ -432,8 +438,8 @@ class Lowering:
         return [{"signal": counter}, {"wait": answer}]
 
     def _quorum(self, both: Both, task: Task) -> tuple[Items, Items]:
-        """Return the items that begin branches and wait for some of them, and those that wait for
-        the others.
+        """Return the items that start branches and wait for some of them, and the items that wait
+        for the rest.
         """
         if task.threads.value > 1:
             self.ledger.declare("quorum-threads", task.line, task.name)
@@ -452,7 +458,7 @@ class Lowering:
         return items + waits * both.quorum, waits * late
 
     def _callers(self, entry: LayeredEntry) -> list[str]:
-        """List the phases and activities that call an entry and wait."""
+        """Return the phases and activities that call an entry and wait for its reply."""
         return [
             work.name
             for task in self.network.tasks.values()
@@ -465,7 +471,9 @@ class Lowering:
         return {"processors": threads, "cycle": cycle}
 
     def _numbered(self, name: str, content: object) -> tuple[str, str]:
-        """Return a counter and a group of a name, numbered for another content."""
+        """Return the names of a counter and a group, numbered to differ from those of other
+        contents.
+        """
         number, chosen = 1, name
         contents = self.__dict__.setdefault("_contents", {})
         while contents.setdefault(chosen, content) != content:
@@ -476,7 +484,7 @@ class Lowering:
     # Steps --------------------------------------------------------------------------------------
 
     def _items(self, steps: Sequence, task: Task, reply: Items | None = None) -> Items:
-        """Return the items of steps; `reply` stands where they reply."""
+        """Return the items of steps, with `reply` in place of each reply."""
         items: Items = []
         for step in steps:
             items += self._step(step, task, reply or [])
@@ -505,8 +513,8 @@ class Lowering:
         return self._rounds([(count, body) for count, body in bodies if body])
 
     def _fork(self, both: Both, task: Task, reply: Items) -> Items:
-        """Return a fork; where branches that are not alike queue for one processor, each order in
-        which they may begin is as probable.
+        """Return a fork; if different branches queue for one processor, all orders of starting them
+        are equally probable.
         """
         branches = [
             (branch, items)
@@ -527,7 +535,7 @@ class Lowering:
         return [{"choose": _remainder(options)}]
 
     def _work(self, work: Work, task: Task) -> Items:
-        """Return the items of a phase or an activity: slices of its demand, and calls between."""
+        """Return the items of a phase or an activity: slices of its demand between its calls."""
         items: Items = []
         if work.think.value or work.think.formula:
             items.append(self._delay(self._own_name(work, task), work.line, work.think))
@@ -549,7 +557,9 @@ class Lowering:
         return [{"signal": self._requests(self.network.entries[call.target])}]
 
     def _whole_times(self, count: ModelAmount, body: Items) -> Items:
-        """Return a body that is executed a whole number of times, and perhaps once more."""
+        """Return a body repeated a whole number of times, plus once more with the probability of
+        the fraction.
+        """
         if not body:
             return []
         if count.value == 1 and not count.formula:
@@ -557,8 +567,8 @@ class Lowering:
         return self._sized([{"repeat": count.formula or count.value, "body": body}])
 
     def _rounds(self, bodies: list[tuple[ModelAmount, Items]]) -> Items:
-        """Return bodies that are executed geometric times: each round is one of them, by its
-        share.
+        """Return bodies repeated a geometric number of times: each round executes one of them,
+        chosen by its share.
 
         With the mean y, p = y / (1 + y) is the chance of one more round. The binary digits of a
         geometric number are independent, and digit k is 1 with probability
@@ -590,7 +600,7 @@ class Lowering:
         return self._sized(digits)
 
     def _more(self, mean: str) -> str:
-        """Return the parameter that is the chance of one more of a geometric number."""
+        """Return the parameter that is the probability of one more in a geometric number."""
         formula = f"({mean}) / (1 + {mean})"
         for name, parameter in self.parameters.items():
             if parameter == formula:
@@ -600,13 +610,13 @@ class Lowering:
         return name
 
     def _sized(self, items: Items) -> Items:
-        """Refuse more steps than are read."""
+        """Return items; raises if they have too many steps."""
         if self._size(items) > MOST_ITEMS:
             raise TooManyStepsError
         return items
 
     def _size(self, items: Items) -> int:
-        """Count the steps of items as they are written; shared lists are counted once each time."""
+        """Return the number of steps in items as written out; shared lists count at each use."""
         cached = self._sizes.get(id(items))
         if cached is None:
             inner = [body for item in items for body in _bodies(item)]
@@ -615,7 +625,7 @@ class Lowering:
         return cached[0]
 
     def _slice(self, work: Work, task: Task, slices: ModelAmount) -> Items:
-        """Return one slice of the demand of a phase or an activity; nothing where it has none."""
+        """Return one slice of the demand of a phase or an activity; empty for a demand of zero."""
         if not work.demand.value and not work.demand.formula:
             return []
         processor = self.network.processors[task.processor]
@@ -634,12 +644,12 @@ class Lowering:
         return [{"name": self.names.name(self._own_name(work, task)), **content, **labels}]
 
     def _share_of(self, task: Task) -> float:
-        """Return the part of a processor's speed that a capped group has."""
+        """Return the fraction of a processor's speed that a capped group gets."""
         share = self.network.shares.get(task.group)
         return share.share if share is not None and share.capped else 1.0
 
     def _own_name(self, work: Work, task: Task) -> str:
-        """Return a name that no work of another task has."""
+        """Return a name for work that work of no other task has."""
         if not hasattr(self, "_owners"):
             owners: dict[str, set[str]] = {}
             for owner in self.network.tasks.values():
@@ -684,7 +694,7 @@ class Lowering:
     # Names --------------------------------------------------------------------------------------
 
     def _station(self, processor: Processor, task: Task) -> str:
-        """Return the station of a processor; nothing where it is a delay."""
+        """Return the station of a processor; empty if the processor is a delay."""
         if unlimited(processor.servers):
             return ""
         share = self.network.shares.get(task.group)
@@ -718,14 +728,14 @@ ONE_CALL = ModelAmount(1.0)
 
 
 class TooManyStepsError(Exception):
-    """Written out at each call, there are too many steps."""
+    """Raised if calls, written out one by one, need too many steps."""
 
 
 def lowered(
     network: LayeredNetwork, names: Callable[[], SpecNames], ledger: Ledger, title: str
 ) -> ImportedSpec:
-    """Write a network as an activity; with whole numbers of calls where geometric ones take too
-    many steps.
+    """Write a network as an activity; geometric numbers of calls become whole numbers if they need
+    too many steps.
 
     Raises
     ------
@@ -748,7 +758,7 @@ def lowered(
 
 
 def _digit_chances(mean: float) -> Iterator[float]:
-    """Yield the chances of the binary digits of a geometric number.
+    """Yield the probability that each binary digit of a geometric number is 1.
 
     The last digit has the mean that the digits beyond it would have, so that the mean is exact.
     """
@@ -764,8 +774,8 @@ def _digit_chances(mean: float) -> Iterator[float]:
 
 
 def _digit_formulas(mean: float, more: str) -> Iterator[str]:
-    """Yield the chances as formulas in the chance of one more; enough digits for means up to 20
-    and four times the value of now.
+    """Yield these probabilities as formulas in the probability of one more; the digits suffice for
+    means up to 20 and four times the present mean.
     """
     count = max(8, sum(1 for _ in _digit_chances(4 * mean)))
     for power in range(count):
@@ -779,7 +789,7 @@ def _rotations(bodies: list[Items]) -> Iterator[list[Items]]:
 
 
 def _plain(steps: Sequence) -> Sequence:
-    """Return steps without the places of replies."""
+    """Return steps without their replies."""
     plain_steps: list[Step] = []
     for step in steps:
         if isinstance(step, Both):
@@ -793,7 +803,7 @@ def _plain(steps: Sequence) -> Sequence:
 
 
 def _sum(amounts: list[ModelAmount]) -> tuple[float, str]:
-    """Return the sum of amounts, and its formula where one has any."""
+    """Return the sum of amounts, with its formula if an amount has one."""
     total = sum(amount.value for amount in amounts)
     if not any(amount.formula for amount in amounts):
         return total, ""
@@ -805,7 +815,7 @@ def _left(chance: Any) -> Any:
 
 
 def _remainder(options: Items) -> Items:
-    """Set the last probability to what the others leave, to the last digit."""
+    """Set the last probability to 1 minus the others, exactly."""
     *first, last = options
     if all(isinstance(option["p"], float) for option in options):
         return [*first, {**last, "p": 1 - sum(option["p"] for option in first)}]
@@ -818,7 +828,7 @@ def _repeated(count: int, body: Items) -> dict[str, Any]:
 
 
 def _bodies(item: Mapping[str, Any]) -> list[Items]:
-    """List the lists of items inside an item."""
+    """Return the lists of items nested in an item."""
     bodies: list[Items] = [item["body"]] if "body" in item else []
     bodies += item.get("fork", [])
     return bodies + [option["do"] for option in item.get("choose", [])]
@@ -835,7 +845,7 @@ def _components(tree: Any) -> set[str]:
 
 
 def _depth(tree: Any) -> int:
-    """Return how deep plain data is nested."""
+    """Return the nesting depth of plain data."""
     inner = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
     return 1 + max(map(_depth, inner), default=0)
 

@@ -26,9 +26,7 @@ TASK_KINDS = (
 
 
 class ModelAmount(NamedTuple):
-    """A number of a model, and its formula in the parameters of the file; empty for a plain
-    number.
-    """
+    """A number in a model, with its formula in the file's parameters; empty for a plain number."""
 
     value: float
     formula: str = ""
@@ -39,7 +37,7 @@ ZERO, ONE = ModelAmount(0.0), ModelAmount(1.0)
 
 @dataclass
 class Call:
-    """Requests to an entry: how many in a phase, and whether the caller waits for replies."""
+    """Requests to an entry: their number in a phase, and whether the caller waits."""
 
     target: str
     count: ModelAmount
@@ -68,7 +66,7 @@ class Work:
 
 @dataclass
 class Precedence:
-    """Activities that end before others begin.
+    """Activities that must end before others start.
 
     Attributes
     ----------
@@ -89,7 +87,7 @@ class Precedence:
 
 @dataclass
 class LayeredEntry:
-    """A service of a task: by phases, or by activities from `start` on."""
+    """An entry of a task, described by phases or by the activities from `start` on."""
 
     name: str
     line: int
@@ -205,7 +203,7 @@ class LayeredNetwork:
         yield from task.activities.values()
 
     def check(self) -> None:
-        """Refuse names that lead nowhere, probabilities over 1, and calls of customers.
+        """Refuse unknown names, sums of probabilities above 1, and calls to customers.
 
         Raises
         ------
@@ -251,9 +249,7 @@ class LayeredNetwork:
             self.reading.wrong(line, "call", why)
 
     def _check_replies(self, entry: LayeredEntry, task: Task) -> None:
-        """Refuse an entry that replies twice in a row, and a reply to what is not an entry of the
-        task.
-        """
+        """Refuse an entry that replies twice on one path, and replies to entries of other tasks."""
         for name, replied in task.replies.items():
             if name not in task.activities:
                 self.reading.wrong(task.line, "reply", f"there is no activity {short(name)}")

@@ -23,7 +23,7 @@ MOST_COPIES = 1000
 
 
 def written_out(network: LayeredNetwork) -> LayeredNetwork:
-    """Return a network without copies; the network itself where it has none.
+    """Return a network with replicated elements written out; unchanged without replicas.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def written_out(network: LayeredNetwork) -> LayeredNetwork:
 
 
 class _Copies:
-    """Writes the copies of a network out."""
+    """Writer of the replicas of a network."""
 
     def __init__(self, network: LayeredNetwork) -> None:
         self._old = network
@@ -109,7 +109,7 @@ class _Copies:
         return replace(work, name=copy_name(work.name, index, task.replicas), calls=calls)
 
     def _targets(self, entry: str, caller: Task, index: int, line: int) -> list[str]:
-        """Return the copies of an entry that a copy of a caller requests."""
+        """Return the replicas of an entry that a replica of a caller calls."""
         server = self._old.task_of(entry)
         fan_out = caller.fan_out.get(server.name, 1)
         fan_in = server.fan_in.get(caller.name, 1)
@@ -125,7 +125,7 @@ class _Copies:
 
 
 def copy_name(name: str, index: int, copies: int) -> str:
-    """Return the name of a copy; an only one keeps its name.
+    """Return the name of a replica; an element without further replicas keeps its name.
 
     >>> copy_name("disk", 1, 2), copy_name("disk", 0, 1)
     ('disk_2', 'disk')

@@ -105,25 +105,25 @@ class _TextReader:
 
     @property
     def next(self) -> TextToken:
-        """The word to be read."""
+        """The next word."""
         return self.tokens[self.at]
 
     def refuse(self, expected: str) -> NoReturn:
-        """Refuse the word to be read."""
+        """Refuse the next word."""
         cut = "; is the file cut off?" if self.next.kind == "eof" else ""
         self.reading.refuse(
             self.next.line, "", f"here stands {short(self.next.text)}, where {expected} is due{cut}"
         )
 
     def take(self, expected: str, *kinds: str) -> TextToken:
-        """Read a word of some kinds."""
+        """Read a word of one of the expected kinds."""
         if self.next.kind not in kinds:
             self.refuse(expected)
         self.at += 1
         return self.tokens[self.at - 1]
 
     def sign(self, *texts: str) -> bool:
-        """Read one of some signs or letters, if it is there."""
+        """Read one of some signs or letters if it comes next; return whether it did."""
         present = self.next.text in texts and self.next.kind in ("sign", "name", "arrow")
         self.at += present
         return present
@@ -156,7 +156,7 @@ class _TextReader:
         return int(amount.value)
 
     def observed(self) -> None:
-        """Pass over what the file asks to be printed."""
+        """Skip the list of values to print."""
         while self.next.kind == "observed":
             self.at += 1
             if self.next.kind == "number":
@@ -208,7 +208,7 @@ class _TextReader:
         return section and following.kind in ("text", "number")
 
     def _general(self) -> None:
-        """Pass over the settings of the solver."""
+        """Skip the solver's settings."""
         self.take("a comment in quotes", "text")
         while self.next.kind not in ("end", "eof"):
             self.at += 1
@@ -216,7 +216,7 @@ class _TextReader:
         self.observed()
 
     def _section(self, rows: dict[str, Callable[[str], None]]) -> None:
-        """Read the rows of a section, which begin with a letter, up to -1."""
+        """Read the rows of a section up to -1; each begins with a letter."""
         if self.next.kind == "number":
             self.at += 1
         while self.next.kind != "end":
@@ -308,7 +308,7 @@ class _TextReader:
         self._fans.append((letter, tasks, count))
 
     def _set_fans(self) -> None:
-        """Take the numbers of copies that tasks call, when all tasks are known."""
+        """Set the numbers of replicas that tasks call, after all tasks were read."""
         for letter, tasks, count in self._fans:
             for task in tasks:
                 if task.text not in self.network.tasks:
@@ -345,7 +345,7 @@ class _TextReader:
                 self._set(work, letter, target, amount, token.line)
 
     def _phases(self) -> list[ModelAmount]:
-        """Read the amounts of up to three phases, and -1."""
+        """Read up to three amounts, one for each phase, and the closing -1."""
         amounts: list[ModelAmount] = []
         while self.next.kind != "end":
             if len(amounts) == 3:
@@ -359,7 +359,7 @@ class _TextReader:
             self.at += 1
 
     def _set(self, work: Work, letter: str, target: str, amount: ModelAmount, line: int) -> None:
-        """Set the values of a phase or an activity that a row states."""
+        """Set the values that a row gives for a phase or an activity."""
         if letter == "s":
             work.demand = amount
         elif letter == "c":
@@ -372,7 +372,7 @@ class _TextReader:
             work.calls.append(Call(target, amount, line, letter == "y"))
 
     def _activities(self) -> None:
-        """Read the activities of a task, and after a colon what comes after what."""
+        """Read the activities of a task and, after a colon, their precedence."""
         token = self.name("a task")
         task = self.network.tasks.get(token.text)
         if task is None:
@@ -411,7 +411,7 @@ class _TextReader:
         return token.text
 
     def _joined(self, task: Task) -> tuple[list[str], str, int]:
-        """Read activities that end before others begin, each perhaps with replies."""
+        """Read the activities that end before others start, with their replies."""
         names, join, quorum = list[str](), "", 0
         while True:
             names.append(self._activity(task))
@@ -434,7 +434,7 @@ class _TextReader:
                 return names, join, quorum
 
     def _forked(self, task: Task) -> tuple[list[tuple[str, ModelAmount]], str, str]:
-        """Read activities that begin, each perhaps with a probability or a count."""
+        """Read the activities that start after others, with their probabilities or counts."""
         after, fork = list[tuple[str, ModelAmount]](), ""
         while True:
             number = ModelAmount(1.0)
@@ -456,7 +456,7 @@ class _TextReader:
                 return after, fork, ""
 
     def _skipped(self) -> None:
-        """Pass over the results that the file asks for."""
+        """Skip the list of results to print."""
         while self.next.kind not in ("end", "eof"):
             self.at += 1
         self.take("-1", "end")

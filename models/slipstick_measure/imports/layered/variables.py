@@ -44,7 +44,7 @@ class Variables:
     used: set[str] = field(default_factory=set)
 
     def assign(self, variable: str, text: str, line: int) -> None:
-        """Set the value of a variable: a number, a formula in earlier ones, or a list or a range of
+        """Set a variable to a number, a formula in earlier variables, or a list or range of
         numbers.
         """
         name = parameter_name(variable)
@@ -79,7 +79,7 @@ class Variables:
         return values
 
     def amount(self, text: str, line: int, subject: str, least: float | None = None) -> ModelAmount:
-        """Read a number, a variable, or a formula; refuse what is none, and less than `least`."""
+        """Read a number, a variable, or a formula; refuse other texts, and values below `least`."""
         bare = text.strip().removeprefix("{").removesuffix("}").strip()
         if bare.casefold() in INFINITE:
             return ModelAmount(inf)
@@ -96,7 +96,7 @@ class Variables:
         return amount
 
     def _computed(self, text: str, line: int, subject: str) -> ModelAmount:
-        """Compute a formula in variables."""
+        """Evaluate a formula in variables."""
         formula = re.sub(r"\$([A-Za-z0-9_]+)", lambda match: parameter_name(match[0]), text)
         for variable in re.findall(r"\$[A-Za-z0-9_]+", text):
             self._known(variable, line)
@@ -117,7 +117,9 @@ class Variables:
         return ModelAmount(number, "" if plain else formula)
 
     def _known(self, variable: str, line: int) -> None:
-        """Take the value of a variable that is set beside the file; refuse one without a value."""
+        """Set a variable without a value in the file to the one given beside the file; refuse it if
+        there is none.
+        """
         name = parameter_name(variable)
         if name in self.values:
             return

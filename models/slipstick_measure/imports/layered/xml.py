@@ -87,7 +87,7 @@ class _XmlReader:
         return int(amount.value)
 
     def _assignments(self, element: XmlElement) -> None:
-        """Take the assignments that stand before a program's first loop; the program is not run."""
+        """Read the assignments before the first loop of a program; the program is not executed."""
         text = re.sub(r"(?s)/\*.*?\*/", "", element.text)
         text = re.sub(r"(?m)(#|//).*$", "", text)
         straight = re.split(r"\b(?:foreach|for|while|if)\b", text, maxsplit=1)[0]
@@ -118,7 +118,7 @@ class _XmlReader:
             self._task(task, name)
 
     def _many(self, element: XmlElement, kind: str) -> ModelAmount:
-        """Return servers or threads."""
+        """Return the number of servers or threads."""
         if kind == "inf":
             return ModelAmount(inf)
         return self.amount(element, "multiplicity", ONE, 1.0)
@@ -211,7 +211,7 @@ class _XmlReader:
         return work
 
     def _graph(self, element: XmlElement, task: Task) -> None:
-        """Read the activities of a task, what comes after what, and which of them reply."""
+        """Read the activities of a task, their precedence, and their replies."""
         for child in element.children:
             if child.tag == "activity":
                 name = child.get("name")
