@@ -5,6 +5,7 @@ it.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -125,3 +126,61 @@ def test_points_of_an_activity_are_divided_as_before() -> None:
     assert isinstance(form, LadderForm)
     assert isinstance(form.model, Model)
     assert form.points(SIZES).provenance().methods == ["closed-form", *["mean-value"] * 3]
+
+
+class Failing(Fixed):
+    """A method with a fault: from a size on it raises."""
+
+    def __init__(self, error: Exception, fails_from: float = 0.0) -> None:
+        super().__init__("faulty", np.inf, np.inf)
+        self.error, self.fails_from = error, fails_from
+
+    def solution(self, values: Values) -> Solution:
+        if np.max(values["population.processors"]) >= self.fails_from:
+            raise self.error
+        return super().solution(values)
+
+
+FAULTS = (
+    *(np.linalg.LinAlgError("singular"), FloatingPointError("divided by zero")),
+    *(RecursionError("too deep"), TypeError("unhashable"), KeyError("bus"), MemoryError()),
+)
+
+
+@pytest.mark.parametrize("error", FAULTS, ids=lambda error: type(error).__name__)
+def test_a_method_that_fails_leads_to_the_next_with_a_note(error: Exception) -> None:
+    form = Failing(error, fails_from=3)
+    faulty = Method("faulty", "activity", lambda *_: form, 1.0)
+    points = on(faulty, fixed("sound")).points(SIZES)
+    assert points.provenance().methods == ["faulty", "faulty", "sound", "sound"]
+    assert points.columns()["time"].tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert points.answer(1).notes == ()
+    failure = f"faulty failed, a fault of slipstick ({type(error).__name__}: {error})"
+    assert points.answer(3).notes == (f"sound answers by default: {failure}",)
+
+
+def test_a_method_that_fails_while_it_is_compiled_is_noted_as_well() -> None:
+    def compiled(*_: object) -> CompiledModel:
+        raise ZeroDivisionError("nothing")
+
+    answer = on(Method("faulty", "activity", compiled, 1.0), fixed("sound")).points(SIZES).answer(3)
+    assert (answer.method, answer["time"]) == ("sound", 4.0)
+    assert answer.notes == (
+        "sound answers by default: faulty failed, a fault of slipstick (ZeroDivisionError: nothing)",
+    )
+
+
+def test_the_last_method_that_fails_is_refused_in_words() -> None:
+    faulty = Method("faulty", "activity", lambda *_: Failing(ArithmeticError("no")), 1.0)
+    with pytest.raises(NoAnswerError, match="faulty failed, a fault of slipstick"):
+        on(faulty).points(SIZES).answer(3)
+
+
+def test_derivatives_of_a_method_that_fails_are_by_differences() -> None:
+    class Steep(Fixed):
+        def slopes(self, *_: object) -> NoReturn:
+            raise OverflowError("too steep")
+
+    method = Method("steep", "activity", lambda *_: Steep("steep", np.inf, np.inf), 1.0)
+    slopes = on(method).slopes(SIZES, ["population.processors"], ["time"])
+    assert slopes["time"][1]["population.processors"] == pytest.approx(np.ones(4))

@@ -40,6 +40,7 @@ from slipstick.sim.plan.plan import Plan
 from slipstick.sim.second_look import (
     AGREES,
     DIFFERS,
+    UNDECIDED,
     UNSETTLED,
     Expected,
     _estimated,
@@ -389,3 +390,18 @@ def test_a_look_that_differs_by_chance_rejects_nothing() -> None:
     assert answer.method == "mean-value"
     assert answer.check is not None
     assert answer.check.word == "agreed"
+
+
+@pytest.mark.parametrize(("off", "state"), [(0.0, AGREES), (0.2, DIFFERS)])
+def test_beside_an_undecided_time_a_part_differs_in_two_looks_or_not_at_all(
+    off: float, state: str
+) -> None:
+    """Machine repair of 3 by the birth-death chain; so short a run cannot confirm so close."""
+    weights = [1.0, 3 / 2, 3 / 2, 3 / 4]
+    busy = 1 - weights[0] / sum(weights)
+    plan, _ = two_classes(3.0)
+    expected = {0: Expected(3 / busy, 1e-5)}
+    look = second_look(plan, expected, 10_000, {"utilization[disk]": busy + off})
+    assert dict(look.parts) == {"utilization[disk]": state}
+    assert look.verdict == (DIFFERS if off else UNDECIDED)
+    assert look.events == (20_000 if off else 10_000)

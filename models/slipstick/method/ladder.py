@@ -4,7 +4,8 @@ A `Method` says of a model whether it accepts it, or why not, and compiles it fo
 ladder of a kind of model is its methods in the order of their ranks. At each point the first
 answers that accepts the model, can be compiled for it, and takes the point. A refusal, an exception
 of the kind "cannot" (`NoAnswerError`) and a point that a method refuses while it solves
-(`Solution.refused`) go on to the next; the last is simulation, which leaves nothing out.
+(`Solution.refused`) go on to the next; the last is simulation, which leaves nothing out. So does a
+method that fails, such as by a matrix that is singular; the answer notes it.
 
 Other packages add methods through the entry points of the group ``slipstick.methods``, under the
 kind of model and a name, such as ``activity/quick``.
@@ -17,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, SlipstickError
 from slipstick.expression.columns import Values, count_of, only
 from slipstick.expression.nodes import Parameter
 from slipstick.late import Array, NDArray, np
@@ -132,6 +133,7 @@ class LadderForm(CompiledModel):
         self._smooth, self._methods = smooth, tuple(methods)
         self._forms: dict[str, CompiledModel | None] = {}
         self.refusals: dict[str, str] = {}
+        self._failures: dict[str, str] = {}
         forms = [form for form in map(self.form, self._methods[:1]) if form is not None]
         used = list(model.parameters) if isinstance(model, Model) else []
         first_forms = forms or [self._fallback[1]]
@@ -153,6 +155,10 @@ class LadderForm(CompiledModel):
             self.refusals[method.name] = acceptance.why_not
         except NoAnswerError as error:
             self.refusals[method.name] = str(error)
+        except SlipstickError:
+            raise
+        except Exception as error:  # noqa: BLE001  # also of packages outside; it is noted
+            self.refusals[method.name] = self._failures[method.name] = _failure(method, error)
         return None
 
     @property
@@ -230,7 +236,12 @@ class LadderForm(CompiledModel):
         if amounts or len(solved_parts) > 1:
             return super().slopes(values, names, columns)
         ((_, _, form),) = solved_parts
-        return form.slopes(only(values, form.parameters), names, columns)
+        try:
+            return form.slopes(only(values, form.parameters), names, columns)
+        except SlipstickError:
+            raise
+        except Exception:  # noqa: BLE001  # differences climb the ladder, which notes it
+            return super().slopes(values, names, columns)
 
     def unit(self, column: str) -> str:
         return self._fallback[1].unit(column)
@@ -264,7 +275,12 @@ class LadderForm(CompiledModel):
         count = count_of(values)
         pieces = []
         for rows, method, form in self._parts(values, count):
-            pieces += self._climbed(values, count, rows, method, form, solve)
+            parts = self._climbed(values, count, rows, method, form, solve)
+            before = self._methods[: self._methods.index(method)]
+            for failure in (self._failures.get(earlier.name) for earlier in before):
+                if failure:
+                    parts = [(place, _noted(part, [failure] * len(place))) for place, part in parts]
+            pieces += parts
         return pieces[0][1] if len(pieces) == 1 else joined(pieces)
 
     def _climbed(
@@ -289,29 +305,41 @@ class LadderForm(CompiledModel):
             if isinstance(self.model, Model)
             else values_of_rows
         )
-        solution = self._alike(solve(form, known_values))
+        try:
+            solution = self._alike(solve(form, known_values))
+        except SlipstickError:
+            raise
+        except Exception as error:
+            if len(rows) > 1:  # only the points at which it fails go on
+                return [
+                    piece
+                    for half in np.array_split(rows, 2)
+                    for piece in self._climbed(values, count, half, method, form, solve)
+                ]
+            failure = _failure(method, error)
+            if not (above := self._above(method)):
+                raise NoAnswerError(failure) from error
+            parts = self._climbed(values, count, rows, *above, solve)
+            return [(place, _noted(part, [failure])) for place, part in parts]
         # A solution that breaks an identity is refused at that point, and the next method is asked.
         if self.identities is not None:
             solution = self.identities(solution, values_of_rows)
         refused = sorted(solution.refused)
-        later_methods = self._methods[self._methods.index(method) + 1 :] if refused else ()
-        for higher in later_methods:
-            if (higher_form := self.form(higher)) is not None:
-                refused_rows = rows[refused]
-                reasons = [solution.remarks_at(index).failed for index in refused]
-                higher_parts = self._climbed(
-                    values, count, refused_rows, higher, higher_form, solve
-                )
-                later_solutions = [
-                    (refused_rows, _noted(higher_parts[0][1], reasons)),
-                    *higher_parts[1:],
-                ]
-                return (
-                    [(rows, solution), *later_solutions]
-                    if len(refused) < len(rows)
-                    else later_solutions
-                )
-        return [(rows, solution)]
+        if not refused or not (above := self._above(method)):
+            return [(rows, solution)]
+        reasons = {rows[index]: solution.remarks_at(index).failed for index in refused}
+        parts = [
+            (place, _noted(part, [reasons[row] for row in place]))
+            for place, part in self._climbed(values, count, rows[refused], *above, solve)
+        ]
+        return [(rows, solution), *parts] if len(refused) < len(rows) else parts
+
+    def _above(self, method: Method) -> tuple[Method, CompiledModel] | None:
+        """Return the next method that answers for the model, compiled; None after the last."""
+        for higher in self._methods[self._methods.index(method) + 1 :]:
+            if (form := self.form(higher)) is not None:
+                return higher, form
+        return None
 
     def _alike(self, solution: Solution) -> Solution:
         """Return a solution whose exact values have intervals of width 0, where other points are
@@ -331,6 +359,11 @@ class LadderForm(CompiledModel):
         }
         exact_values = {**solution.values, **booked}
         return replace(solution, low=exact_values, high=exact_values)
+
+
+def _failure(method: Method, error: Exception) -> str:
+    """Return that a method failed by a fault of the program, and how."""
+    return f"{method.name} failed, a fault of slipstick ({type(error).__name__}: {error})"
 
 
 def _noted(solution: Solution, reasons: Sequence[str | None]) -> Solution:

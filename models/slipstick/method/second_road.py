@@ -292,7 +292,7 @@ def _look(
     if look.verdict == DIFFERS:
         return Verdict(
             REPLACED,
-            f"{float(f'{100 * abs(look.off):.2g}'):g} % off",
+            f"{float(f'{100 * abs(look.off):.2g}'):g} % off" if estimate.mean else "none is seen",
             Rejected(method, name, value, unit),
             value=name,
             mean=estimate.mean,

@@ -172,9 +172,17 @@ def second_look(
         events_of_look *= 2
         if look.verdict == DIFFERS:  # one look may differ by chance, so the next has to as well
             most_events = max(most_events, events_of_look)
-    return (
-        _with_parts(look, run, waits_and_utilizations or {}) if look.verdict == UNDECIDED else look
-    )
+    if look.verdict != UNDECIDED:
+        return look
+    parts = waits_and_utilizations or {}
+    looked = _with_parts(look, run, parts)
+    if looked.verdict != DIFFERS or not plan.random:
+        return looked
+    run.until(events_of_look)  # one look may differ by chance, so the next has to as well
+    again = _with_parts(replace(look, events=run.events), run, parts)
+    if again.value in ("", looked.value):
+        return again
+    return replace(look, events=run.events, parts=dict.fromkeys(again.parts, UNDECIDED))
 
 
 class _Steady:
