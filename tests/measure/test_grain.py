@@ -120,3 +120,12 @@ def test_options_that_say_nothing_of_a_grain_are_refused(
 def test_competitors_are_counted_up_to_the_cores() -> None:
     assert counts_of(2) == [0, 1]
     assert counts_of(64) == [0, 1, 2, 4, 8, 16, 32, 63]
+
+
+def test_a_file_that_is_no_workload_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "p.csv"
+    table.write_text("p,time [s]\n1,2\n")
+    assert main(["calibrate", "--grain", str(table)]) == 2
+    assert "is no workload: write one in a file that ends in .yaml" in capsys.readouterr().err

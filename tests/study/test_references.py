@@ -134,3 +134,23 @@ def test_a_hash_goes_by_the_path_from_the_first_file(
     library.load("study", "locks")
     library.load("activity", "../activities/tour.yaml")
     assert list(library.hashes) == ["specs/studies/locks.yaml", "../activities/tour.yaml"]
+
+
+def test_the_model_of_a_fit_is_looked_up_at_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (shipped() / "fitted" / "serving-vllm.yaml").read_text()
+    line = text.splitlines().index("model: serving-step") + 1
+    fit = tmp_path / "fit.yaml"
+    fit.write_text(text.replace("model: serving-step", "model: serving-stp"))
+    with pytest.raises(SpecError) as refused:
+        check_reference("fit.yaml")
+    (problem,) = refused.value.problems
+    assert problem.line == line
+    assert problem.message == (
+        "there is no model 'serving-stp', and no file 'serving-stp.yaml'; did you mean"
+        " 'serving-step'?"
+    )
+    (tmp_path / "serving-stp.yaml").write_text("activity: 1\n")
+    assert check_reference("fit.yaml") == ["fitted"]

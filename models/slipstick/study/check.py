@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from slipstick.errors import Problem, SpecError
+from slipstick.errors import Problem, SpecError, did_you_mean, short
 from slipstick.extensions import Registry
 from slipstick.limits import limited
 from slipstick.schema.kinds.activity import StepSpec
@@ -23,9 +23,10 @@ from slipstick.schema.library import (
     spec_names,
     unknown_name,
 )
-from slipstick.schema.text import Mark, Scalar
+from slipstick.schema.text import Mark, Scalar, Table, value_mark
 
 if TYPE_CHECKING:
+    from slipstick.schema.kinds.fitted import FittedSpec
     from slipstick.schema.kinds.study import StudySpec
 
 CHECKS: Registry[Callable[[str], bool]] = Registry("slipstick.checks")
@@ -96,6 +97,8 @@ def _checked(path: Path) -> Iterator[str]:
         from slipstick.schema.kinds.technology import check_values
 
         check_values(tree, library)
+    if kind == "fitted":
+        _check_model_of_fit(cast("FittedSpec", spec).model, tree, path)
     if model_words(kind) or kind in ("workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to
         # import.
@@ -125,6 +128,18 @@ def _checked(path: Path) -> Iterator[str]:
     without = Counter(default for default in times if default)
     for default, number in without.items():
         yield f"{number} of {len(times)} times without an scv: {default}"
+
+
+def _check_model_of_fit(model: str, tree: Table, path: Path) -> None:
+    """Refuse a fit of a model that is neither in the catalogue nor a file beside the fit or here."""
+    from slipstick.schema.inputs import model_names
+
+    file = model if is_file_name(model) else f"{model}.yaml"
+    if model in model_names() or (path.parent / file).exists() or Path(file).exists():
+        return
+    words = did_you_mean(model, model_names())
+    why = f"there is no model {short(model)}, and no file {short(file)}{words}"
+    raise value_mark(tree, "model").error(why, "model")
 
 
 def _times(value: object) -> Iterator[str]:

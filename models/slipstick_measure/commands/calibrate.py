@@ -137,12 +137,19 @@ def _measure_grain(
     """Run a grain of the user's choice, and show and draw how competitors slow it down."""
     from slipstick.report.formatting import terminal_blocks
     from slipstick.results.question import as_data
+    from slipstick.schema.library import is_file_name
     from slipstick_measure.calibration.grain import measure_grain, read_grain
     from slipstick_measure.calibration.host import Calibration
     from slipstick_measure.report.grain import grain_blocks, write_grain
 
     if machine_file is not None:
         refuse("--check", "a grain is not compared with a machine; leave out --check or --grain")
+    if not is_file_name(file) and Path(file).exists():
+        why = (
+            f"{file} is no workload: write one in a file that ends in .yaml, of the program"
+            " grain/unit, as slipstick show mad-random is"
+        )
+        refuse("--grain", why)
     numbers = _cores(cores)
     if len(numbers) < 2:
         refuse("--grain", "competitors need a core each: two cores at least; got 1")

@@ -60,6 +60,7 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "lock-order": Loss(
             ANSWER, "readers and writers pass a lock in the order of arrival, none goes first"
         ),
+        "aborts": Loss(ANSWER, "a task that turns requests away lets them wait, as any other"),
         "bursts": Loss(ANSWER, "a source of bursts is taken as customers with exponential times"),
         "solver-settings": Loss(EQUAL, "settings and results of the solver"),
         "quantum": Loss(EQUAL, "processor sharing has no quantum"),

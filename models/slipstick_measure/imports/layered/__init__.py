@@ -38,6 +38,8 @@ def layered_spec(reading: Reading) -> ImportedSpec:
     SpecError : what cannot be read, or what an activity cannot say, each by name
     """
     spec, variables = _read(reading)
+    for note in reading.notes:
+        spec.say(f"line {note.line}: {note.message}")
     if reading.hints.unit is None:
         spec.say("times are taken as seconds, for the model has no unit; say another with --unit")
     ranges = {name: values for name, values in variables.ranges.items() if len(values) > 1}

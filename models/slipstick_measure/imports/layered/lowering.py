@@ -184,6 +184,8 @@ class Lowering:
                 self.ledger.declare("polling", task.line, task.name)
             if task.kind in ("burst", "uniform"):
                 self.ledger.declare("bursts", task.line, task.name)
+            if task.kind == "abort":
+                self.ledger.declare("aborts", task.line, task.name)
             if task.queue_length:
                 self.ledger.declare("queue-length", task.line, task.name)
             if task.kind == "rwlock":

@@ -21,7 +21,7 @@ REFERENCE, BURSTS = "ref", "burst"
 PROCESSOR_KINDS = ("fcfs", "ps", "inf", "rand", "hol", "pp", "pri", "cfs")
 TASK_KINDS = (
     *("ref", "fcfs", "inf", "hol", "pri", "pp", "poll", "semaphore", "rwlock", "burst", "uniform"),
-    "rand",
+    *("rand", "abort"),
 )
 
 

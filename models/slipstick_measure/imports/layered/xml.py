@@ -90,7 +90,14 @@ class _XmlReader:
         """Read the assignments before the first loop of a program; the program is not executed."""
         text = re.sub(r"(?s)/\*.*?\*/", "", element.text)
         text = re.sub(r"(?m)(#|//).*$", "", text)
-        straight = re.split(r"\b(?:foreach|for|while|if)\b", text, maxsplit=1)[0]
+        straight, *rest = re.split(r"\b(?:foreach|for|while|if)\b", text, maxsplit=1)
+        if rest and re.search(r"\bsolve\b", rest[0]):
+            line = element.line + straight.count("\n")
+            why = (
+                "from here on the program of the model solves it again, which is not run: the values"
+                " before are taken, and --set NAME=NUMBER takes others"
+            )
+            self.reading.odd(line, element.tag, why)
         for match in _ASSIGNED.finditer(straight):
             line = element.line + text.count("\n", 0, match.start())
             formula = re.sub(r"(?<![\w$.\"])([A-Za-z_]\w*)(?!\w*\s*\()", r"$\1", match[2].strip())
