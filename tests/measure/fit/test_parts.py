@@ -47,6 +47,26 @@ def test_equal_stations_without_time_outside_share_evenly(
     assert found[0] == pytest.approx(demand * (customers + stations - 1))
 
 
+def _by_recursion(outside: float, demands: list[float], customers: int) -> float:
+    """Mean value analysis, customer by customer."""
+    present = [0.0] * len(demands)
+    for number in range(1, customers + 1):
+        times = [demand * (1 + queue) for demand, queue in zip(demands, present, strict=True)]
+        rate = number / (outside + sum(times))
+        present = [rate * time for time in times]
+    return customers / rate
+
+
+@pytest.mark.parametrize("outside", [0.0, 3.0, 700.0, 2e5])
+@pytest.mark.parametrize("demands", [[1.0], [2.0, 0.3], [1.0, 1.001], [1.0, 1.0], [1e-5, 4.0]])
+def test_few_stations_have_a_closed_form(outside: float, demands: list[float]) -> None:
+    populations = np.array([1.0, 2.0, 40.0, 900.0])
+    recursion = [_by_recursion(outside, demands, int(number)) for number in populations]
+    assert cycle_times(outside, np.array(demands), populations) == pytest.approx(
+        recursion, rel=1e-9
+    )
+
+
 @given(positive, st.lists(positive, min_size=1, max_size=3), st.integers(1, 50))
 def test_the_bounds_enclose_the_cycle(outside: float, demands: list[float], customers: int) -> None:
     found = cycle_times(outside, np.array(demands), np.array([float(customers)]))[0]
