@@ -55,6 +55,7 @@ def uncountable(
 ) -> dict[int, str]:
     """Return, by point, the reason why a number of processors is not a whole number in range."""
     values = sizes.real
+    # A computed number may miss a whole one by rounding.
     uncounted = ~((values >= least) & (values <= most) & (np.abs(values - np.rint(values)) <= 1e-9))
     return {
         int(point): (

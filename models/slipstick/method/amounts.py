@@ -41,6 +41,7 @@ def amounts_and_half_widths(
     amounts_at_means = run(means)
     squares = [np.zeros(1) for _ in amounts_at_means]
     for name, half_width in half_widths.items():
+        # Each value is moved to the end of its interval, all others stay at their means.
         moved = run({**means, name: means[name] + half_width})
         squares = [
             square + (at_end - at_mean) ** 2
@@ -175,6 +176,7 @@ class Amounts:
                 names = {
                     name for by_name in by_value.values() for name in by_name
                 } | of_amounts_only.keys()
+                # A parameter of 0 has no share, because shares are relative to it.
                 moved = [name for name in at_point if name in names and at_point[name] > 0]
                 point = {name: np.atleast_1d(number) for name, number in at_point.items()}
                 differences = self.slopes(point, moved, columns)

@@ -334,6 +334,7 @@ class CompiledModel:
         step = SIMULATED_STEP if self.estimated else SMOOTH_STEP
         # Central differences: their error falls with the square of the step.
         moves = [(name, sign * step) for name in names for sign in (1, -1)]
+        # All moved points are solved in one call, together with the points themselves.
         moved = {
             name: np.concatenate(
                 [

@@ -180,16 +180,20 @@ def _lows(model: Model) -> dict[str, Expr]:
 def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:
     lows = {SPAN: time(cycle, model, booked=False)}
     nodes = list(steps(cycle))
-    used = dict.fromkeys(name for node in nodes if node.use == SERVED for name in node.uses)
+    resources_used = dict.fromkeys(
+        name for node in nodes if node.use == SERVED for name in node.uses
+    )
     asked_of, held = demands(cycle, model), held_times(cycle, model)
-    for name in used:
+    for name in resources_used:
         if not is_processor(name):
             lows[name] = processors * asked_of[name] / model.resources[name].capacity
     for lock, seconds in held.items():
         lows[lock] = processors * seconds / model.resources[lock].capacity
     for pool in dict.fromkeys(name for node in nodes if node.use == ASKED for name in node.uses):
         lows[pool] = _monitors_time(model.resources[pool])
-    queues = [name for name in used if is_processor(name) and not name.startswith("processor[")]
+    queues = [
+        name for name in resources_used if is_processor(name) and not name.startswith("processor[")
+    ]
     if not queues:
         return lows
     # What is asked of others falls on the members themselves, but of one alone on processors
@@ -223,7 +227,7 @@ def _plain(model: Model) -> bool:
     """Return whether a model has only steps, choices and repeats, and product form at every
     queue.
     """
-    used = [step.resource for step in model.steps]
+    resources_used = [step.resource for step in model.steps]
     for node in (node for body in model.bodies for node in steps(body)):
         if is_parallel(node) or node.use not in (NOTHING, SERVED):
             return False
@@ -233,7 +237,7 @@ def _plain(model: Model) -> bool:
                 return False
             if (
                 DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
-                and used.count(node.resource) > 1
+                and resources_used.count(node.resource) > 1
             ):
                 return False
     return True

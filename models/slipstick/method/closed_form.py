@@ -354,6 +354,7 @@ def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
     terms: list[Expr] = []
     for superstep in population.supersteps:
         lines = [time(line, model, False, unbooked_times) for line in superstep.bodies]
+        # The superstep lasts as long as its longest line; the other lines are idle for the rest.
         longest = maximum(*lines)
         own_lines = (time(line, model, True, booked_times) for line in superstep.bodies)
         idle_times = (Booked(IDLE_PROCESSORS, longest - line) for line in lines)
@@ -363,9 +364,13 @@ def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
 
 
 def _demands(cycle: Activity, model: Model) -> dict[str, Expr]:
-    used = dict.fromkeys(step.resource for step in model.steps if step.resource in model.resources)
+    resources_used = dict.fromkeys(
+        step.resource for step in model.steps if step.resource in model.resources
+    )
     work_by_resource = demands(cycle, model)
-    return {name: work_by_resource.get(name, zero(TIME)) for name in used if name is not None}
+    return {
+        name: work_by_resource.get(name, zero(TIME)) for name in resources_used if name is not None
+    }
 
 
 def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:

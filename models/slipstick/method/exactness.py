@@ -49,6 +49,7 @@ class Variation:
         """Return at which points a time or a count is random in every group."""
         columns = np.broadcast_arrays(*self._tape.run(only(values, self._tape.parameters)))
         varied, sizes = np.stack(columns[: self._count]), columns[self._count :]
+        # A group without processors takes no part, so that its constant times do not count.
         empty = np.stack(sizes) == 0 if sizes else False
         flags: Flags = np.atleast_1d(((varied > 0) | empty).all(axis=0))
         return flags

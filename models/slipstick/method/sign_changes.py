@@ -148,11 +148,11 @@ def estimated_changes(
     open_since: int | None = None
 
     for index in range(len(places) + 1):
-        ended = index == len(places) or not has_answer[index]
-        if not ended and not states[index]:
+        run_ended = index == len(places) or not has_answer[index]
+        if not run_ended and not states[index]:
             open_since = index if open_since is None else open_since
             continue
-        if sure is not None and not ended and states[index] != states[sure]:
+        if sure is not None and not run_ended and states[index] != states[sure]:
             changes_found.append(
                 _estimated_change(
                     margins, places, sure, index, bool(states[index] > 0), single=single
@@ -160,7 +160,7 @@ def estimated_changes(
             )
         elif open_since is not None:
             stretches.append((float(places[open_since]), float(places[index - 1])))
-        sure, open_since = None if ended else index, None
+        sure, open_since = None if run_ended else index, None
     return changes_found, stretches
 
 

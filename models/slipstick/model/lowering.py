@@ -135,8 +135,8 @@ def _service(station: NetworkStation, label: str) -> tuple[Expr, Expr]:
     if label in station.service:
         return station.service[label], station.visits.get(label, ONCE)
     demand, members = station.demand[label], station.demand.values()
-    alike = DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
-    if not alike or len(members) == 1:
+    is_same_exponential = DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
+    if not is_same_exponential or len(members) == 1:
         return demand, ONCE
     longest = maximum(*(station.service or station.demand).values())
     return longest, demand / longest

@@ -226,6 +226,7 @@ class FittedSeries:
         errors = np.array([point.error for point in points])
         plans = np.array([point.error * point.announced for point in points])
         single = self.scatter**2 + np.where(plans > 0, 0.0, errors**2)
+        # Announced points share one error of the plans, so that it stands off the diagonal as well.
         return np.asarray(np.diag(single) + np.outer(plans, plans))
 
     def covariance(self, first_years: Array, second_years: Array) -> Array:
@@ -233,6 +234,8 @@ class FittedSeries:
         start = min(self.years[0], *first_years, *second_years)
         starts = [-np.inf, *self.series.breaks, np.inf]
         total = np.full((len(first_years), len(second_years)), _LEVEL_VARIANCE)
+        # The rate of each period between breaks is independent of the others, so that their
+        # covariances add up.
         for begin, end in pairwise(starts):
             origin = max(begin, start)
             first_times, second_times = (
@@ -262,7 +265,10 @@ class FittedSeries:
         levels : covariance of the levels of the points before any is known
         """
         factor, weights = self._factored(levels)
+        # The logarithm of a normal density, without its constant: the determinant is the square of
+        # the factor's diagonal.
         likelihood = -0.5 * (self.logs - self.logs[0]) @ weights - np.log(np.diag(factor)).sum()
+        # The prior of the scatter is lognormal about the usual one.
         unusual = log(self.scatter / self.growth.scatter) / self.growth.scatter_spread
         return float(likelihood - 0.5 * unusual**2)
 
@@ -270,6 +276,7 @@ class FittedSeries:
         """Return mean [years] and covariance [years, years] of the level, given the points."""
         factor, weights = self._solved
         years = np.asarray(years, dtype=float)
+        # Mean and covariance of normal levels, given the points (Gaussian process regression).
         across = self.covariance(years, self.years)
         half = np.linalg.solve(factor, across.T)
         mean = np.asarray(self.logs[0] + across @ weights, dtype=float)
@@ -287,6 +294,7 @@ class FittedSeries:
     def predicted(self, years: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation of the logarithm of a device's value in each year."""
         mean, covariance = self.levels(years)
+        # The scatter of devices about the level adds to what is not known of the level itself.
         variance = np.maximum(np.diag(covariance), 0.0) + self.scatter**2
         return self._limited(mean), np.sqrt(variance)
 
@@ -320,6 +328,7 @@ class FittedSeries:
         order = np.argsort(values)[::-1]  # what varies most takes the first numbers
         # The sign of an eigenvector is arbitrary: this rule makes it a fixed one.
         signs = np.where(vectors[:, order].sum(axis=0) < 0, -1.0, 1.0)
+        # Rounding may leave an eigenvalue slightly below 0.
         roots = np.sqrt(np.maximum(values[order], 0.0))
         levels = mean + (normals * roots) @ (vectors[:, order] * signs).T
         return self._limited(np.asarray(levels))
@@ -338,6 +347,8 @@ class FittedSeries:
         mean, covariance = self.log_gain(first, np.array([last]))
         middle, deviation = float(mean[0]), sqrt(max(float(covariance[0, 0]), 0.0))
         ends = (middle, middle - NORMAL_90 * deviation, middle + NORMAL_90 * deviation)
+        # Quantiles pass through a monotone function, so that the ends of the logarithm are those of
+        # the factor.
         yearly = [float(np.exp(end / (last - first))) for end in ends]
         return yearly[0], yearly[1], yearly[2]
 

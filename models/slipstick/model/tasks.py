@@ -95,6 +95,7 @@ class Trees:
 
     def problems(self) -> tuple[TaskSet, ...]:
         """Cut every tree into tasks."""
+        # Without stated work each node has one unit.
         work = self.work or tuple((1,) * len(shape) for shape in self.shapes)
         return tuple(
             ((0,), tuple(_parts(shape, self.min_size, units)))
@@ -135,6 +136,8 @@ def _parts(shape: Sequence[int], min_size: int, work: Sequence[int]) -> Iterator
             interior += work[node]
             *smaller, largest = _below(shape, sizes, node)
             for subtree in smaller:
+                # A subtree joins the task as long as the task stays within three times `min_size`;
+                # else it becomes a task of its own.
                 if count + sizes[subtree] <= 3 * min_size:
                     roots_left.append(subtree)
                     count += sizes[subtree]

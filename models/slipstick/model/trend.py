@@ -67,6 +67,8 @@ class PeriodRate:
         """Return draws of the rate [samples, 1 number]."""
         from scipy.special import ndtr
 
+        # One normal number gives the same quantile of every period: a rate that was stated too high
+        # was so throughout.
         probabilities = ndtr(normals[:, 0])
         return PeriodDraws(
             np.stack([period.factor.quantile(probabilities) for period in self.periods], axis=1)

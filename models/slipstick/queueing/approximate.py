@@ -339,12 +339,18 @@ def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
     classes together, (P, R) [1/s].
     """
     total = count.sum(axis=1, keepdims=True)
-    alike = 1 + (total - 1) / max(1, demand.shape[2])
-    cycle = delay.real + demand.real.sum(axis=2) * np.maximum(alike, 1)
+    mean_congestion = 1 + (total - 1) / max(1, demand.shape[2])
+    cycle = delay.real + demand.real.sum(axis=2) * np.maximum(mean_congestion, 1)
     flow = np.where(count > 0, count / np.where(cycle == 0, 1, cycle), 0.0)
-    most = total / (1 + total)
+    highest_load = total / (1 + total)
     busiest = (flow[:, :, None] * demand.real).sum(axis=1).max(axis=1, initial=0.0, keepdims=True)
-    return np.asarray(flow * (most / np.where(busiest > most, busiest, np.maximum(most, 1e-300))))
+    return np.asarray(
+        flow
+        * (
+            highest_load
+            / np.where(busiest > highest_load, busiest, np.maximum(highest_load, 1e-300))
+        )
+    )
 
 
 def _within(flow: Array, move: Array, utilization_share: Array, spare: Array) -> Array:

@@ -302,16 +302,19 @@ def geometric(network: NetworkArrays) -> Bounds:
     (array([[1.50273823]]), array([[1.55494366]]))
     """
     count, away, demand, slowest = _one_class(network, "geometric")
-    total, before = demand.sum(axis=1), count - 1
+    total, customers_met = demand.sum(axis=1), count - 1
     bounds = []
     with np.errstate(divide="ignore", invalid="ignore"):
-        fast = _proportional_high(before, away, demand, slowest)
-        for flow, m in ((before / (away + total + slowest * before), before), (fast, count)):
+        fast = _proportional_high(customers_met, away, demand, slowest)
+        for flow, m in (
+            (customers_met / (away + total + slowest * customers_met), customers_met),
+            (fast, count),
+        ):
             spare, y = slowest[:, None] - demand, demand * flow[:, None]
             queues = np.where(spare > 0, spare * (y - y ** count[:, None]) / (1 - y), 0.0).sum(
                 axis=1
             )
-            b = away + total + slowest * before - queues
+            b = away + total + slowest * customers_met - queues
             # Without rounding b is Z + N Dmax at the least, and the root at least |Z - N Dmax|.
             bounds.append(
                 2 * count / (b + np.sqrt(np.maximum(0.0, b * b - 4 * away * slowest * m)))

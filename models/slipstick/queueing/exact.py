@@ -93,11 +93,14 @@ def _has_servers_with_ranks(network: NetworkArrays, k: int) -> bool:
     """Return whether a station has several servers, ranks, and one exponential service time."""
     present = (network.demand.real[:, :, k] != 0).any(axis=0)
     service, scv = network.service.real[:, present, k], network.scv.real[:, present, k]
-    alike = (service == service[:, :1]).all() and (scv == 1).all()
+    one_exponential = (service == service[:, :1]).all() and (scv == 1).all()
     several_servers = network.rates[k] is None and network.servers[k] > 1
     arriving = (network.arrivals.real[:, present] > 0).all()
     return bool(
-        several_servers and alike and arriving and DISCIPLINES[network.discipline[k]].ranked
+        several_servers
+        and one_exponential
+        and arriving
+        and DISCIPLINES[network.discipline[k]].ranked
     )
 
 
@@ -126,13 +129,17 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
     rank = network.priority[:, k] if discipline.ranked else np.zeros(len(network.classes))
     higher, upto = (rank[:, None] < rank).astype(float), (rank[:, None] <= rank).astype(float)
     residual = rate * service**2 * (1 + network.scv[:, :, k]) / 2
-    before = 1 - (rate * service) @ higher
-    begun = residual @ upto if discipline.preemptive else residual.sum(axis=1, keepdims=True)
+    share_free_of_higher = 1 - (rate * service) @ higher
+    residual_work = (
+        residual @ upto if discipline.preemptive else residual.sum(axis=1, keepdims=True)
+    )
     # What is there on arrival is served beside what comes ahead of it: hence the own rank once, the
     # higher ranks twice.
-    wait = begun / (before * (1 - (rate * service) @ upto))
+    wait = residual_work / (share_free_of_higher * (1 - (rate * service) @ upto))
     residence = network.demand.astype(wait.dtype)
-    residence[:, :, k] = visits * (wait + (service / before if discipline.preemptive else service))
+    residence[:, :, k] = visits * (
+        wait + (service / share_free_of_higher if discipline.preemptive else service)
+    )
     flow = network.arrivals[:, :, None]
     return NetworkSolution(
         throughput=network.arrivals.copy(),
@@ -171,8 +178,8 @@ def _servers_with_ranks(network: NetworkArrays, k: int) -> NetworkSolution:
         )
     else:
         load = rate.sum(axis=1, keepdims=True) * service
-        begun = erlang_c(load, c) * service / c
-        time = service + begun / ((1 - higher / c) * (1 - up_to / c))
+        residual_wait = erlang_c(load, c) * service / c
+        time = service + residual_wait / ((1 - higher / c) * (1 - up_to / c))
     residence = network.demand.astype(time.dtype)
     residence[:, :, k] = visits * time
     flow = network.arrivals[:, :, None]
@@ -264,22 +271,22 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
     load = [demand[:, :, k] / (1 if k in several else last[:, k, None]) for k in range(stations)]
     own = [_terms(station_load, several.get(k, ones), box) for k, station_load in enumerate(load)]
     away = _terms(closed.delay, np.arange(1.0, sum(box) + 1)[None], box)
-    before, after = [away], [np.full(away.shape, -np.inf)]
-    after[0].reshape(points, -1)[:, 0] = 0
+    products_before, products_after = [away], [np.full(away.shape, -np.inf)]
+    products_after[0].reshape(points, -1)[:, 0] = 0
     for terms in own:
-        before.append(_convolve(before[-1], terms))
+        products_before.append(_convolve(products_before[-1], terms))
     for terms in own[:0:-1]:
-        after.insert(0, _convolve(after[0], terms))
+        products_after.insert(0, _convolve(products_after[0], terms))
     corner = tuple(n - 1 for n in box)
     ends: list[Any] = [
         corner,
         *(tuple(n - (i == r) for i, n in enumerate(corner)) for r in range(classes)),
     ]
-    corners = [before[-1][(slice(None), *place)] for place in ends]
+    corners = [products_before[-1][(slice(None), *place)] for place in ends]
     queue, shown = np.zeros(demand.shape, dtype=corners[0].dtype), list[Array | None]()
     present = np.indices(box).reshape(classes, -1)
     for k, terms in enumerate(own):
-        elsewhere = _convolve(before[k], after[k])
+        elsewhere = _convolve(products_before[k], products_after[k])
         chance = np.exp(
             terms + elsewhere[_backwards(corner)] - corners[0].reshape(points, *(1,) * classes)
         )

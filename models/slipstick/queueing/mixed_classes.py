@@ -101,13 +101,15 @@ def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int,
     for station in np.flatnonzero(
         ~network.delays if limited is None else ~network.delays & ~limited
     ).tolist():
-        most = np.broadcast_to(highest_speed(network, station).real, len(load))
-        for point in np.flatnonzero((load[:, station] >= most) & (load[:, station] > 0)).tolist():
+        capacity = np.broadcast_to(highest_speed(network, station).real, len(load))
+        for point in np.flatnonzero(
+            (load[:, station] >= capacity) & (load[:, station] > 0)
+        ).tolist():
             wrong.setdefault(
                 point,
                 f"station {network.stations[station]} is saturated: arrivals ask it for"
                 f" {load[point, station]:.6g} s of service a second, and it gives less than"
-                f" {most[point]:.6g}; lower the arrivals, shorten the demand, or add servers",
+                f" {capacity[point]:.6g}; lower the arrivals, shorten the demand, or add servers",
             )
     return wrong
 
@@ -163,9 +165,12 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
     for place, station in () if network.plain else enumerate(queueing.tolist()):
         if network.single[station]:
             continue
-        speed, most = speeds(network, station), int(network.population.sum(axis=1).max(initial=0))
+        speed, most_customers = (
+            speeds(network, station),
+            int(network.population.sum(axis=1).max(initial=0)),
+        )
         if load[:, station].any():
-            sums = len(load) * speed.shape[1] * min(most + 2, speed.shape[1])
+            sums = len(load) * speed.shape[1] * min(most_customers + 2, speed.shape[1])
             sums_in_words = (
                 f"{network.stations[station]} takes {sums:,} terms of sums over what open classes"
                 " leave of its speeds"
@@ -173,7 +178,7 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
             check_cost(
                 "terms", sums, sums_in_words, "make it a delay (discipline is), ask for simulation"
             )
-        remaining, empty_chance = _remaining_speeds(speed, load[:, station], most)
+        remaining, empty_chance = _remaining_speeds(speed, load[:, station], most_customers)
         last = last * np.ones((len(remaining), 1), dtype=remaining.dtype)
         last[:, place] = remaining[:, -1]
         empty[place] = empty_chance

@@ -62,10 +62,10 @@ def solve_single_class(closed: ClosedPart, marginals: bool = False) -> ClosedSol
     marginals : whether to give the probabilities of single servers too; the others' are known in
         any case
     """
-    most = int(closed.population.max(initial=0))
+    largest_population = int(closed.population.max(initial=0))
     check_size(closed, marginals)
     points, _, stations = closed.demand.shape
-    block = MOST_NUMBERS // ((most + 1) * max(1, stations))
+    block = MOST_NUMBERS // ((largest_population + 1) * max(1, stations))
     # Of single servers a series is all that a point needs, and points that differ in the population
     # alone have one.
     shared = points > block and not closed.several and not marginals
@@ -83,9 +83,11 @@ def _distinct(closed: ClosedPart) -> tuple[Array, Array]:
     points = np.arange(len(closed.demand))
     if len(points) == 1 or (closed.population == closed.population[0]).all():
         return points, points
-    varied = [values for values in (closed.last, *closed.several.values()) if len(values) > 1]
+    columns_that_vary = [
+        values for values in (closed.last, *closed.several.values()) if len(values) > 1
+    ]
     columns = np.concatenate(
-        [closed.demand[:, 0].T, closed.delay.T, *(values.T for values in varied)]
+        [closed.demand[:, 0].T, closed.delay.T, *(values.T for values in columns_that_vary)]
     )
     # Neighbours are often alike, and cheaper to compare than to sort; the rest are sorted as bytes,
     # all columns at once.
@@ -104,25 +106,28 @@ def _distinct(closed: ClosedPart) -> tuple[Array, Array]:
 def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
     population = closed.population[:, 0]
     rows, row_of = _distinct(closed)
-    most = population
+    largest_populations = population
     if len(rows) < len(population):
         closed = closed.select(rows)
-        most = np.zeros(len(rows), dtype=np.int64)
-        np.maximum.at(most, row_of, population)
+        largest_populations = np.zeros(len(rows), dtype=np.int64)
+        np.maximum.at(largest_populations, row_of, population)
     demand, delay = closed.demand[:, 0], closed.delay[:, 0]
     pace = demand / closed.last
-    scale = _scale(demand.real, pace.real, delay.real, most)
+    scale = _scale(demand.real, pace.real, delay.real, largest_populations)
     with np.errstate(all="ignore"):
-        length = int(most.max(initial=0)) + 1
+        length = int(largest_populations.max(initial=0)) + 1
         series = _Series(scale * demand.T, scale * pace.T, closed.several, scale * delay, length)
         total = series.total
-        constant, before = total[row_of, population], total[row_of, population - (population > 0)]
+        constant, constant_with_one_less = (
+            total[row_of, population],
+            total[row_of, population - (population > 0)],
+        )
         # X = G(N - 1) / G(N): the common scale of demands and delays cancels but for one factor.
-        throughput = (population > 0) * scale[row_of] * before / constant
+        throughput = (population > 0) * scale[row_of] * constant_with_one_less / constant
         queue, shown = series.stations(row_of, population, constant, marginals)
     # A constant below 1e-270 has lost digits, or stands for one that went to 0 on the way.
-    small = np.minimum(constant.real, before.real)
-    in_range = np.isfinite(constant) & np.isfinite(before) & (small > 1e-270)
+    small = np.minimum(constant.real, constant_with_one_less.real)
+    in_range = np.isfinite(constant) & np.isfinite(constant_with_one_less) & (small > 1e-270)
     return ClosedSolution(throughput[:, None], queue[:, None], shown, in_range)
 
 
@@ -438,8 +443,11 @@ def _solve_lattice(closed: ClosedPart) -> ClosedSolution:
     run = loop(lattice, pace, delay) if pace.shape[2] and not several else None
     with np.errstate(all="ignore"):
         if run:
-            total, before = run(_powers(scale * delay, population), population, pace)
-            less, queue = before[..., 0], pace * before[..., 1:] / total[:, None, None]
+            total, with_one_less = run(_powers(scale * delay, population), population, pace)
+            less, queue = (
+                with_one_less[..., 0],
+                pace * with_one_less[..., 1:] / total[:, None, None],
+            )
         elif several:
             start = grid.thinking(scale * delay)
             total, less, queue, shown = _with_several(grid, start, load, pace, several)
@@ -543,13 +551,13 @@ class _Grid:
     def shifted(self, planes: Array, load: Array) -> Array:
         """Apply B to all planes, (P, S, n_2.., n_R), with the loads (P, R) of one station."""
         to_planes = (slice(None),) + (None,) * (planes.ndim - 1)
-        moved = np.zeros_like(planes)
-        moved[:, 1:] = load[:, 0][to_planes] * planes[:, :-1]
+        shifted_planes = np.zeros_like(planes)
+        shifted_planes[:, 1:] = load[:, 0][to_planes] * planes[:, :-1]
         for r, (to, of) in enumerate(zip(self.to, self.of, strict=True)):
-            moved[(slice(None), slice(1, None), *to)] += (
+            shifted_planes[(slice(None), slice(1, None), *to)] += (
                 load[:, r + 1][to_planes] * planes[(slice(None), slice(-1), *of)]
             )
-        return moved
+        return shifted_planes
 
     def sweep(self, start: Array, steps: Array, width: int) -> Iterator[Array]:
         """Run z(s) = sum over r of z(s - 1, one fewer of class r) M_r + start(s), yielding (P,
@@ -650,7 +658,7 @@ def _with_several(
                     several[station],
                 )
         corner, less = _levels(grid, without_station, load[:, :, k], speed)
-        total, before = corner.sum(axis=1), less.sum(axis=2)
+        total, with_one_less = corner.sum(axis=1), less.sum(axis=2)
         shown[k] = corner / total[:, None]
         present = np.arange(1.0, grid.planes) / _extended(speed, grid.planes - 1)
         queue[:, :, k] = (
@@ -664,7 +672,7 @@ def _with_several(
         for _ in range(grid.planes - 2):
             next(planes)
         queue[:, :, singles] = pace[:, :, singles] * grid.less(next(planes)) / total[:, None, None]
-    return total, before, queue, shown
+    return total, with_one_less, queue, shown
 
 
 def _extended(speed: Array, length: int) -> Array:
@@ -698,8 +706,8 @@ def _levels(grid: _Grid, without_station: Array, load: Array, speed: Array) -> t
     pace = _extended(speed, grid.planes)
     level, corner, less = without_station, [], []
     for n in range(grid.planes):
-        total, before = grid.ends(level)
+        total, with_one_less = grid.ends(level)
         corner.append(total.copy())  # not a view, which would keep its level
-        less.append(before)
+        less.append(with_one_less)
         level = grid.shifted(level, load) / pace[:, n][to_planes]
     return np.stack(corner, axis=1), np.stack(less, axis=2)

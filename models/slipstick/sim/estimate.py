@@ -309,6 +309,8 @@ class Quantiles:
         if index >= len(counts_by_bin):
             return Estimate(1.0, 1.0, 1.0)
         mean = sums[index] / counts_by_bin[index] if counts_by_bin[index] else time
+        # Inside a bin the values are not known apart; their mean tells on which side of the time
+        # most of them lie.
         share_of_bin = 1.0 if mean <= time * (1 + 1e-12) else 0.5
         within = counts[:, :index].sum(axis=1) + share_of_bin * counts[:, index]
         share, k = float(within.sum() / counts_by_bin.sum()), len(sections) - bool(self._part_size)
@@ -527,13 +529,13 @@ def time_spent(plan: Plan, sums: Array, group: int) -> Array:
     group : its number
     """
     layout = Layout(plan)
-    ended = layout.column(layout.cycle_time[group])
+    time_of_ended = layout.column(layout.cycle_time[group])
     if plan.groups[group].kind != "closed":
-        return ended
+        return time_of_ended
     outside = _thinks_outside(plan, sums, group)
     if (outside or not plan.random) and not unended(plan, sums, group):
-        return ended
-    integrals: Array = ended + unbooked(plan, group)
+        return time_of_ended
+    integrals: Array = time_of_ended + unbooked(plan, group)
     return integrals
 
 

@@ -424,14 +424,14 @@ def _program(replication: Replication) -> ReplicationResult:
     pace = WorkPace()
     while kernel.run(_STRETCH) and kernel.events < settings.events:
         pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
-    ended = kernel.take_rows()
-    if not len(ended):
+    rows = kernel.take_rows()
+    if not len(rows):
         waits = kernel.waits()
         if kernel.events < settings.events or lock_cycle(waits):
             raise deadlock(plan, kernel.now, lock_cycle(waits) or waits)
-        return ReplicationResult(ended, (), "events", False, 0, 0, 0)
-    events = int(ended[-1, Layout(plan).order])
-    return ReplicationResult(ended[-1:], (), "complete", False, 0, 1, events)
+        return ReplicationResult(rows, (), "events", False, 0, 0, 0)
+    events = int(rows[-1, Layout(plan).order])
+    return ReplicationResult(rows[-1:], (), "complete", False, 0, 1, events)
 
 
 def _program_stops(

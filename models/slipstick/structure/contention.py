@@ -189,7 +189,7 @@ def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
     ]
     # A single processor never waits for another one, so that its variation makes no maximum random.
     further_members = maximum(present - 1, NEVER)
-    varied = total(
+    variations = total(
         [
             variation(compared),
             variation(bodies_compared) * further_members,
@@ -198,7 +198,7 @@ def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
     )
     early = any(node.beside for node in side_by_side(model.bodies))
     notes: dict[str, Excess] = {EARLY: (Number(1.0), 0)} if early else {}
-    return notes if varied == NEVER else {**notes, RANDOM: (varied, 0)}
+    return notes if variations == NEVER else {**notes, RANDOM: (variations, 0)}
 
 
 def variation(activities: Iterable[Activity]) -> Expr:
@@ -214,25 +214,26 @@ def _shared_stages(model: Model) -> dict[str, Excess]:
     for node in each_once(model.bodies):
         if isinstance(node, Pipeline):
             users = [_used(stage.bodies) for stage in node.stages]
-            shared = tuple(
+            shared_names = tuple(
                 name
                 for name in sorted(set().union(*users))
-                if sum(name in used for used in users) > 1
+                if sum(name in use_in_words for use_in_words in users) > 1
             )
-            if shared:
-                sharing.setdefault(shared, {})[node.name] = node.items
+            if shared_names:
+                sharing.setdefault(shared_names, {})[node.name] = node.items
     notes: dict[str, Excess] = {}
-    for shared, items in sharing.items():
-        used = (
+    for shared_names, items in sharing.items():
+        use_in_words = (
             "as separate servers, though several use"
-            f" {', '.join(IN_WORDS.get(name, name) for name in shared)}"
+            f" {', '.join(IN_WORDS.get(name, name) for name in shared_names)}"
         )
         if len(items) > FEW:
-            note = f"takes the stages of {len(items)} pipelines {used}"
+            note = f"takes the stages of {len(items)} pipelines {use_in_words}"
             notes[note] = (maximum(*items.values()), 1)
         else:
             notes |= {
-                f"takes the stages of {name} {used}": (count, 1) for name, count in items.items()
+                f"takes the stages of {name} {use_in_words}": (count, 1)
+                for name, count in items.items()
             }
     return notes
 

@@ -62,12 +62,12 @@ class LumpedActivities:
         """Copy the use of each queue to the queues that it stands for; list them in the order
         given.
         """
-        used = {
+        uses_by_name = {
             name: column
             for lumped_name, column in lumped_uses.items()
             for name in self.copies.get(lumped_name, (lumped_name,))
         }
-        return {name: used[name] for name in order}
+        return {name: uses_by_name[name] for name in order}
 
 
 def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:

@@ -169,9 +169,9 @@ def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]
     """
     builder, trees = _TreeBuilder(model), []
     for activity in activities:
-        before = len(builder.visits)
+        visits_before = len(builder.visits)
         root = builder.rebuilt(activity, frozenset())
-        trees.append(VisitTree(root, tuple(builder.visits[before:])))
+        trees.append(VisitTree(root, tuple(builder.visits[visits_before:])))
         builder.released = frozenset()
     return trees
 

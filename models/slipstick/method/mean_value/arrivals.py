@@ -69,14 +69,24 @@ def competing_fraction(visit: Visit, other: Visit, others: float) -> float:
         return 0.0
     if not is_processor(visit.queue):
         return 1.0
-    used, by = visit.queue, other.queue
-    if used == "own":
-        return 0.0 if by == "own" else 1 / others if by in OTHER_PROCESSORS else 1 / (others + 1)
-    if used in OTHER_PROCESSORS:
-        if by == "own":
+    own_processor, met_processor = visit.queue, other.queue
+    if own_processor == "own":
+        return (
+            0.0
+            if met_processor == "own"
+            else 1 / others
+            if met_processor in OTHER_PROCESSORS
+            else 1 / (others + 1)
+        )
+    if own_processor in OTHER_PROCESSORS:
+        if met_processor == "own":
             return 1 / others
-        return (others - 1) / others**2 if by in OTHER_PROCESSORS else 1 / (others + 1)
-    return float(used == by) if by not in ("own", *OTHER_PROCESSORS) else 1 / (others + 1)
+        return (others - 1) / others**2 if met_processor in OTHER_PROCESSORS else 1 / (others + 1)
+    return (
+        float(own_processor == met_processor)
+        if met_processor not in ("own", *OTHER_PROCESSORS)
+        else 1 / (others + 1)
+    )
 
 
 PairTimes = dict[tuple[int, int], Array]
@@ -538,8 +548,8 @@ class ArrivalState:
         # p may be below that of a geometric number where some processors are excluded, or where all
         # servers are rarely busy.
         chance = largest([served, ahead / (1 + ahead)])
-        varied = (ahead * ahead * (2 / nonzero(chance) - 1) - ahead) * (1 - ahead / self.others)
-        return clamped(varied)
+        variance = (ahead * ahead * (2 / nonzero(chance) - 1) - ahead) * (1 - ahead / self.others)
+        return clamped(variance)
 
 
 def chance_all_busy(present: Array, served: Array, customers: int, servers: int) -> Array:

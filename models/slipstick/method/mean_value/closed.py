@@ -473,9 +473,9 @@ class Recursion:
         )
         count, pace = math.prod(n + 1 for n in largest_population), WorkPace()
         check_cost("populations", count, count_in_words, "simulate it")
-        alike, rows = self._alike(numbers_here, len(points), counts)
+        distinct_numbers, rows = self._alike(numbers_here, len(points), counts)
         wanted_sizes = {tuple(map(int, processors)) for processors in processor_counts}
-        step, curve = _RecursionStep(self, alike), list[Array]()
+        step, curve = _RecursionStep(self, distinct_numbers), list[Array]()
         empty = PopulationState(0, (None,) * len(largest_population), ArrivalState())
         states = {(0,) * len(largest_population): empty}
         omitted = MOST_FOLLOWED if not every_population and self._starts_together() else 0
@@ -491,7 +491,9 @@ class Recursion:
                     curve.append(state.first.time.mean)
                 if n in wanted_sizes:
                     chosen = np.flatnonzero(np.all(processor_counts == n, axis=1))
-                    yield SolvedPopulation(state, alike, points[chosen], rows[chosen], curve)
+                    yield SolvedPopulation(
+                        state, distinct_numbers, points[chosen], rows[chosen], curve
+                    )
             if n[0] > 1:
                 # A population is computed from those with one processor fewer; all earlier ones are
                 # no longer needed.
@@ -529,9 +531,11 @@ class Recursion:
         """
         for size in np.unique(processor_counts[:, 0]).tolist():
             chosen = np.flatnonzero(processor_counts[:, 0] == size)
-            alike, rows = self._alike(at_points(numbers_here, chosen), len(chosen), counts)
+            distinct_numbers, rows = self._alike(
+                at_points(numbers_here, chosen), len(chosen), counts
+            )
             step, begin = (
-                _RecursionStep(self, alike),
+                _RecursionStep(self, distinct_numbers),
                 size - min(math.ceil(8 * math.sqrt(size)), LAST_ONE_BY_ONE),
             )
             state, pace = step.settled(begin, size), WorkPace()
@@ -542,7 +546,7 @@ class Recursion:
                     f" {self.model.name}"
                 )
                 pace.check(n - begin, size - begin, step_in_words)
-            yield SolvedPopulation(state, alike, points[chosen], rows)
+            yield SolvedPopulation(state, distinct_numbers, points[chosen], rows)
 
     def _starts_together(self) -> bool:
         """Return whether all processors start each section at a barrier, so that small populations
@@ -821,8 +825,8 @@ class _RecursionStep:
                 if spread <= SETTLED:
                     return state
                 spreads.append(spread)
-                before = spreads[-1 : -6 * WINDOW : -2 * WINDOW]
-                if len(before) == 3 and np.ptp(before) <= CYCLING * spread:
+                spreads_before = spreads[-1 : -6 * WINDOW : -2 * WINDOW]
+                if len(spreads_before) == 3 and np.ptp(spreads_before) <= CYCLING * spread:
                     break
         raise NoAnswerError(
             f"the state of {processors:,} processors does not settle within {count:,} steps; ask for"
@@ -904,7 +908,7 @@ class _RecursionStep:
         sum_r n_r w_r / (T_r + v_r d) <= 1; the least wait d of each visit that satisfies it is
         added. With a single group T becomes N w.
         """
-        before = [
+        times_before = [
             np.zeros(1) if traversal is None else traversal[0].mean for traversal in traversed
         ]
         works = [
@@ -928,18 +932,22 @@ class _RecursionStep:
             ]
             for queue in self._queues
         ]
-        times = before
+        times = times_before
         for work, calls in zip(works_by_group, visits, strict=True):
             wait = _missing_wait(times, work, calls)
             if np.any(wait.real > 0):
                 times = [t + v * wait for t, v in zip(times, calls, strict=True)]
-        if times is not before:
+        if times is not times_before:
             uses = [
-                added(a / nonzero(t) for a, t in zip(group_work, before, strict=True))
+                added(a / nonzero(t) for a, t in zip(group_work, times_before, strict=True))
                 for group_work in works_by_group
             ]
             self._book_shortfalls(
-                n, [t - b for t, b in zip(times, before, strict=True)], uses, visits, traversed
+                n,
+                [t - b for t, b in zip(times, times_before, strict=True)],
+                uses,
+                visits,
+                traversed,
             )
         return times
 
@@ -1008,18 +1016,7 @@ class _RecursionStep:
         by_place: ByPlace,
     ) -> ArrivalState:
         """Return the mean state that one more processor finds on arrival."""
-        zero, means = np.zeros(1), MeanNumbers()
-        services: dict[int, RandomTime] = {}
-        for ratios, cycle in zip(self._ratios, cycles, strict=True):
-            if cycle is None:
-                # An empty group makes no visits, but its numbers are read on arrivals of other
-                # groups.
-                services.update(dict.fromkeys(ratios, RandomTime(zero, zero, "constant")))
-                for column in (means.flows, means.served, means.present):
-                    column.update(dict.fromkeys(ratios, zero))
-            else:
-                services.update(cycle.visit_times.services)
-                means.add(ratios, cycle.rate, cycle.visit_times, items=False)
+        means, services = self._means_and_services(cycles)
         # Permits whose body was solved alone: their numbers of holders come from the birth-death
         # process, and replace the estimates of the probability that all are held.
         holders = {name: section.holders(sum(n), means) for name, section in self._sections.items()}
@@ -1075,6 +1072,24 @@ class _RecursionStep:
             holders=holders,
             by_place=by_place,
         )
+
+    def _means_and_services(
+        self, cycles: Sequence[CycleState | None]
+    ) -> tuple[MeanNumbers, dict[int, RandomTime]]:
+        """Return the mean numbers and the services at the visits of all groups."""
+        zero, means = np.zeros(1), MeanNumbers()
+        services: dict[int, RandomTime] = {}
+        for ratios, cycle in zip(self._ratios, cycles, strict=True):
+            if cycle is None:
+                # An empty group makes no visits, but its numbers are read on arrivals of other
+                # groups.
+                services.update(dict.fromkeys(ratios, RandomTime(zero, zero, "constant")))
+                for column in (means.flows, means.served, means.present):
+                    column.update(dict.fromkeys(ratios, zero))
+            else:
+                services.update(cycle.visit_times.services)
+                means.add(ratios, cycle.rate, cycle.visit_times, items=False)
+        return means, services
 
     def _whole_service(
         self, queue: Queue, processors: int, cycles: Sequence[CycleState | None], means: MeanNumbers
@@ -1163,14 +1178,14 @@ class FlowEquivalentServer:
         """Return the probabilities of 0, 1, ... processors that hold or want a permit, the last
         for as many as permits and more [1].
         """
-        most = min(self.queue.servers, processors)
+        most_holders = min(self.queue.servers, processors)
         _, present, flow = means.at(self.queue)
         away = processors - present
         elsewhere = clamped(away, 1e-12 * processors) / nonzero(flow)
-        times_alone = _stacked([elsewhere, *(cycle.time.mean for cycle in self._cycles(most))])[
-            ..., 1:
-        ]
-        ratios = times_alone / (np.arange(1, most + 1) * elsewhere[..., None])
+        times_alone = _stacked(
+            [elsewhere, *(cycle.time.mean for cycle in self._cycles(most_holders))]
+        )[..., 1:]
+        ratios = times_alone / (np.arange(1, most_holders + 1) * elsewhere[..., None])
         return finite_source_few(ratios, processors)
 
     def held_by_all(self) -> RandomTime:
@@ -1209,13 +1224,16 @@ class FlowEquivalentServer:
         `holders` at least [s, s^2].
         """
         if self._known[0] < holders:
-            most = min(2 * holders, self.queue.servers)
-            waits = [cycle.visit_times.waits for cycle in self._cycles(most)]
+            most_holders = min(2 * holders, self.queue.servers)
+            waits = [cycle.visit_times.waits for cycle in self._cycles(most_holders)]
             means, varied = (
                 {i: _stacked([getattr(w[i], moment) for w in waits]) for i in waits[0]}
                 for moment in ("mean", "variance")
             )
-            self._known = most, {i: (mean, varied[i] + mean * mean) for i, mean in means.items()}
+            self._known = (
+                most_holders,
+                {i: (mean, varied[i] + mean * mean) for i, mean in means.items()},
+            )
         return self._known[1]
 
 
@@ -1267,26 +1285,26 @@ def _weight_by_machine_repair(
         rate * (service.variance + service.mean**2) for rate, service in columns
     ) / nonzero(flow)
     scv = square / nonzero(mean * mean) - 1
-    varied = (scv.real > LEAST_VARIED) & (mean.real > 0)
+    is_varied = (scv.real > LEAST_VARIED) & (mean.real > 0)
     other_requests = members * queue.requests - queue.servers + 1
-    if other_requests < 1 or not np.any(varied):
+    if other_requests < 1 or not np.any(is_varied):
         return weight
     present = means.at(queue)[1]
     away = clamped(members * queue.requests - present)
-    mean, flow = (np.where(varied, column, 1.0) for column in (mean, flow))
+    mean, flow = (np.where(is_varied, column, 1.0) for column in (mean, flow))
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
     elsewhere = clamped(away / flow, 1e-6 * mean)
     kinds = [
         (
-            np.where(varied, rate / flow, 1.0 / len(columns)),
-            np.where(varied, service.mean, 1.0) / queue.servers,
-            np.where(varied, service.scv, 2.0),
+            np.where(is_varied, rate / flow, 1.0 / len(columns)),
+            np.where(is_varied, service.mean, 1.0) / queue.servers,
+            np.where(is_varied, service.scv, 2.0),
         )
         for rate, service in columns
     ]
     residual = finite_source_residual(other_requests + 1, elsewhere, kinds) * queue.servers
     full = residual_time(mean, scv)
-    return np.where(varied, (full - residual) / (full - mean), weight)
+    return np.where(is_varied, (full - residual) / (full - mean), weight)
 
 
 def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:

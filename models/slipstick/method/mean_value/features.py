@@ -117,6 +117,8 @@ def _demanded(
             if visit.index in ratios and visit.step is not None
         )
         time = float(cycle_alone.flat[0].real)
+        # A cycle alone is the shortest one, so that this is the largest load that the group can
+        # offer.
         loads.append(processors * work / queue.servers / time if time > 0 else 0.0)
     return max(loads)
 

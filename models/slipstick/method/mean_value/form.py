@@ -213,12 +213,12 @@ def _parts(model: Model) -> dict[str, list[str]]:
 
 def _parts_of_stations(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
     """List the stations that steps use, by what makes them hard to approximate."""
-    used = {
+    used_resources = {
         step.resource: model.resources.get(step.resource) for step in model.steps if step.resource
     }
     stations = {
         name: (station, DISCIPLINES[station.discipline])
-        for name, station in used.items()
+        for name, station in used_resources.items()
         if isinstance(station, Station)
     }
     maxima = any(is_parallel(node) or node.use == MET for node in nodes)
@@ -242,7 +242,7 @@ def _parts_of_stations(model: Model, nodes: Sequence[Activity]) -> dict[str, lis
         "stations of readers": [
             step.name for node in nodes if node.mode == READ for step in _served(node)
         ],
-        "processors": [name for name in used if is_processor(name)],
+        "processors": [name for name in used_resources if is_processor(name)],
     }
 
 
@@ -254,15 +254,15 @@ def _parts_of_locks(model: Model, nodes: Sequence[Activity]) -> dict[str, list[s
         for name, lock in held.items()
         if isinstance(lock, Lock) and lock.kind in SPIN_LOCKS
     }
-    shared = {name: lock for name, lock in held.items() if isinstance(lock, ReaderWriterLock)}
+    shared_locks = {name: lock for name, lock in held.items() if isinstance(lock, ReaderWriterLock)}
     taken = {pair for body in model.bodies for pair in _taken(body)}
     return {
         "locks": [name for name, lock in held.items() if isinstance(lock, Lock | Monitor)],
         "permits": [name for name, permits in held.items() if isinstance(permits, Permits)],
-        "shared locks": list(shared),
+        "shared locks": list(shared_locks),
         "writers of many": [
             name
-            for name, lock in shared.items()
+            for name, lock in shared_locks.items()
             if lock.order == "writer-first" and _many(model, lock.order)
         ],
         "spin locks": list(spinning),
@@ -513,14 +513,14 @@ def unpromised(model: Model) -> list[str]:
         return []
     names_by_kind = _parts(model)
     scvs, stream = [step.scv for step in model.steps], isinstance(model.population, OpenPopulation)
-    most = max(scvs, default=0.0)
+    greatest_scv = max(scvs, default=0.0)
     applies = (
         not any(scvs) and (not names_by_kind["choices"] or names_by_kind["shared locks"]),
-        most > MOST_VARIED,
+        greatest_scv > MOST_VARIED,
         stream and (names_by_kind["locks"] or names_by_kind["permits"]),
         stream and names_by_kind["forks"] and names_by_kind["stations"],
         names_by_kind["nested"],
-        most > 1 and names_by_kind["parallel"],
+        greatest_scv > 1 and names_by_kind["parallel"],
         names_by_kind["stations of readers"],
         names_by_kind["writers of many"],
         names_by_kind["geometric counts beside maxima"],
@@ -571,8 +571,10 @@ def promised(model: Model) -> float | None:
     unlike_services = measures is not None and (
         bool(measures.in_a_row) or any(scv > UNLIKE for scv in measures.served_scv.values())
     )
-    varied = any(step.scv > 1 for step in model.steps) or len(model.population.groups) != 1
-    return SEVERAL if varied or with_maxima or unlike_services else STATIONS
+    varied_or_groups = (
+        any(step.scv > 1 for step in model.steps) or len(model.population.groups) != 1
+    )
+    return SEVERAL if varied_or_groups or with_maxima or unlike_services else STATIONS
 
 
 def promise_holds(model: Model) -> bool:

@@ -217,9 +217,9 @@ def _waits(
     right = np.stack(np.broadcast_arrays(*right_side, busy)[:-1], axis=-1)
     solution = np.linalg.solve(np.eye(len(visits)) - table, right[..., None])[..., 0]
     # Each wait is exponential with the probability of a wait and else 0, as at an M/M/c station.
-    varied = 2 / np.where(all_busy.real > 0, all_busy, 1.0) - 1
+    scv_of_wait = 2 / np.where(all_busy.real > 0, all_busy, 1.0) - 1
     means = {v.index: solution[..., k] for k, v in enumerate(visits)}
-    waits = {index: RandomTime(mean, mean * mean * varied) for index, mean in means.items()}
+    waits = {index: RandomTime(mean, mean * mean * scv_of_wait) for index, mean in means.items()}
     if row := in_a_row(queue, places):
         flows = row.by_place({index: rate * ratios[index] for index in row.visits}) * row.parts
         service = row.by_place({index: services[index].mean for index in row.visits})
@@ -243,10 +243,10 @@ def _limited(
         works_met = [
             ratios[v.index] * services[v.index].mean for v in queue.visits if visit.can_meet(v)
         ]
-        most = added(works_met) / queue.servers / nonzero(ratios[visit.index])
+        most_wait = added(works_met) / queue.servers / nonzero(ratios[visit.index])
         wait = waits[visit.index]
         waits[visit.index] = wait.scaled(
-            np.where(wait.mean.real > most.real, most / nonzero(wait.mean), 1.0)
+            np.where(wait.mean.real > most_wait.real, most_wait / nonzero(wait.mean), 1.0)
         )
     return waits
 

@@ -48,20 +48,22 @@ def services_alike(
             for node in held
             if node.visit in queue.visits and isinstance(node.body, VisitedStep)
         ]
-        served = steps_under_lock or [
+        steps_served = steps_under_lock or [
             visit.step for visit in queue.visits if visit.step is not None
         ]
-        if not (queue.sharing or all(step.scv == 1.0 for step in served)):
+        # A queue that is not shared has product form only with exponential services; shared servers
+        # take any.
+        if not (queue.sharing or all(step.scv == 1.0 for step in steps_served)):
             return None
-        times = dict.fromkeys(step.time for step in served)
+        times = dict.fromkeys(step.time for step in steps_served)
         alike.append(() if queue.sharing else tuple(times))
     return alike
 
 
 def has_product_form(model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]) -> bool:
     """Return whether all stations of the cycles have product form, whatever the numbers."""
-    alike = services_alike(model, trees, queues)
-    return alike is not None and all(len(times) <= 1 for times in alike)
+    equal_times = services_alike(model, trees, queues)
+    return equal_times is not None and all(len(times) <= 1 for times in equal_times)
 
 
 def product_form_points(
@@ -72,9 +74,9 @@ def product_form_points(
     Service times that are equal here may differ in a derivative, which then is not one of product
     form.
     """
-    alike = services_alike(model, trees, queues)
-    in_product_form = np.full(len(next(iter(numbers.values()))), alike is not None)
-    for first_time, *equal_times in filter(None, alike or ()):
+    equal_times_by_station = services_alike(model, trees, queues)
+    in_product_form = np.full(len(next(iter(numbers.values()))), equal_times_by_station is not None)
+    for first_time, *equal_times in filter(None, equal_times_by_station or ()):
         for equal_time in equal_times:
             difference = np.abs(numbers[first_time].real - numbers[equal_time].real)
             in_product_form &= difference <= ROUNDING * np.abs(numbers[first_time].real)

@@ -110,10 +110,10 @@ def solve_phases(model: Model, numbers: Numbers, account: bool) -> ActivityTable
         for name, (busy, present, calls, wait) in phase_table.uses.items():
             # The wait of a visit is weighted by the visits, all else by the times of the phases.
             rate = phase_table.time * calls
-            used = np.stack(
+            weighted_use = np.stack(
                 [phase_table.time * busy, phase_table.time * present, rate, rate * wait]
             )
-            program_table.uses[name] = program_table.uses.get(name, np.zeros(1)) + used
+            program_table.uses[name] = program_table.uses.get(name, np.zeros(1)) + weighted_use
     for use in program_table.uses.values():
         use /= time
         use[3] /= nonzero(use[2])

@@ -281,14 +281,20 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
     """Return the resources that several branches of one fork use; "another processor" is a
     different one for each branch.
     """
-    used = [dict.fromkeys(visit.queue for visit in visits_in(branch)) for branch in branches]
-    names = dict.fromkeys(name for branch_names in used for name in branch_names)
+    queues_by_branch = [
+        dict.fromkeys(visit.queue for visit in visits_in(branch)) for branch in branches
+    ]
+    names = dict.fromkeys(name for branch_names in queues_by_branch for name in branch_names)
     single = [
         name
         for name in names
         if not is_processor(name) or name == "own" or name.startswith("processor[")
     ]
-    return [name for name in single if sum(name in branch_names for branch_names in used) > 1]
+    return [
+        name
+        for name in single
+        if sum(name in branch_names for branch_names in queues_by_branch) > 1
+    ]
 
 
 def _longer(a: RandomTime, b: RandomTime) -> RandomTime:
@@ -434,13 +440,13 @@ def _interpolated(ends: list[Array], items: Array) -> Array:
     if len(ends) == 1:
         return ends[0]
     table = np.stack(np.broadcast_arrays(*ends), axis=-1)
-    before = np.clip(np.floor(items.real).astype(int), 1, len(ends) - 1) - 1
+    index_below = np.clip(np.floor(items.real).astype(int), 1, len(ends) - 1) - 1
     # Times may be the same at all points at which the number of items differs, or the reverse.
-    shape = np.broadcast_shapes(before.shape, table.shape[:-1])
+    shape = np.broadcast_shapes(index_below.shape, table.shape[:-1])
     table = np.broadcast_to(table, (*shape, len(ends)))
-    pick = np.broadcast_to(before[..., None], (*shape, 1))
+    pick = np.broadcast_to(index_below[..., None], (*shape, 1))
     low, high = (np.take_along_axis(table, pick + step, axis=-1)[..., 0] for step in (0, 1))
-    result: Array = low + (items - (before + 1)) * (high - low)
+    result: Array = low + (items - (index_below + 1)) * (high - low)
     return result
 
 
@@ -992,8 +998,8 @@ class PassingTimes:
         if time.kind == "constant":
             return shifted
         times = _in_order(self, time)
-        before, gap = _gaps(self.times), _gaps(times)
-        remaining_share = before * before / nonzero(before * before + varied)
+        gap_before, gap = _gaps(self.times), _gaps(times)
+        remaining_share = gap_before * gap_before / nonzero(gap_before * gap_before + varied)
         random = varied.real > 0
         gaps = np.where(
             random, (1 - remaining_share) * gap * gap + remaining_share * self.gaps, self.gaps

@@ -176,10 +176,14 @@ def _columns(
         size, think = network.population[:, c], network.think[:, c].real
         with np.errstate(all="ignore"):
             populated = (size > 0) & (high[:, c] > 0)
-            least = np.where(populated, np.maximum(0.0, size / high[:, c] - think), np.nan)
-            most = np.where(populated & (low[:, c] > 0), size / low[:, c] - think, np.nan)
-        tables["low"] |= {rate: low[:, c], time: least}
-        tables["high"] |= {rate: high[:, c], time: most}
+            shortest_response = np.where(
+                populated, np.maximum(0.0, size / high[:, c] - think), np.nan
+            )
+            longest_response = np.where(
+                populated & (low[:, c] > 0), size / low[:, c] - think, np.nan
+            )
+        tables["low"] |= {rate: low[:, c], time: shortest_response}
+        tables["high"] |= {rate: high[:, c], time: longest_response}
         tables["values"][f"saturation_population[{name}]"] = crossings[:, c]
     for columns in tables.values():
         for name, column in columns.items():

@@ -96,9 +96,9 @@ def _product_form(station: NetworkStation) -> bool:
     if any(limits) or form == NEVER:
         return False
     times = set(station.service.values())
-    alike = len(station.visitors()) < 2 or (not station.demand and len(times) == 1)
+    one_service_time = len(station.visitors()) < 2 or (not station.demand and len(times) == 1)
     exponential = all(scv == Number(1.0) for scv in station.scv.values())
-    return form != SAME_EXPONENTIAL or (alike and exponential)
+    return form != SAME_EXPONENTIAL or (one_service_time and exponential)
 
 
 def _demand(station: NetworkStation, label: str) -> Expr:

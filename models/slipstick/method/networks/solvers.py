@@ -50,12 +50,13 @@ def _solution_by(arrays: NetworkPoints, solver: str, limit: int | None = None) -
 
     if solver == CONVOLUTION:
         return convolution(network)
-    most = int(network.population.sum(axis=1).max(initial=0))
-    numbers = network.points * len(network.stations) * (most + 1)
+    most_customers = int(network.population.sum(axis=1).max(initial=0))
+    numbers = network.points * len(network.stations) * (most_customers + 1)
     # Derivatives are of times and rates alone.
     derivatives = np.iscomplexobj(network.service)
     return exact(
-        network, marginals=most <= MOST_LISTED and numbers <= MOST_NUMBERS and not derivatives
+        network,
+        marginals=most_customers <= MOST_LISTED and numbers <= MOST_NUMBERS and not derivatives,
     )
 
 

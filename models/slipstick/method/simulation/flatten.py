@@ -416,6 +416,8 @@ class Writer:
 
         def body() -> None:
             self.write(superstep.bodies[member], {})
+            # All processors meet at no cost first, so that the cost of the barrier begins when the
+            # last one has come.
             self.builder.await_parties(f"end-of-superstep-{index + 1}", len(superstep.bodies), IDLE)
             self.write(superstep.barrier, {})
 
@@ -569,6 +571,7 @@ class Writer:
         if step.resource == OWN:
             self.builder.serve(OWN, time, step.name, wait=wait, where=Where.OWN)
             return
+        # A single processor asks processors outside the population.
         processors = 1 + self.others if self.members == 1 else self.members
         if step.resource == "other":
             self.builder.draw_destination(processors, f"{step.name}:other")

@@ -70,7 +70,7 @@ def notes_of(result: Result) -> tuple[str, ...]:
     result : of a simulation
     """
     unit = "replication" if result.plan.once else "cycle"
-    after, cycles_asked = (
+    cycles_run, cycles_asked = (
         f"{n} {unit}{'s' * (n != 1)}" for n in (result.cycles, result.settings.cycles)
     )
     precision = f"{100 * result.settings.precision:g} %"
@@ -81,9 +81,9 @@ def notes_of(result: Result) -> tuple[str, ...]:
         "complete": "ran the program once: nothing in it is random",
         "interrupted": "unfinished: it was interrupted",
     }[result.stopped]
-    notes = [f"{why}, after {after}; {result.dropped} of them dropped as warm-up"]
+    notes = [f"{why}, after {cycles_run}; {result.dropped} of them dropped as warm-up"]
     if result.plan.once or not result.dropped:
-        notes = [why if result.stopped == "complete" else f"{why}, after {after}"]
+        notes = [why if result.stopped == "complete" else f"{why}, after {cycles_run}"]
     if result.pooled:
         notes[0] += f"; in {result.settings.replications} replications"
     if not result.converged:
@@ -337,10 +337,10 @@ def _overloads(
     except NoAnswerError:  # what is asked depends on the state
         return
     forks = [node for node in side_by_side(model.bodies) if node.beside]
-    begun = [inner for node in forks for branch in node.beside for inner in steps(branch)]
-    used = {name for inner in begun for name in inner.uses}
+    nodes_begun = [inner for node in forks for branch in node.beside for inner in steps(branch)]
+    resources_used = {name for inner in nodes_begun for name in inner.uses}
     for name, resource in model.resources.items():
-        if name not in used:
+        if name not in resources_used:
             continue
         seconds = [work_of_group.get(name, zero(TIME)) for work_of_group in work]
         tape = Tape(seconds)

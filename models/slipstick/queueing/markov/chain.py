@@ -65,8 +65,12 @@ class MarkovChain:
         array([[-1.,  1.],
                [ 9., -9.]])
         """
-        moved = self.sources != self.targets
-        origin, target, rates = self.sources[moved], self.targets[moved], self.rates[moved]
+        changes_state = self.sources != self.targets
+        origin, target, rates = (
+            self.sources[changes_state],
+            self.targets[changes_state],
+            self.rates[changes_state],
+        )
         places = np.concatenate([origin, origin]), np.concatenate([target, origin])
         return sparse.csr_array(
             (np.concatenate([rates, -rates]), places), shape=(self.size, self.size)
@@ -389,7 +393,7 @@ def _iterative(matrix: csc_array) -> Solve:
     # A coarse factor: a finer one (1e-3, 20) halves the iterations, and takes 2 to 4 times as long
     # as all of them.
     rough = linalg.spilu(matrix, drop_tol=1e-2, fill_factor=5, **SYMMETRIC)
-    before = linalg.LinearOperator(matrix.shape, rough.solve, dtype=np.float64)
+    preconditioner = linalg.LinearOperator(matrix.shape, rough.solve, dtype=np.float64)
 
     def solve(right: Array) -> Array:
         x = np.zeros(len(right))
@@ -399,7 +403,13 @@ def _iterative(matrix: csc_array) -> Solve:
             x = (
                 x
                 + linalg.gmres(
-                    matrix, right - matrix @ x, rtol=1e-6, atol=0.0, restart=60, maxiter=5, M=before
+                    matrix,
+                    right - matrix @ x,
+                    rtol=1e-6,
+                    atol=0.0,
+                    restart=60,
+                    maxiter=5,
+                    M=preconditioner,
                 )[0]
             )
         return x

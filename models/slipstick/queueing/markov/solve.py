@@ -244,14 +244,14 @@ def _answers(
     present = space.present(states)
     came, admitted = ended + abandoned + lost, ended + abandoned
     throughput, queue = _throughput(point, ended), np.tensordot(pi, present, axes=1)[:, :count]
-    begun = _throughput(point, admitted)
+    cycles_begun = _throughput(point, admitted)
     levels = (
         _sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0)
         for k in range(count)
     )
     return MarkovSolution(
         throughput=throughput[None],
-        residence=quotient(queue, begun[:, None])[None],
+        residence=quotient(queue, cycles_begun[:, None])[None],
         queue=queue[None],
         utilization=np.array([_utilization(network, space, k, states, pi) for k in range(count)])
         .reshape(count, kinds)
@@ -261,7 +261,7 @@ def _answers(
         exact=bool(network.phases_known.all()),
         loss=quotient(lost, came)[None],
         ended=ended[None],
-        begun=begun[None],
+        begun=cycles_begun[None],
         abandoned=quotient(abandoned, admitted)[None],
         states=(chain.size,),
         truncation=(space.truncation or 0,),
