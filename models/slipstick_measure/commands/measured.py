@@ -51,7 +51,7 @@ _DATA_OPTIONS = (
             " google-benchmark, google-benchmark-text, pytest-benchmark, wrk, ab, hey, k6, k6-json,"
             " sysbench, pgbench, fio, fio-text, locust, locust-text, locust-history, jtl, jmeter,"
             " load-table, perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl,"
-            " netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, timehist, records,"
+            " netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, nsys, timehist, records,"
             " otf2."
             " [told from the content]"
         ),
@@ -373,7 +373,7 @@ def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float |
     "--format",
     "format_",
     metavar="FORMAT",
-    help="chrome, paraver, perf-mem, timehist, records, otf2. [told from the content]",
+    help="chrome, paraver, perf-mem, nsys, timehist, records, otf2. [told from the content]",
 )
 @click.option(
     "--unit",

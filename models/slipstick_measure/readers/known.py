@@ -91,6 +91,11 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
         "let sacct print them: without --noheader, --parsable2 --format=JobID,NCPUS,Elapsed,State",
     ),
     KnownFile(
+        re.compile(r"^ *Time ?\(%\),? +?Total Time|^\"?Time ?\(%\)\"?,\"?Total Time", re.MULTILINE),
+        "a summary by name of Nsight Systems, which has no course of time",
+        "slipstick trace reads nsys stats --report cuda_gpu_trace --format csv",
+    ),
+    KnownFile(
         re.compile(r"\A\ufeff?metric_name,timestamp,metric_value,"),
         "a list of k6's samples, whose times are cut to seconds",
         "slipstick measured reads the summary: k6 run --summary-export=FILE",
@@ -114,6 +119,10 @@ PACKED: Mapping[bytes, tuple[str, str]] = {
         "open it in Extra-P and save it as JSON lines, or unpack it",
     ),
     b"\x89HDF": ("HDF5", "write what you need of it as CSV"),
+    b"SQLite format 3": (
+        "a database of SQLite, as nsys exports",
+        "slipstick trace reads nsys stats --report cuda_gpu_trace --format csv",
+    ),
     b"PAR1": ("Parquet", "slipstick trace reads records in it; write a table of runs as CSV"),
     b"\x1f\x8b": ("packed by gzip", "unpack it, unless it is a trace: slipstick trace FILE"),
 }

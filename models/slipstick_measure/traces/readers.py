@@ -28,9 +28,11 @@ from slipstick.extensions import Registry
 from slipstick.limits import check_cost, limit, too_many
 from slipstick.schema.text import Mark, file_text, opened, shown_name
 from slipstick.units import scale
+from slipstick_measure.readers.known import known_text
 from slipstick_measure.readers.reading import delimiter_of, split_unit
 from slipstick_measure.traces.chrome import is_chrome, read_chrome
 from slipstick_measure.traces.memory_samples import is_memory_samples, read_memory_samples
+from slipstick_measure.traces.nsight import is_gpu_list, read_gpu_list
 from slipstick_measure.traces.otf2 import read_otf2
 from slipstick_measure.traces.trace import ADVICE, BUSY, ProgramTrace, ReadTrace, TraceColumns
 
@@ -111,6 +113,8 @@ def checked_trace(
         )  # a file that cannot be read is refused for that
         if not head.strip():
             _refuse(path, "the file is empty; the program may have failed to write it")
+        if tool := known_text(head):
+            _refuse(path, f"this is {tool.what}: {tool.way}")
         formats = ", ".join(TRACE_FORMATS)
         _refuse(
             path,
@@ -502,6 +506,7 @@ TRACE_FORMATS: Mapping[str, TraceFormat] = Registry(
         "perf-mem": TraceFormat(
             is_memory_samples, lambda path, _: read_memory_samples(path, _lines(path))
         ),
+        "nsys": TraceFormat(is_gpu_list, lambda path, _: read_gpu_list(path, _lines(path))),
         "timehist": TraceFormat(_is_timehist, _read_timehist),
         "records": TraceFormat(_is_records, _read_records),
         "otf2": TraceFormat(lambda head: False, _read_otf2),

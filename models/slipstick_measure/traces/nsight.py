@@ -1,0 +1,72 @@
+"""Operations on GPUs as ``nsys stats --report cuda_gpu_trace --format csv`` of Nsight Systems
+lists them: kernels and copies by stream.
+
+Format: heading ``Start (ns),Duration (ns),...,Device,Ctx,...,Strm,Name``; an older one has ``Stream``
+and other units of time in the brackets.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from slipstick_measure.traces.kinds import STREAM
+from slipstick_measure.traces.trace import ReadTrace, TraceColumns
+
+_HEADING = re.compile(
+    r"^\"?Start ?\((?P<unit>[num]?s|sec)\)\"?,\"?Duration\b.*\bName\"?\s*$", re.MULTILINE
+)
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0}
+
+
+def is_gpu_list(head: str) -> bool:
+    """Return whether a text has the heading of a list of operations of GPUs."""
+    return _HEADING.search(head) is not None
+
+
+def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTrace:
+    """Read operations into spans of streams, named by device and stream.
+
+    Parameters
+    ----------
+    path : of the file
+    lines : of it, with their numbers; what stands before the heading is left out
+
+    Raises
+    ------
+    SpecError : a row of another length, or a time that is no number, at its line
+    """
+    columns = TraceColumns(path)
+    at, heading, unit = next(
+        ((at, text, match["unit"]) for at, text in lines if (match := _HEADING.match(text))),
+        (1, "", ""),
+    )
+    if not heading:
+        columns.refuse("there is no heading of a list of operations: Start (ns),Duration (ns),...")
+    columns.scale = _SECONDS[unit]
+    names = next(csv.reader([heading]))
+    place = {re.sub(r" ?\(.*", "", name): index for index, name in enumerate(names)}
+    stream = place.get("Strm", place.get("Stream"))
+    device = place.get("Device")
+    if stream is None:
+        columns.refuse("there is no column of the stream (Strm)", at)
+    for at, text in lines:
+        if not text.strip():
+            continue
+        try:
+            cells = next(csv.reader([text], strict=True))
+        except csv.Error as error:
+            columns.refuse(f"this is no line of a list of operations: {error}", at)
+        if len(cells) != len(names):
+            columns.refuse(f"{len(cells)} values, where the heading promises {len(names)}", at)
+        start = columns.number(cells[place["Start"]], "start", at)
+        length = columns.number(cells[place["Duration"]], "duration", at)
+        on = f"{cells[device]}/" if device is not None else ""
+        lane = columns.named(columns.lanes, f"{on}stream {cells[stream]}")
+        columns.span(
+            lane, columns.named(columns.labels, cells[place["Name"]]), start, start + length
+        )
+    tracks = [str(name) for name in columns.lanes]
+    return columns.finished(tracks, kinds=[STREAM] * len(tracks))
