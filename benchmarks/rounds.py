@@ -5,7 +5,7 @@ populations without think time, whose lengths differ; and the capacity itself, b
 throughput of a population that is larger than the server. Printed are errors of the formula: of the
 first phase (time to first token) its mean and 95 of 100, and of the time of a unit of the second.
 
-    python benchmarks/rounds.py [--visits 6000] [--drawn 6 --seed 1 --runs 2]
+    python benchmarks/rounds.py [--visits 6000] [--drawn 6 | --closed 12] [--seed 1 --runs 2]
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ import numpy as np
 from slipstick import solve
 from slipstick.answer import Answer
 from slipstick.api import load
-from slipstick.expression.nodes import Number
+from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import TIME, Number
 from slipstick.sim.settings import Simulation
-from slipstick_rounds.formula import BatchServerFormula, load_of
+from slipstick_rounds.formula import BatchServerFormula, loads_of
 from slipstick_rounds.model import BatchServer, ClosedCustomers
 
 LENGTHS = ((256, 256, 8192), (1024, 1024, 8192), (1024, 128, 8192), (8192, 256, 2048))
@@ -51,7 +52,7 @@ def capacity(values: Mapping[str, float | str]) -> float:
     model = load("llm-serving", set=values)
     assert isinstance(model, BatchServer)
     (point,) = BatchServerFormula(model).points_at({})
-    return point.rate / load_of(point)
+    return point.rate / float(loads_of([point])[0])
 
 
 def errors(formula: Answer, run: Answer) -> str:
@@ -95,7 +96,12 @@ def long_prompts(count: int, seed: int, visits: int, replications: int) -> None:
         most = capacity(values)
         for part in (0.5, 0.8):
             here = {**values, "parameters.rate": f"{part * most!r} /s"}
-            formula = solve("llm-serving", here, method="formula")
+            words = "{}/{}, {}".format(*case) + f" {gpu.removeprefix('gpu-node-')}"
+            try:
+                formula = solve("llm-serving", here, method="formula")
+            except NoAnswerError as refusal:
+                print(f"{words:26}{part:>6}  refused: {refusal}", flush=True)
+                continue
             runs = [
                 solve(
                     "llm-serving",
@@ -112,8 +118,46 @@ def long_prompts(count: int, seed: int, visits: int, replications: int) -> None:
                 error = math.nan if got is None else 100 * (got / float(np.mean(found)) - 1)
                 spread = 100 * (max(found) / min(found) - 1)
                 cells.append(f"{error:+9.1f} % ({spread:.0f})")
-            words = "{}/{}, {}".format(*case) + f" {gpu.removeprefix('gpu-node-')}"
             print(f"{words:26}{part:>6}{''.join(cells)}", flush=True)
+
+
+def drawn_closed(count: int, seed: int) -> list[tuple[dict[str, float | str], int, float]]:
+    """Draw parameters of closed populations, customers and think times [s]; a half has none.
+
+    Parameters
+    ----------
+    count : of cases
+    seed : of the draws
+    """
+    chance = np.random.default_rng(seed)
+    cases = []
+    for index in range(count):
+        prompt, output = (
+            int(np.exp(chance.uniform(*np.log(ends)))) for ends in ((64, 16000), (64, 800))
+        )
+        tokens = int(max(prompt / np.exp(chance.uniform(np.log(1 / 8), np.log(6))), 256))
+        clients = int(np.exp(chance.uniform(np.log(2), np.log(96))))
+        shortest = round(float(chance.uniform(0.3, 0.9)), 2)
+        values: dict[str, float | str] = {**parameters(prompt, output, tokens)}
+        values["parameters.shortest"] = shortest
+        think = float(np.exp(chance.uniform(np.log(0.2), np.log(20)))) if index % 2 else 0.0
+        cases.append((values, clients, think))
+    return cases
+
+
+def closed(count: int, seed: int, visits: int) -> None:
+    """Print errors of drawn closed populations; they begin together, and each makes at least 100
+    visits, so that they do not stay so.
+    """
+    for values, clients, think in drawn_closed(count, seed):
+        model = with_clients(load("llm-serving", set=values), clients, think)
+        settings = Simulation(seed=seed, cycles=max(visits, 200 * clients))
+        both = (
+            solve(model, method="formula"),
+            solve(model, method="simulation", simulation=settings),
+        )
+        words = "/".join(f"{value:g}" for value in values.values())
+        print(f"{words:26}{clients:>4} clients, {think:5.1f} s{errors(*both)}", flush=True)
 
 
 def main() -> None:
@@ -123,8 +167,12 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="one small case of each kind")
     parser.add_argument("--drawn", type=int, default=0, help="cases of long prompts instead")
     parser.add_argument("--seed", type=int, default=0, help="of the drawn cases and their runs")
-    parser.add_argument("--runs", type=int, default=2, help="of each drawn case")
+    parser.add_argument("--runs", type=int, default=2, help="of each drawn stream")
+    parser.add_argument("--closed", type=int, default=0, help="drawn closed populations instead")
     asked = parser.parse_args()
+    if asked.closed:
+        closed(asked.closed, asked.seed, asked.visits)
+        return
     if asked.drawn:
         long_prompts(asked.drawn, asked.seed, asked.visits, asked.runs)
         return
@@ -144,15 +192,15 @@ def main() -> None:
                 solve("llm-serving", here, method="simulation", simulation=settings),
             )
             print(f"{words:22}{part:>12}{errors(*both)}", flush=True)
-        closed = load("llm-serving", set={**values, "parameters.shortest": 0.8})
+        model_of_many = load("llm-serving", set={**values, "parameters.shortest": 0.8})
         for count in clients:
-            model = with_clients(closed, count)
+            model = with_clients(model_of_many, count)
             both = (
                 solve(model, method="formula"),
                 solve(model, method="simulation", simulation=settings),
             )
             print(f"{words:22}{count:>4} clients{errors(*both)}", flush=True)
-        many = with_clients(closed, 8 if asked.short else 400)
+        many = with_clients(model_of_many, 8 if asked.short else 400)
         formula, run = (
             solve(many, method=method, simulation=settings).find("throughput")
             for method in ("formula", "simulation")
@@ -163,10 +211,11 @@ def main() -> None:
         print(f"{words:22}{'capacity':>12}{error:+9.1f} %", flush=True)
 
 
-def with_clients(model: object, count: int) -> BatchServer:
-    """Return a server with a closed population in place of its stream."""
+def with_clients(model: object, count: int, think: float = 0.0) -> BatchServer:
+    """Return a server with a closed population in place of its stream; think time [s]."""
     assert isinstance(model, BatchServer)
-    return replace(model, customers=ClosedCustomers(Number(float(count))))
+    customers = ClosedCustomers(Number(float(count)), Number(think, TIME))
+    return replace(model, customers=customers)
 
 
 if __name__ == "__main__":

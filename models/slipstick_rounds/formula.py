@@ -14,11 +14,15 @@ The second phase, v units, begins with the first phases that came behind a custo
 lasted, X R of them in the mean for a first phase of R from its arrival. They are done before anything
 that comes later, so it takes
 
-    W(n) = (v D(n) + X R P(n)) / (1 - X P(n)).
+    W(n) = (v D(n) + X R P(n)) / (1 - X P(n)),
+
+and no more than v full rounds: with R about exponential, what X R P adds to v T(n) is in the mean
+E (1 - exp(-M / E)), where E is that addition and M what v full rounds leave for it.
 
 The number n in it is a birth-death process with births X and deaths n / W(n); where n is as large as
-it can be, K, and X v T(K) / K reaches 1, the server is saturated by its mean rounds. Its mean gives
-the time of the second phase by Little's law.
+it can be, K, and X v T(K) / K reaches 1, the server is saturated by its mean rounds. K is the places, what
+memory holds, or v B / (w + v): as many are in the second phase where all rounds are full. The mean of
+n gives the time of the second phase by Little's law.
 
 The first phases wait for one another. Counted in pieces at the beginnings of rounds they are a
 Markov chain, q' = (q - pieces of a round)+ + pieces of a customer x A, A Poisson with mean X F(n, q):
@@ -34,21 +38,35 @@ that of the numbers in both kinds of rounds, times the difference of the parts o
 rounds that have first phases. W needs R, and R the numbers: they are computed in turn until neither
 moves by a percent.
 
+Where a first phase takes several rounds, the second phase fills while a backlog lasts, and slows it
+down. A queue of M/D/1 or M/M/1 that reaches k got there in about k S / (1 - X S), with S the time
+of c full rounds: it received what it can do at most, and drains as it grew. So a backlog of k that is
+met at random is 1.5 k S / (1 - X S) old; since it began one customer came to the second phase in each
+S, of those before it c n / v left. So n grows by 1.5 (1 - c n / v) / (1 - X S) with each first phase
+that waits, about the mean number in rounds with first phases. Where it comes near the number of
+places, first phases wait for one: full rounds are longer by the rounds without them that make room.
+
 In a closed population all n customers are present: a visit takes S(n) = v D(n) / n + P(n) of the
 server, and the number present is a birth-death process with rate of ends 1 / S(min(n, K)). First
-phases are one server with service P(n), solved by mean value analysis. A finite run begins with all
-customers at once: their first phases are done one after the other, so that the first visit of a
-customer waits for half of the others.
+phases of c > 1 rounds are one server. Time is counted in its rounds there, in which the second phases
+go on as well: service c, and v rounds and the think time between two of them, solved by mean value
+analysis where a customer finds half of a service under way, as lengths hardly vary. Think times that
+are longer than rounds bring first phases by time, so that long rounds get more of them. First phases
+of less than a round share it with those that arrived in the round before, a binomial number with mean
+(n - 1) / (v + 1) where customers come again at the end of a round. After a think time a customer
+meets a round with a probability in proportion to its time, if it finds another customer at all.
+
+A finite run begins with all customers at once: their first phases are done one after the other, so
+that the first visit of a customer waits for half of the others.
 
 Assumptions: n is constant while a first phase lasts; numbers of customers and of first phases in a
 round are independent; lengths count by their means; customers do not stay in step. Errors beside
-simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up to load 0.8 whose
-first phases fit into a round at most 9 % in the mean of the first phase and 14 % in its 95 of 100;
-where they take several rounds, up to 19 and 35 % at load 0.8 and 3 and 4 % at 0.5, and up to 16 % in
-the time of a unit of the second phase. Of a closed population without think time the first phase is
-12 % too short to 14 % too long where it is a small part of the work or clients are few, else up to 2.3
-times as long as simulated: mean value analysis takes service times as exponential, and these hardly
-vary. The time of a unit of the second phase is up to 18 % too short there.
+simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up to load 0.8 at most
+10 % in the mean of the first phase and 15 % in its 95 of 100, and up to 40 % in the time of a unit of
+second phases that are short beside a backlog. Where first phases take several rounds and chance fills
+all places, the formula refuses. Of a closed population mostly within 6 % in the mean of the first
+phase; with think times and first phases of about a round or more up to a fifth too short, as those
+that are longer than the mean are not counted apart.
 """
 
 from __future__ import annotations
@@ -99,11 +117,28 @@ second phase at which they are taken as settled."""
 CHUNK = 200_000
 """Numbers of points in one array at most, so that the arrays stay in a cache."""
 
+AGE_OF_A_BACKLOG, LEAST_ROOM = 1.5, 0.05
+"""Age of a backlog in units of the time in which it grew: it drains in about as long, so that at a
+random time it has half of that behind it as well; and the least part of the time that first phases
+leave over with which that is computed."""
+
+LIGHT, LEAST_FED, DEVIATIONS = 0.5, 0.5, 8.0
+"""At a load above the first, where places are fewer than the second as a part of the customers that
+full rounds bring to the second phase, and within so many deviations of a Poisson number of those in
+it, the wait for a place is not known. The last was 4 until a drawn case of 5 was 21 % too short."""
+
 LARGE_ROUND = 4096.0
 """Customers of a round of a server without a limit of them, whose capacity is asked for [1]."""
 
+NO_PLACES = (
+    "first phases take several rounds and places or memory are often all taken: the formula does not"
+    " know how long customers wait for one; give more places or memory, or ask for simulation"
+)
 NOTE = "numbers in a round are taken as independent, lengths by their means"
-CLOSED_NOTE = "in a closed population the first phase was up to 2.3 times as long as simulated"
+CLOSED_NOTE = (
+    "in a closed population first phases of several rounds behind think times were up to a fifth"
+    " shorter than simulated"
+)
 
 
 class BatchServerFormula(BatchServerForm):
@@ -123,7 +158,7 @@ class BatchServerFormula(BatchServerForm):
         numbers = _of_population(point, rounds)
         served = max(numbers.present, 1.0)
         waiting = numbers.waiting / numbers.throughput
-        in_first = _first_phase_closed(point, rounds, served)
+        in_first = _first_phase_closed(point, rounds, served, numbers)
         first = point.delay + waiting + in_first
         present = numbers.present + numbers.waiting
         response_time = present / numbers.throughput + point.delay
@@ -170,8 +205,12 @@ class BatchServerFormula(BatchServerForm):
         answers = [
             PointAnswer({}, remarks=Remarks(failed=str(saturated(float(load))))) for load in loads
         ]
-        settled = _Settled(_MeanRounds(points), np.flatnonzero(loads < 1))
-        for row in np.flatnonzero(loads < 1).tolist():
+        rounds, rows = _MeanRounds(points), np.flatnonzero(loads < 1)
+        settled = _Settled(rounds, rows)
+        unknown = rounds.short_of_places(settled.present[1]) & (loads > LIGHT)
+        for row in rows[unknown[rows]].tolist():
+            answers[row] = PointAnswer({}, remarks=Remarks(failed=NO_PLACES))
+        for row in rows[~unknown[rows]].tolist():
             answer = self._of_stream(points[row], settled, row)
             values = {**answer.values, **exactly({LOAD: float(loads[row])})}
             answers[row] = replace(answer, values=values)
@@ -322,6 +361,23 @@ class _MeanRounds:
         memory = _column(server.memory for server in servers)
         limits = (places, memory / kept, self._budget / self.piece)
         self.most: Array = np.maximum(1.0, np.minimum.reduce(limits))
+        # As many are in the second phase in the mean if all rounds are full.
+        self._fed = second * self._budget / (self.units + second)
+        self.highest: Array = np.maximum(1.0, np.minimum(self.most, self._fed))
+
+    def short_of_places(self, present: Array) -> NDArray[np.bool_]:
+        """Return where places or memory hold too few customers for the formula: first phases take
+        several rounds that are seldom full, and chance fills all places [points].
+
+        Parameters
+        ----------
+        present : customers in the second phase of rounds with first phases, in the mean [points, 1;
+            1]
+        """
+        several = self.units > self.room(self.highest)
+        seldom_full = self.most < LEAST_FED * self._fed
+        filled = present + DEVIATIONS * np.sqrt(present) > self.most - 1
+        return np.asarray(several & seldom_full & filled).ravel()
 
     def rows(self, rows: Indices) -> _MeanRounds:
         """Return the same at some of the points."""
@@ -366,13 +422,20 @@ class _MeanRounds:
         present : customers of a closed population, or of a stream in the second phase [1]
         rate : of a stream, whose first phases make rounds longer; where they take all time, the
             second phases do not end [1/s]
-        behind : first phases that wait or are under way when that of a customer ends [1]
+        behind : first phases that wait or are under way when that of a customer ends; as many take
+            time from its second phase as its rounds have room for [1]
         """
         second, extra = self.steps * self.time(present, 0.0), self.extra(present)
         if not np.any(rate):
             return np.asarray(second / present + extra)
-        found = (second + behind * extra) / present / np.maximum(1 - rate * extra, 1e-9)
-        return np.asarray(found)
+        left = np.maximum(1 - rate * extra, 1e-9)
+        longest = self.steps * self.time(
+            present, np.minimum(self.room(present), MOST_PIECES // 4 * self.units)
+        )
+        steady = np.minimum(second / left, longest)
+        # First phases have about an exponential time, and so has what comes behind them.
+        most, expected = longest - steady, np.maximum(behind * extra / left, 1e-300)
+        return np.asarray((steady + expected * -np.expm1(-most / expected)) / present)
 
 
 class _PhaseTimes(NamedTuple):
@@ -431,11 +494,13 @@ class _PresentMeans(NamedTuple):
     ----------
     throughput : visits that end [1/s]
     present, waiting : customers on the server, and those that wait for a place [1]
+    met : probability that a customer that arrives finds another [1]
     """
 
     throughput: float
     present: float
     waiting: float
+    met: float
 
 
 def _of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
@@ -447,14 +512,16 @@ def _of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
     outside = point.think_time + point.delay
     if not outside:
         served = min(float(population), most)
-        return _PresentMeans(1 / float(visit[-1]), served, population - served)
+        return _PresentMeans(1 / float(visit[-1]), served, population - served, 1.0)
     arrivals = (population - number + 1) / outside
     probabilities = _birth_death((arrivals * visit)[None, :])[0]
     probabilities /= probabilities.sum()
     throughput = float(probabilities[1:] @ (1 / visit))
     served = float(probabilities[1:] @ places)
     waiting = float(probabilities[1:] @ number) - served
-    return _PresentMeans(throughput, served, waiting)
+    # An arrival finds the others as they are without it (arrival theorem).
+    others = _birth_death(((arrivals - 1 / outside) * visit)[None, :-1])[0]
+    return _PresentMeans(throughput, served, waiting, 1 - float(others[0] / others.sum()))
 
 
 def _present_of(rounds: _MeanRounds, behind: Array) -> Array:
@@ -505,6 +572,7 @@ class _FirstPhases(NamedTuple):
     means, quantiles : of the time [points; points, quantiles; s]
     round_times : mean time of a round [points; s]
     by_round, by_time : parts of the rounds and of the time that have first phases [points; 1]
+    queued : first phases that wait in such rounds behind the one under way [points; 1]
     """
 
     means: Array
@@ -512,9 +580,12 @@ class _FirstPhases(NamedTuple):
     round_times: Array
     by_round: Array
     by_time: Array
+    queued: Array
 
 
-def _first_phases_open(rounds: _MeanRounds, present: Array, idle: Array) -> _FirstPhases:
+def _first_phases_open(
+    rounds: _MeanRounds, present: Array, idle: Array, queued: Array
+) -> _FirstPhases:
     """Compute the times from admission to the end of the first phase of Poisson streams; a customer
     that finds no other begins at once.
 
@@ -524,8 +595,9 @@ def _first_phases_open(rounds: _MeanRounds, present: Array, idle: Array) -> _Fir
     present : customers in the second phase of rounds without and with first phases [2, points, 1;
         1]
     idle : probability that no customer is there [points]
+    queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     """
-    backlog = _Backlog(rounds, present)
+    backlog = _Backlog(rounds, present, queued)
     times, weights = backlog.first_phase()
     room = rounds.room(0.0)
     alone = rounds.time(0.0, np.minimum(rounds.units, room)) * np.maximum(1.0, rounds.units / room)
@@ -566,6 +638,7 @@ class _Settled:
         self.means, self.round_times = np.zeros(count), np.zeros(count)
         self.quantiles = np.zeros((count, len(QUANTILES)))
         self._behind = np.zeros((count, 1))
+        self._queued = np.zeros((count, 1))
         self._more = np.zeros((2, count, 1))
         self.present, self.units = np.ones((2, count, 1)), np.zeros(count)
         for _ in range(MOST_SETTLING):
@@ -582,11 +655,14 @@ class _Settled:
         present = np.clip(served + self._more[:, rows], 1.0, np.maximum(most, 1.0))
         for cut in _chunks(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
             idle = self.numbers[rows[cut], 2]
-            first = _first_phases_open(rounds.rows(cut), present[:, cut], idle)
+            first = _first_phases_open(
+                rounds.rows(cut), present[:, cut], idle, self._queued[rows[cut]]
+            )
             self.means[rows[cut]], self.quantiles[rows[cut]] = first.means, first.quantiles
             self.round_times[rows[cut]] = first.round_times
             self._more[:, rows[cut]] = self._apart(rounds.rows(cut), served[cut], first)
             self.present[:, rows[cut]] = present[:, cut]
+            self._queued[rows[cut]] = first.queued[:, None]
             by_round = rounds.rate[cut, 0] * first.round_times * rounds.units[cut, 0]
             self.units[rows[cut]] = by_round / np.maximum(first.by_round, 1e-12)
         self._behind[rows] = rounds.rate * self.means[rows, None]
@@ -615,19 +691,79 @@ class _Backlog:
     Parameters
     ----------
     rounds : their times
-    present : customers in the second phase of rounds without and with first phases, taken as
-        constant [2, points, 1; 1]
+    present : customers in the second phase of rounds without and with first phases, in the mean
+        [2, points, 1; 1]
+    queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     """
 
-    def __init__(self, rounds: _MeanRounds, present: Array) -> None:
-        self._rate, self._units = rounds.rate, rounds.units
-        without, with_first = present
-        self._room, self._work, self._most = self._in_pieces(rounds, with_first)
-        number = np.arange(int(self.sizes(rounds, with_first).max()))
+    def __init__(self, rounds: _MeanRounds, present: Array, queued: Array) -> None:
+        self._rounds, self._rate, self._units = rounds, rounds.rate, rounds.units
+        self._with_first = present[1]
+        self._room, self._work, self._most = self._in_pieces(rounds, present[1])
+        number = np.arange(int(self.sizes(rounds, present[1]).max()))
         units = np.minimum(number * rounds.units / self._work, self._room)
-        self._times = rounds.time(np.where(number > 0, with_first, without), units)
+        self._queued = np.maximum(number / self._work - 1, 0.0)
+        without_limit = self._present_without_limit(present, queued)
+        self._present = np.where(number > 0, np.minimum(without_limit, self._largest()), present[0])
+        self._times = rounds.time(self._present, units)
+        # A round takes a whole number of pieces; what that rounds off, its time makes up for.
+        rounded = rounds.units / self._room * self._most / self._work
+        full = (self._times + self._blocked(without_limit)) * rounded
+        self._times = np.where(number >= self._most, full, self._times)
         self._left = np.maximum(number - self._most, 0)
         self._stationary = self._solve()
+
+    def _largest(self) -> Array:
+        """Return the number in the second phase that a long backlog leads to [points, 1]."""
+        return np.asarray(np.maximum(self._rounds.highest, self._with_first))
+
+    def _present_without_limit(self, present: Array, queued: Array) -> Array:
+        """Return how many are in the second phase by the pieces that wait, as if there were no limit
+        [points, pieces]; constant where a round does a first phase.
+
+        A backlog of k grows in about k S / (1 - X S), where S is the time that rounds full of first
+        phases take for one of them, as a queue does that gets as much as it can do. Meanwhile one
+        customer comes to the second phase in each S, and those that were there leave.
+        """
+        rounds, (without, with_first) = self._rounds, present
+        needed = rounds.units / self._room
+        taken = rounds.rate * needed * rounds.time(with_first, np.minimum(self._room, rounds.units))
+        gain = np.maximum(1 - needed * without / rounds.steps, 0.0)
+        growth = AGE_OF_A_BACKLOG * gain / np.maximum(1 - taken, LEAST_ROOM)
+        growth = np.where(needed > 1, growth, 0.0)
+        later = with_first + growth * (self._queued - queued)
+        return np.asarray(np.maximum(later, without))
+
+    def _blocked(self, present: Array) -> Array:
+        """Return by how much a full round is longer for first phases that wait for a place: rounds
+        without them, as many as the second phases need to make room, by the probability that all
+        places are taken where numbers are normal with the variance of a Poisson number [s].
+        """
+        from scipy.special import ndtr
+
+        rounds, needed = self._rounds, self._rounds.units / self._room
+        more = np.maximum(rounds.steps / (rounds.highest * needed) - 1, 0.0)
+        deviation = np.sqrt(np.maximum(self._with_first, 1.0))
+        taken = ndtr((present - rounds.highest + 1) / deviation)
+        longer = taken * more * rounds.time(rounds.highest, 0.0)
+        return np.where(needed > 1, longer, 0.0)
+
+    def _full_rounds(self, count: Array, reached: int) -> Array:
+        """Return the time of some full rounds that follow, while the second phase grows [s].
+
+        Parameters
+        ----------
+        count : of rounds, by point, pieces, place and customers before
+        reached : numbers of pieces that count
+        """
+        begun = self._present[:, :reached, None, None]
+        lasts = np.exp(-count / 2 / self._rounds.steps[:, :, None, None])
+        at_last = self._largest()[:, :, None, None]
+        several = (self._units > self._room)[:, :, None, None]
+        later = np.where(several, at_last - (at_last - begun) * lasts, begun)
+        later = np.broadcast_to(later, count.shape).reshape(len(count), -1)
+        one = self._rounds.time(later, self._room) + self._blocked(later)
+        return np.asarray(count * one.reshape(count.shape))
 
     @staticmethod
     def _in_pieces(rounds: _MeanRounds, present: Array) -> tuple[Array, Array, Array]:
@@ -664,14 +800,16 @@ class _Backlog:
         stationary = np.asarray(np.linalg.solve(equations, right)[..., 0], dtype=np.float64)
         return np.clip(stationary, 0.0, None)
 
-    def shares(self) -> tuple[Array, Array, Array]:
-        """Return the mean time of a round, and the parts of the rounds and of the time with first
-        phases [points].
+    def shares(self) -> tuple[Array, Array, Array, Array]:
+        """Return the mean time of a round, the parts of the rounds and of the time with first
+        phases, and how many wait in rounds with them behind the one under way [points].
         """
         total = self._stationary.sum(axis=1)
         time = (self._stationary * self._times).sum(axis=1)
         without = self._stationary[:, 0] / total
-        return time / total, 1 - without, 1 - without * self._times[:, 0] * total / time
+        by_time = 1 - without * self._times[:, 0] * total / time
+        queued = (self._stationary * self._queued).sum(axis=1) / total
+        return time / total, 1 - without, by_time, queued / np.maximum(1 - without, 1e-12)
 
     def first_phase(self) -> tuple[Array, Array]:
         """Return times from an arrival to the end of the first phase, and how probable each is, by
@@ -696,7 +834,7 @@ class _Backlog:
         piece = self._units / self._work
         ahead = (self._left[:, :reached] * piece)[:, :, None, None] + units * (before + 1)
         full_rounds = np.ceil(ahead / room - 1e-9) - 1
-        full = full_rounds * self._times[:, -1][:, None, None, None]
+        full = self._full_rounds(full_rounds, reached)
         # Behind it others come until its last round: none, or some in their mean.
         expected = rate * (rest + full)
         none_behind = np.exp(-expected)
@@ -761,24 +899,80 @@ def _quantiles(times: Array, weights: Array) -> Array:
     return found
 
 
-def _first_phase_closed(point: PointNumbers, rounds: _MeanRounds, present: float) -> float:
+def _first_phase_closed(
+    point: PointNumbers, rounds: _MeanRounds, present: float, numbers: _PresentMeans
+) -> float:
     """Return the time from admission to the end of the first phase, of a closed population [s]."""
-    plain, extra = (
-        float(part[0, 0]) for part in (rounds.time(present, 0.0), rounds.extra(present))
+    plain, extra, room, full = (
+        float(part[0, 0])
+        for part in (
+            rounds.time(present, 0.0),
+            rounds.extra(present),
+            rounds.room(present),
+            rounds.time(present, np.minimum(rounds.room(present), rounds.units)),
+        )
     )
-    customers = max(1, round(present))
-    outside = float(rounds.steps[0, 0]) * plain + point.think_time + point.delay
-    queue = 0.0
+    throughput, needed = numbers.throughput, float(rounds.units[0, 0]) / room
+    customers = max(1, round(point.population - numbers.waiting))
+    mean_round = plain / max(1 - throughput * extra, plain / full)
+    away = point.think_time + point.delay
+    # Second phases bring the next first phases by rounds. Think times, if they are longer than rounds,
+    # bring them by time: more in the long rounds of a backlog than in others.
+    outside = float(rounds.steps[0, 0]) + away / mean_round
+    if needed > 1:
+        by_time = away / (away + mean_round)
+        outside /= by_time * full / mean_round + 1 - by_time
+    queue = busy = 0.0
     for number in range(1, customers + 1):
-        residence = extra * (1 + queue)
-        queue = number * residence / (residence + outside)
-    # Who comes at once after a visit comes at the end of a round; others wait for half of one.
-    rest = plain / 2 if point.think_time + point.delay else 0.0
-    steady = rest + residence + plain
+        residence = needed * (1 + queue - busy / 2)
+        cycle = max(residence, 1.0) + outside
+        queue, busy = number * residence / cycle, number * needed / cycle
+    # Who comes at once after a visit comes at the end of a round with all others that did; others
+    # meet a round with a probability in proportion to its time, and wait for half of it.
+    taken = math.ceil(needed - 1e-9)
+    rest, together = 0.0, (customers - 1) / cycle
+    if away:
+        if needed > 1:
+            part, longer = min(throughput * mean_round * taken, 1.0), plain + extra / taken
+            met = (part * longer**2 + (1 - part) * plain**2) / (part * longer + (1 - part) * plain)
+        else:
+            # T' = plain + extra A, A Poisson with mean X T, in the mean T + Var T / T.
+            taken_part = min(throughput * extra, 1 - LEAST_ROOM)
+            met = mean_round + extra * taken_part / (1 - taken_part**2)
+        met *= numbers.met
+        rest, together = met / 2, (customers - 1) / customers * throughput * met
+    waiting = max(residence - max(needed, 1.0), 0.0) * full
+    own = plain * taken + extra
+    if needed < 1:
+        own = _shared_round(rounds, present, together, customers)
+    steady = rest + own + waiting
     if not point.visits:
         return steady
-    begin = extra * (customers + 1) / 2 + plain
+    half = (customers + 1) / 2
+    begin = extra * half + plain * max(needed * half, 1.0)
     return begin / point.visits + (1 - 1 / point.visits) * steady
+
+
+def _shared_round(rounds: _MeanRounds, present: float, together: float, customers: int) -> float:
+    """Return the mean time of the round of a first phase with others, whose number is binomial; what
+    the budget has no room for follows in further rounds [s].
+
+    Parameters
+    ----------
+    rounds : their times, of one point
+    present : customers in the second phase [1]
+    together : mean number of others [1]
+    customers : largest number of first phases [1]
+    """
+    from scipy.stats import binom
+
+    number = np.arange(float(customers))
+    chances = binom.pmf(number, customers - 1, min(together / max(customers - 1, 1), 1.0))
+    units, room = (number + 1) * rounds.units[0, 0], float(rounds.room(present)[0, 0])
+    whole = np.ceil(units / room - 1e-9) - 1
+    full = float(rounds.time(present, room)[0, 0]) if whole.any() else 0.0
+    times = whole * full + rounds.time(present, units - whole * room)[0]
+    return float(chances @ times)
 
 
 def saturated(load: float) -> NoAnswerError:
@@ -794,7 +988,7 @@ def loads_of(points: Sequence[PointNumbers]) -> Array:
     server with as many in the second phase as places, memory and budget allow [points].
     """
     rounds = _MeanRounds(points)
-    visits = rounds.visit(np.minimum(rounds.most, MOST_PRESENT))
+    visits = rounds.visit(np.minimum(rounds.highest, MOST_PRESENT))
     return np.asarray(rounds.rate * visits).ravel()
 
 
