@@ -829,9 +829,12 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
 def _most_often_head(under: str, best: Sequence[str]) -> str:
     """Return in how many cases each change reduces the overhead most, in a reader's words."""
     (first, count), *further_changes = Counter(best).most_common(MOST_SAID)
-    more = "".join(f", {spelt(name)} in {cases}" for name, cases in further_changes)
-    where = f"with {spelt(under)}, " if under else ""
-    return f"{where}{spelt(first)} removes most overhead in {count} of {len(best)} cases{more}"
+    more = "".join(f', "{spelt(name)}" in {cases}' for name, cases in further_changes)
+    where = f' under "{spelt(under)}"' if under else ""
+    return (
+        f'of the changes, "{spelt(first)}" removes most overhead{where} in {count} of'
+        f" {len(best)} cases{more}"
+    )
 
 
 def _not_changed(ranking: Ranking) -> str:
