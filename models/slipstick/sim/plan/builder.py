@@ -413,7 +413,7 @@ class Builder:
         queue : how many wait at most; None: any number
         """
         tries, attempts = f"{TRIES}:{name}", f"{GIVEN_UP}:{name}"
-        label, late = f"back-off:{name}", f"attempt {number} is late"
+        label, late = f"back-off:{name}", f"attempt at {self.next_instruction} is late"
         with self._register() as retries_left, self._register() as pauses:
             self.emit(Op.SET_COUNT, retries_left, *self._count(retries, ""))
             self.emit(Op.SET_COUNT, pauses, *self._count(0, ""))
