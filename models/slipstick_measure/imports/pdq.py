@@ -25,6 +25,7 @@ ARGUMENTS = {
     "CreateClosed": 4,
     "CreateNode": 3,
     "CreateMultiNode": 4,
+    "CreateMultiserverClosed": 4,
     "SetDemand": 3,
     "SetVisits": 4,
 }
@@ -148,8 +149,8 @@ class _Pdq:
             if think := self._number(call, 3):
                 customer_class["think_time"] = self.model.time(element, think)
             self.classes[self._name(call, 0)] = customer_class
-        elif call.name.endswith("Node"):
-            self._node(call, 1 if call.name == "CreateMultiNode" else 0)
+        elif call.name.endswith("Node") or "Multiserver" in call.name:
+            self._node(call, 1 if "Multi" in call.name else 0)
         else:
             self._demand(call, element)
 

@@ -50,11 +50,15 @@ _DECLARED = re.compile(r"(?:(?:const|static|float|double|int|long|my)\s++)++(?P<
 _SEVERAL = re.compile(r"(?P<names>\w++(?:\s*+,\s*+\w++)++)\s*+=(?!=)\s*+(?P<of>.+)$", re.DOTALL)
 _RESULT = re.compile(
     r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.]++\s*+(?:<-|=)\s*+"
-    r"(?=(?:PDQ_|pdq(?:::|\.))?(?:Create|Set|Init|Solve))"
+    r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
 )
 _CALLED = re.compile(
-    r"(?:PDQ_|pdq(?:::|\.|->))?(?P<name>[A-Z][A-Za-z]++)\s*+\((?P<given>.*)\)$", re.DOTALL
+    r"(?:PDQ_|[Pp]dq(?:::|\.|->))?(?P<name>[A-Z][A-Za-z]++)\s*+\((?P<given>.*)\)$", re.DOTALL
 )
+
+
+_QUALIFIER = re.compile(r"^[$@]*(?:[Pp]dq(?:\.|::)|(?:Node|QDiscipline|Methods|Job)\.(?=[A-Z]+$))?")
+"""What stands before a name of PDQ: a module, or the class of constants in Java."""
 
 
 class NotKnownError(ValueError):
@@ -426,7 +430,7 @@ class _Expression:
             raise NotKnownError
         if self._sign("("):
             return _computed(text, *self._arguments())
-        value = self._known[re.sub(r"^[$@]*(?:pdq(?:\.|::))?", "", text)]
+        value = self._known[_QUALIFIER.sub("", text)]
         while self._sign("["):
             base = 0 if self._sign("[") else 1
             index = self._listed("]")[0]
