@@ -512,8 +512,8 @@ def _plan(
 
     index = np.indices(tuple(map(len, varied.values()))).reshape(len(varied), -1)
     points = {
-        path: values[at] if grid else values
-        for at, (path, values) in zip(index, varied.items(), strict=True)
+        path: values[indices] if grid else values
+        for indices, (path, values) in zip(index, varied.items(), strict=True)
     }
     count = len(next(iter(points.values())))
     values = {**{path: np.full(count, value) for path, value in fixed.items()}, **points}

@@ -116,16 +116,16 @@ def real(
     >>> real(0, 1).wanted, real(0).read(2.5)
     ('a finite number from 0 to 1', 2.5)
     """
-    wanted = what + _between(least, most)
+    wanted_words = what + _between(least, most)
     low, high = (-LARGEST if least is None else least), (LARGEST if most is None else most)
 
     def read(value: Any) -> Any:
         number = value if type(value) in (float, int) else plain_number(value)
         if number is None or not low <= number <= high:
-            raise UnfitError(wanted, value)
+            raise UnfitError(wanted_words, value)
         return number
 
-    return Kind(wanted, read)
+    return Kind(wanted_words, read)
 
 
 def whole(least: int | None = None, most: int | None = None) -> Kind:
@@ -195,21 +195,21 @@ def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
     """Return the kind of iterables, such as lists and arrays, whose members are of a kind; they are
     read as a tuple.
     """
-    wanted = f"a list, each member of which is {kind.wanted}"
+    wanted_words = f"a list, each member of which is {kind.wanted}"
 
     def read(value: Any) -> Any:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-            raise UnfitError(wanted, value)
+            raise UnfitError(wanted_words, value)
         if getattr(value, "ndim", 1) == 0:
-            raise UnfitError(wanted, value)
-        members = tuple(_member(kind, each, f"[{index}]") for index, each in enumerate(value))
+            raise UnfitError(wanted_words, value)
+        members = tuple(_member(kind, member, f"[{index}]") for index, member in enumerate(value))
         if len(members) < least or (most is not None and len(members) > most):
             raise UnfitError(
                 f"a list of {_between(least, most).removeprefix(' of').strip()} members", value
             )
         return members
 
-    return Kind(wanted, read)
+    return Kind(wanted_words, read)
 
 
 def row(*kinds: Kind, wanted: str) -> Kind:
@@ -219,26 +219,26 @@ def row(*kinds: Kind, wanted: str) -> Kind:
         if not isinstance(value, tuple | list) or len(value) != len(kinds):
             raise UnfitError(wanted, value)
         members = enumerate(zip(kinds, value, strict=True))
-        return tuple(_member(kind, each, f"[{index}]") for index, (kind, each) in members)
+        return tuple(_member(kind, member, f"[{index}]") for index, (kind, member) in members)
 
     return Kind(wanted, read)
 
 
 def mapped_by_name(kind: Kind, least: int = 0) -> Kind:
     """Return the kind of mappings from names to a kind; they are read as a dict."""
-    wanted = f"a dict by name, each value of which is {kind.wanted}"
+    wanted_words = f"a dict by name, each value of which is {kind.wanted}"
 
     def read(value: Any) -> Any:
         if not isinstance(value, Mapping):
-            raise UnfitError(wanted, value)
+            raise UnfitError(wanted_words, value)
         for name in value:
             if not isinstance(name, str):
-                raise UnfitError(f"{wanted}; a name is text", name)
+                raise UnfitError(f"{wanted_words}; a name is text", name)
         if len(value) < least:
             raise UnfitError(f"a dict of at least {least} by name", value)
-        return {name: _member(kind, each, f"[{name!r:.40}]") for name, each in value.items()}
+        return {name: _member(kind, member, f"[{name!r:.40}]") for name, member in value.items()}
 
-    return Kind(wanted, read)
+    return Kind(wanted_words, read)
 
 
 TEXT = instance(str, "text")
@@ -272,8 +272,8 @@ def checked(**kinds: Kind) -> Callable[[T], T]:
                 target, "__init__", _checked(vars(target)["__init__"], target.__qualname__, kinds)
             )
             return target
-        made: Any = _checked(target, target.__qualname__, kinds)
-        return made  # type: ignore[no-any-return]
+        checked_function: Any = _checked(target, target.__qualname__, kinds)
+        return checked_function  # type: ignore[no-any-return]
 
     return decorate
 
@@ -335,8 +335,10 @@ def _checked(function: Any, label: str, kinds: Mapping[str, Kind]) -> Any:
         unknown = [] if code.co_flags & inspect.CO_VARKEYWORDS else [*named]
         for name in unknown:
             if name not in keywords:
-                known = [keyword for keyword in keywords if keyword != "self"]
-                return ModelError(f"{label} has no argument {name!r}{did_you_mean(name, known)}")
+                other_keywords = [keyword for keyword in keywords if keyword != "self"]
+                return ModelError(
+                    f"{label} has no argument {name!r}{did_you_mean(name, other_keywords)}"
+                )
         try:
             inspect.signature(function).bind(*given, **named)
         except TypeError as error:

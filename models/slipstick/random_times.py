@@ -570,7 +570,7 @@ class JointlyNormalTimes:
         self.mean = {key: self.mean[key] for key in wanted}
         self._covariance, self._fourth = (
             {
-                key: {other: table[key][other] for other in table[key].keys() & wanted}
+                key: {other_key: table[key][other_key] for other_key in table[key].keys() & wanted}
                 for key in wanted
             }
             for table in (self._covariance, self._fourth)
@@ -583,9 +583,13 @@ class JointlyNormalTimes:
         for table, (own, with_others) in zip(
             (self._covariance, self._fourth), columns, strict=True
         ):
-            table[key] = {other: moment for other, moment in with_others.items() if other != key}
-            for other, moment in table[key].items():
-                table[other][key] = moment
+            table[key] = {
+                other_time: moment
+                for other_time, moment in with_others.items()
+                if other_time != key
+            }
+            for other_time, moment in table[key].items():
+                table[other_time][key] = moment
             if np.any(own):
                 table[key][key] = own
         return key

@@ -198,7 +198,7 @@ def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> 
     if size > MOST_PHASES:
         raise ModelError(f"a time has at most {MOST_PHASES} phases, got {size}")
     for index, row in enumerate(rates):
-        off = [rate for at, rate in enumerate(row) if at != index]
+        off = [rate for column, rate in enumerate(row) if column != index]
         if row[index] >= 0 or min(off, default=0.0) < 0 or math.fsum(row) > 1e-9 * -row[index]:
             raise ModelError(
                 f"row {index + 1} of T needs a diagonal below 0, other rates from 0 on, and a sum of"

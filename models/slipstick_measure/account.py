@@ -269,10 +269,10 @@ class _Account:
     notes: list[Problem] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        all_times = {at: self._time(point) for at, point in enumerate(self.points)}
-        times = {at: time for at, time in all_times.items() if time is not None}
+        all_times = {index: self._time(point) for index, point in enumerate(self.points)}
+        times = {index: time for index, time in all_times.items() if time is not None}
         self.growth = growth_of(self.runs, self.points, times)
-        self.timed = [self.points[at] for at in times] or self.points
+        self.timed = [self.points[index] for index in times] or self.points
 
     def answer(self, point: MeasuredPoint) -> Answer:
         """Return the account of one point, and the values that follow from it."""

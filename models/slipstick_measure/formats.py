@@ -88,7 +88,9 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
 
 def _first_of_numbers(reading: Reading) -> int:
     """Return the first line of a table that has numbers alone; 0 if it is none."""
-    rows = [(at, re.split(r"[\s,;|]+", text.strip())) for at, text in reading.content]
+    rows = [
+        (line_number, re.split(r"[\s,;|]+", text.strip())) for line_number, text in reading.content
+    ]
     numbers = all(NUMBER.fullmatch(cell) for _, cells in rows for cell in cells)
     return rows[0][0] if len(rows) > 1 and numbers and len(rows[0][1]) > 1 else 0
 

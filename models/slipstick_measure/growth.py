@@ -80,14 +80,14 @@ def growth_of(
     ------
     SpecError : the time stays while the processors grow, and nothing says whether the work grew
     """
-    timed = [at for at in times if times[at].value > 0]
-    exponent = _exponent([points[at] for at in timed])
+    timed = [index for index in times if times[index].value > 0]
+    exponent = _exponent([points[index] for index in timed])
     if timed and times[timed[0]].run.metric in ("throughput", "speedup"):
         # Work in a time is what it is, whether the work grew or not.
         return Growth(together=exponent is not None or bool(runs.weak))
     if runs.weak is not None:
         return Growth(runs.weak, exponent or 1.0)
-    cycle = any(times[at].run.metric == "cycle" for at in timed)
+    cycle = any(times[index].run.metric == "cycle" for index in timed)
     if cycle or exponent is not None:
         return Growth(weak=True, exponent=exponent or 1.0)
     _ask(points, times, timed)
@@ -117,11 +117,11 @@ def _ask(
     """Refuse runs whose time stays constant as processors are added, unless measured waits explain
     it.
     """
-    without_size = [at for at in timed if points[at].n is None]
+    without_size = [index for index in timed if points[index].n is None]
     if not without_size:
         return
-    first = min(without_size, key=lambda at: points[at].p)
-    last = max(without_size, key=lambda at: points[at].p)
+    first = min(without_size, key=lambda index: points[index].p)
+    last = max(without_size, key=lambda index: points[index].p)
     factor = points[last].p / points[first].p
     if factor < FEWEST or times[last].value < FLAT * times[first].value:
         return

@@ -522,8 +522,10 @@ class _Spent:
         self.label, self.kind, *names = path.with_suffix(".causes").read_text().splitlines()
         self.begin, self.missing = self.cells[BEGIN], not self.cells[END]
         self.end = max(self.cells[END], self.cells[LAST])
-        waits = {name: self.cells[HEAD + 2 * at] for at, name in enumerate(names)}
-        self.events = {name: int(self.cells[HEAD + 2 * at + 1]) for at, name in enumerate(names)}
+        waits = {name: self.cells[HEAD + 2 * index] for index, name in enumerate(names)}
+        self.events = {
+            name: int(self.cells[HEAD + 2 * index + 1]) for index, name in enumerate(names)
+        }
         away = max(0.0, self.end - self.begin - sum(waits.values()) - self.cells[RAN])
         delayed = min(away, self.cells[DELAYED])
         lost = {NO_CORE: delayed, NOT_RUNNING: away - delayed}

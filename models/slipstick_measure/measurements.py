@@ -290,15 +290,17 @@ def reduce_repetitions(
             problems += _twice(repetitions)
             if len(without := [run for run in repetitions if run.repetition is None]) > 1:
                 unnumbered.append(without)
-            every = tuple(run.value for run in repetitions)
+            repeated_values = tuple(run.value for run in repetitions)
             if key[0] in ("wait", "events") and (without_it := len(timed - _runs(repetitions))):
                 why = (
                     f"{repetitions[0]} is in {len(timed) - without_it} of {len(timed)} repetitions;"
                     " taken as 0 in the others"
                 )
                 notes += [repetitions[0].problem(why)] if key[0] == "wait" else []
-                every += (0.0,) * without_it
-            values[key] = Reduced(float(STATISTICS[statistic](every)), every, repetitions[0])
+                repeated_values += (0.0,) * without_it
+            values[key] = Reduced(
+                float(STATISTICS[statistic](repeated_values)), repeated_values, repetitions[0]
+            )
         points.append(MeasuredPoint(p, n, values))
     if problems:
         raise SpecError(problems)
@@ -308,8 +310,8 @@ def reduce_repetitions(
 def _repeated(unnumbered: Sequence[Sequence[Measurement]]) -> Iterator[Problem]:
     """Yield one note on points with several rows that have no repetition number."""
     if unnumbered:
-        first, *others = unnumbered
-        more = f", like those of {len(others)} other points" if others else ""
+        first, *further_points = unnumbered
+        more = f", like those of {len(further_points)} other points" if further_points else ""
         yield first[1].problem(
             f"{first[1]} is in {len(first)} rows without a number of the repetition; they are taken"
             f" as repetitions{more}"

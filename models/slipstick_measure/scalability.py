@@ -158,11 +158,11 @@ def _kept(way: str, goal: float, count: int, runs: Sequence[MeasuredRun]) -> Mea
     for first, second in pairwise(runs):
         low, high = (_READ[way](run, count) for run in (first, second))
         if way != EFFICIENCY:
-            low, high, wanted = math.log(low), math.log(high), math.log(goal)
+            low, high, target = math.log(low), math.log(high), math.log(goal)
         else:
-            wanted = goal
-        if min(low, high) <= wanted <= max(low, high):
-            part = 0.0 if low == high else (wanted - low) / (high - low)
+            target = goal
+        if min(low, high) <= target <= max(low, high):
+            part = 0.0 if low == high else (target - low) / (high - low)
             return MeasuredRun(
                 first.size * (second.size / first.size) ** part,
                 first.time * (second.time / first.time) ** part,
@@ -175,7 +175,7 @@ def _sources(answers: Sequence[Answer]) -> dict[tuple[int, float], dict[str, flo
     """Return the mean latency by cause: the processors lost to the cause, as time of one
     processor.
     """
-    found: dict[tuple[int, float], dict[str, float]] = {}
+    latencies: dict[tuple[int, float], dict[str, float]] = {}
     for answer in answers:
         size, count, time = answer.point.get("n"), int(answer.point["p"]), answer.find("time")
         causes = {
@@ -184,5 +184,5 @@ def _sources(answers: Sequence[Answer]) -> dict[tuple[int, float], dict[str, flo
             if time and name.startswith(LOST) and name != f"{LOST}lost]"
         }
         if causes and count > 1:
-            found[count, float(size) if size is not None else math.nan] = causes
-    return found
+            latencies[count, float(size) if size is not None else math.nan] = causes
+    return latencies

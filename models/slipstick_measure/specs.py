@@ -80,16 +80,16 @@ class RunSpec(Spec):
             counts = Counter(name for processor in self.each for name in getattr(processor, key))
             lone = [name for name, count in counts.items() if count < len(self.each)]
             if lone:
-                at = next(
-                    at
-                    for at, processor in enumerate(self.each)
+                index = next(
+                    index
+                    for index, processor in enumerate(self.each)
                     if lone[0] in getattr(processor, key)
                 )
                 why = (
                     f"each processor has the same {key}; not given for all of them:"
                     f" {', '.join(lone)}"
                 )
-                raise broken_rule(why, "each", at, key, lone[0])
+                raise broken_rule(why, "each", index, key, lone[0])
         for name in self.events:
             if name not in self.waits:
                 raise broken_rule(

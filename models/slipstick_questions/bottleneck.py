@@ -134,8 +134,8 @@ class BottleneckResult(QuestionResult):
         """Return for the first cases which resource limits them, and from where on."""
         several = len(self.bottleneck) > 1
         return [
-            _head(each, words.case(each.case) if several else "", words)
-            for each in self.bottleneck[: 1 + MOST_SAID]
+            _head(bottlenecks, words.case(bottlenecks.case) if several else "", words)
+            for bottlenecks in self.bottleneck[: 1 + MOST_SAID]
         ][:2]
 
     def parts(self) -> Iterator[ResultTable]:
@@ -247,9 +247,9 @@ def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     network = compiled.arrays(compiled.columns(parameters_known)).network
     cycle, demand = full_speed_demands(network)
     demands = {
-        name: demand[:, 0, at].real
-        for at, name in enumerate(compiled.stations)
-        if not network.delays[at]
+        name: demand[:, 0, index].real
+        for index, name in enumerate(compiled.stations)
+        if not network.delays[index]
     }
     return np.asarray(network.population[:, 0].real, dtype=float), cycle[:, 0].real, demands
 
@@ -308,32 +308,31 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
     return lines
 
 
-def _head(found: CaseBottlenecks, case: str, words: Words) -> str:
+def _head(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str:
     """Return which resource limits the throughput at the end of the axis, to how much, and from
     which value on the population exceeds the saturation point.
     """
-    names = found.bottlenecks
+    names = bottlenecks.bottlenecks
     last = len(names) - 1
     since = last
     while since and names[since - 1] == names[last]:
         since -= 1
     lead = f"{case}: " if case else ""
-    most = quantity(1.0 / float(found.largest[last]), "1/s")
-    place = setting(found.path, float(found.values[last]), found.unit, words)
+    most = quantity(1.0 / float(bottlenecks.largest[last]), "1/s")
+    place = setting(bottlenecks.path, float(bottlenecks.values[last]), bottlenecks.unit, words)
     limit = f"{lead}{words.resource(names[last])} limits the throughput to {most}"
-    saturated = found.population > found.saturation
+    saturated = bottlenecks.population > bottlenecks.saturation
     if not saturated[last]:
         return f"{lead}nothing is saturated up to {place}; the most used is {words.resource(names[last])}, with room for {most}"
     if since == 0 and not saturated.all():
-        whole = float(found.saturation[last])
-        same = bool(np.allclose(found.saturation, whole, rtol=1e-9))
-        knee = f"; more than about {whole:.3g} {words.members} bring little" if same else ""
+        saturation = float(bottlenecks.saturation[last])
+        same = bool(np.allclose(bottlenecks.saturation, saturation, rtol=1e-9))
+        knee = f"; more than about {saturation:.3g} {words.members} bring little" if same else ""
         return f"{limit}{knee}"
-    changed = (
-        f" {bounded(found.path, float(found.values[since]), found.unit, words, least=True)}"
-        if since
-        else ""
-    )
+    changed = ""
+    if since:
+        value = float(bottlenecks.values[since])
+        changed = f" {bounded(bottlenecks.path, value, bottlenecks.unit, words, least=True)}"
     return f"{limit}{changed}"
 
 
@@ -375,12 +374,12 @@ def _resources(bottlenecks: CaseBottlenecks) -> ResultTable:
     )[:_MOST_RESOURCES]
     columns = [ResultColumn("resource", ranked, place=True)]
     for index in (0, -1):
-        at = f"at {_value(bottlenecks, index)}"
+        place = f"at {_value(bottlenecks, index)}"
         demands = [float(bottlenecks.demands[name][index]) for name in ranked]
         used = [float(bottlenecks.utilization(name)[index]) for name in ranked]
-        columns.append(ResultColumn("D", demands, "s", title=f"D {at}"))
+        columns.append(ResultColumn("D", demands, "s", title=f"D {place}"))
         columns.append(
-            ResultColumn("utilization", used, "1", title=f"utilization {at}", written=as_percent)
+            ResultColumn("utilization", used, "1", title=f"utilization {place}", written=as_percent)
         )
     return ResultTable(
         "", columns, Provenance.of([Answer("", **bottlenecks.provenance.together)] * len(ranked))

@@ -192,8 +192,8 @@ class _Choosing:
     def given(self, rows: Rows) -> dict[str, Array]:
         """Return the varied values at points, and the sum of their costs [points]."""
         value_columns = {
-            path: np.array(values)[rows[:, at]]
-            for at, (path, values) in enumerate(self.values.items())
+            path: np.array(values)[rows[:, column]]
+            for column, (path, values) in enumerate(self.values.items())
         }
         return {
             **value_columns,
@@ -226,12 +226,14 @@ class _Choosing:
     @cached_property
     def shaping(self) -> list[int]:
         """Return the indices of the quantities whose values need a model of their own."""
-        return [at for at, path in enumerate(self.values) if path not in self.case.built.free]
+        return [
+            column for column, path in enumerate(self.values) if path not in self.case.built.free
+        ]
 
     def built(self, chosen: Sequence[int]) -> Evaluator:
         """Build the model for the chosen values of the shaping quantities, given by index."""
-        paths = [list(self.values)[at] for at in self.shaping]
-        nodes = {path: self.nodes[path][at] for path, at in zip(paths, chosen, strict=True)}
+        paths = [list(self.values)[column] for column in self.shaping]
+        nodes = {path: self.nodes[path][column] for path, column in zip(paths, chosen, strict=True)}
         return evaluator(self.case.case, {**self.settings, **nodes}, self.study.library)
 
     def grouped(self, rows: Rows) -> Iterator[tuple[Rows, Evaluator, dict[str, Array]]]:
@@ -245,18 +247,18 @@ class _Choosing:
         for chosen, members in groups.items():
             free = {
                 path: values[path][members]
-                for at, path in enumerate(self.values)
-                if at not in shaping
+                for column, path in enumerate(self.values)
+                if column not in shaping
             }
             yield np.array(members), self.built(chosen), free
 
     def saturated(self, rows: Rows) -> list[bool]:
         """Return for each point without an answer whether saturation is the reason."""
-        found = [False] * len(rows)
+        is_saturated = [False] * len(rows)
         for members, case, free in self.grouped(rows):
             for member, reason in zip(members.tolist(), case.reasons(free), strict=True):
-                found[member] = SATURATED in reason
-        return found
+                is_saturated[member] = SATURATED in reason
+        return is_saturated
 
     def solved(self, rows: Rows, longer: float) -> tuple[dict[str, Array], Provenance]:
         """Solve points; those that share a model are solved together."""
@@ -286,11 +288,18 @@ class _Choosing:
         row = np.array(
             [values.index(float(answer.point[path])) for path, values in self.values.items()]
         )
-        given, case = self.given(row[None]), self.built([int(row[at]) for at in self.shaping])
-        free = {path: given[path] for at, path in enumerate(self.values) if at not in self.shaping}
+        values_of_point, case = (
+            self.given(row[None]),
+            self.built([int(row[index]) for index in self.shaping]),
+        )
+        free = {
+            path: values_of_point[path]
+            for index, path in enumerate(self.values)
+            if index not in self.shaping
+        }
         columns = drawn_columns(case, free, self.objective.wanted, 1)
         at_draws = {name: column[:, 0] for name, column in columns.items()}
-        at_draws |= {path: np.repeat(value, BAND_DRAWS) for path, value in given.items()}
+        at_draws |= {path: np.repeat(value, BAND_DRAWS) for path, value in values_of_point.items()}
         middle: Array = self.objective.sides(at_draws)[0].left[0]
         return middle
 
@@ -318,8 +327,8 @@ def _least(choice: ChosenPoints) -> float:
     """Return the objective at the best point of a case; infinity if no point meets the
     conditions.
     """
-    found = choice.found[0].find(OBJECTIVE) if choice.found else None
-    return math.inf if found is None else found
+    objective = choice.found[0].find(OBJECTIVE) if choice.found else None
+    return math.inf if objective is None else objective
 
 
 def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Choosing:
@@ -416,21 +425,21 @@ class _Enumeration:
             again = (state == 0) & finite & choosing.case.form.estimated & (longer < LONGEST)
             without = np.flatnonzero(~again & ~finite)
             saturated = dict(zip(without.tolist(), choosing.saturated(open_[without]), strict=True))
-            for at in np.flatnonzero(~again).tolist():
-                value = float(objective.left[0, at])
-                answer = self._answer(open_[at], sides, objective, at, how)
-                if finite[at] and state[at] > 0:
+            for index in np.flatnonzero(~again).tolist():
+                value = float(objective.left[0, index])
+                answer = self._answer(open_[index], sides, objective, index, how)
+                if finite[index] and state[index] > 0:
                     self.found.append((value, answer))
-                    self.held.append((open_[at], answer))
-                elif finite[at] and state[at] == 0:
+                    self.held.append((open_[index], answer))
+                elif finite[index] and state[index] == 0:
                     self.undecided.append((value, answer))
-                elif finite[at]:
-                    worst = int(np.argmin(margins[:, 0, at]))
-                    self.failed.append((float(margins[worst, 0, at]), worst, answer))
-                    self.broken.append(open_[at])
-                    self.broke.append((open_[at], answer))
-                elif saturated[at]:
-                    self.broken.append(open_[at])
+                elif finite[index]:
+                    worst = int(np.argmin(margins[:, 0, index]))
+                    self.failed.append((float(margins[worst, 0, index]), worst, answer))
+                    self.broken.append(open_[index])
+                    self.broke.append((open_[index], answer))
+                elif saturated[index]:
+                    self.broken.append(open_[index])
                 else:
                     # Less of everything may have an answer: nothing is concluded from this point.
                     self.unanswered += 1
@@ -447,10 +456,13 @@ class _Enumeration:
         sign = 1 if self.held else -1
         best = min(self.found, key=lambda side: side[0])[1] if self.found else None
         place = next((row for row, answer in self.held if answer is best), top)
-        seen = {tuple(row.tolist()) for row, _ in (*self.held, *self.broke)}
-        for at in range(len(place)):
-            beside = place + sign * (np.arange(len(place)) == at)
-            if tuple(beside.tolist()) not in seen and (allowed == beside).all(axis=1).any():
+        solved_points = {tuple(row.tolist()) for row, _ in (*self.held, *self.broke)}
+        for column in range(len(place)):
+            beside = place + sign * (np.arange(len(place)) == column)
+            if (
+                tuple(beside.tolist()) not in solved_points
+                and (allowed == beside).all(axis=1).any()
+            ):
                 self.solve(beside[None])
 
     def contradiction(self) -> tuple[Answer, Answer] | None:
@@ -470,11 +482,11 @@ class _Enumeration:
         """
         solved = [top]
         self.solve(top[None])
-        for at in range(len(top) if not self.broken else 0):
-            low, high = -1, int(top[at])
+        for column in range(len(top) if not self.broken else 0):
+            low, high = -1, int(top[column])
             while high - low > 1:
                 middle, before = (low + high) // 2, len(self.broken)
-                solved.append(np.where(np.arange(len(top)) == at, middle, top))
+                solved.append(np.where(np.arange(len(top)) == column, middle, top))
                 self.solve(solved[-1][None])
                 low, high = (low, middle) if len(self.broken) == before else (middle, high)
         return solved
@@ -484,13 +496,13 @@ class _Enumeration:
         row: Rows,
         sides: Sequence[ConditionSides],
         objective: ConditionSides,
-        at: int,
+        index: int,
         how: Provenance,
     ) -> Answer:
         choosing = self.asked
         values = {
             OBJECTIVE: _value(
-                objective.left[:, at], str(choosing.objective.parts[0].left.dimension)
+                objective.left[:, index], str(choosing.objective.parts[0].left.dimension)
             )
         }
         for number, (side, condition_part) in enumerate(
@@ -501,18 +513,18 @@ class _Enumeration:
                 condition_part.relation.startswith("<"),
             )
             less, more = (side.left, side.right) if below else (side.right, side.left)
-            values[f"value[{number}]"] = _value(side.left[:, at], unit)
+            values[f"value[{number}]"] = _value(side.left[:, index], unit)
             slack = (
-                more[0, at] - less[0, at],
-                more[1, at] - less[2, at],
-                more[2, at] - less[1, at],
+                more[0, index] - less[0, index],
+                more[1, index] - less[2, index],
+                more[2, index] - less[1, index],
             )
             values[f"slack[{number}]"] = _value(np.array(slack), unit)
         point = {
             path: float(values_[row[place]])
             for place, (path, values_) in enumerate(choosing.values.items())
         }
-        return Answer("choose", values=values, point=point, **how.at(at))
+        return Answer("choose", values=values, point=point, **how.at(index))
 
 
 def _value(numbers: Array, unit: str) -> Value:
@@ -579,7 +591,9 @@ def _chosen(choosing: _Choosing) -> ChosenPoints:
 def _choice(
     choosing: _Choosing, enumeration: _Enumeration, points: tuple[int, int], ordered: bool
 ) -> ChosenPoints:
-    best_found = sorted(enumeration.found, key=lambda each: each[0])[: 1 + choosing.spec.runners_up]
+    best_found = sorted(
+        enumeration.found, key=lambda objective_and_answer: objective_and_answer[0]
+    )[: 1 + choosing.spec.runners_up]
     best = best_found[0][0] if best_found else math.inf
     failed = max(
         (failure for failure in enumeration.failed if failure[0] > -math.inf),

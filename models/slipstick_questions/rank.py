@@ -171,7 +171,10 @@ class RankResult(QuestionResult):
                 if row["time_saved"] is not None
             ]
             return (["change", "time saved"], rows) if len(rows) > 1 else None
-        effects = sorted(self.changes[0].effects, key=lambda each: -(_reduced(each).value or 0.0))
+        effects = sorted(
+            self.changes[0].effects,
+            key=lambda change_effect: -(_reduced(change_effect).value or 0.0),
+        )
         rows = [
             [
                 spelt(str(effect.point["change"])),
@@ -517,7 +520,9 @@ class _CaseChanges:
 
     def _effect(self, names: tuple[str, ...], after: Answer, before: Answer) -> Answer:
         """Return the time saved, the overhead removed and the cost of changes."""
-        costs = [each.value for name in names if (each := self.spec.changes[name].cost) is not None]
+        costs = [
+            price.value for name in names if (price := self.spec.changes[name].cost) is not None
+        ]
         values, draws = dict(after.values), dict[str, Array]()
         for old, new in (("time", "time_saved"), ("overhead", "overhead_reduction")):
             if not after.failed and (before[old] or 0.0) > 0:
@@ -649,7 +654,11 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
     """
     answers_by_names: dict[tuple[str, ...], Answer] = {}
     for case in {id(case): case for case, _ in points.values()}.values():
-        points_of_case = {names: values for names, (of, values) in points.items() if of is case}
+        points_of_case = {
+            names: values
+            for names, (case_of_point, values) in points.items()
+            if case_of_point is case
+        }
         paths = sorted({path for point in points_of_case.values() for path in point})
         own = {path: case.built.parameters[path].value or 0.0 for path in paths}
         columns_given = {
@@ -987,7 +996,7 @@ def _verdict(change_ranking: ChangeRanking) -> str:
 
 
 def _best(change_ranking: ChangeRanking) -> Answer:
-    return max(change_ranking.effects, key=lambda each: _reduced(each).value or 0.0)
+    return max(change_ranking.effects, key=lambda effect: _reduced(effect).value or 0.0)
 
 
 def _together(gain: float, apart: float) -> str:

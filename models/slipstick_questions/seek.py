@@ -134,7 +134,7 @@ class ConditionSearch:
         """Return whether the condition is decided everywhere and does not hold next to an
         unanswered place.
         """
-        unsure = any(each.holds_before or each.holds_after for each in self.unanswered)
+        unsure = any(stretch.holds_before or stretch.holds_after for stretch in self.unanswered)
         return not self.undecided and not unsure
 
     @property
@@ -166,22 +166,22 @@ class SeekResult(QuestionResult):
         """Return where each condition starts or stops holding; facts that several cases share are
         stated once.
         """
-        found = []
+        sentences = []
         for name in dict.fromkeys(search.name for search in self.searches):
             first, *further_searches = cases = [
                 search for search in self.searches if search.name == name
             ]
             if not further_searches:
-                found.append(search_text(first))
+                sentences.append(search_text(first))
                 continue
-            found.append(
+            sentences.append(
                 f"{name}{_along(first)}: {first.condition}, searched over"
                 f" {_ends(first)}{_beyond(first)}"
             )
             for search in cases:
                 words = _said(search) if search.changes else _none(search, _ends(search))
-                found.append(f"{name}, {search.case}: {words}{_gaps(search)}{_effort(search)}")
-        return found
+                sentences.append(f"{name}, {search.case}: {words}{_gaps(search)}{_effort(search)}")
+        return sentences
 
     def headline(self, words: Words) -> list[str]:
         """Return for which values the first condition holds, case by case, best first."""
@@ -317,11 +317,11 @@ class _CaseSearch:
             self.built(float(place)).longer(longer).solved({}, self.condition.wanted)
             for place in places
         ]
-        every = gathered(
+        columns_joined = gathered(
             len(solved_blocks),
             ((slice(row, row + 1), columns) for row, (columns, _) in enumerate(solved_blocks)),
         )
-        return every, Provenance.joined(
+        return columns_joined, Provenance.joined(
             len(solved_blocks),
             ((np.array([row]), how) for row, (_, how) in enumerate(solved_blocks)),
         )
@@ -501,11 +501,11 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
             closer.decide()
         places, longest, columns = closer.places, float(closer.longer.max()), closer.found
     margins, holds = condition.look(columns)
-    seen, undecided = condition.changes(
+    changes, undecided = condition.changes(
         columns, places, None if case_search.single else case_search.columns
     )
     if case.built.uncertain.paths and case_search.built is None:
-        seen = [_banded(case_search, places, change) for change in seen]
+        changes = [_banded(case_search, places, change) for change in changes]
     finite = np.isfinite(margins[0])
     nearest = (
         int(np.nanargmin(np.abs(np.where(finite, margins[0], np.nan)))) if finite.any() else None
@@ -523,7 +523,7 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
         holds_first=bool(holds[0]) if finite[0] else None,
         holds_last=bool(holds[-1]) if finite[-1] else None,
         places=len(places),
-        crossings=tuple(seen),
+        crossings=tuple(changes),
         sides=tuple(_sides(condition, columns, [*ends, nearest or 0])),
         nearest=None if nearest is None else float(places[nearest]),
         margin=None if nearest is None else float(abs(margins[0, nearest])),
@@ -552,9 +552,9 @@ def _banded(case_search: _CaseSearch, places: Array, change: Change) -> Change:
         sides = (
             (row[:-1] < 0) & (row[1:] >= 0) if change.starts else (row[:-1] >= 0) & (row[1:] < 0)
         )
-        for at in np.flatnonzero(sides)[:1]:
-            fraction = row[at] / (row[at] - row[at + 1])
-            crossings.append(places[at] + fraction * (places[at + 1] - places[at]))
+        for index in np.flatnonzero(sides)[:1]:
+            fraction = row[index] / (row[index] - row[index + 1])
+            crossings.append(places[index] + fraction * (places[index + 1] - places[index]))
     if len(crossings) < BAND_DRAWS / 2:
         return replace(change, part=len(crossings) / BAND_DRAWS)
     low, high = np.quantile(crossings, [LOW_PART, HIGH_PART])
@@ -745,7 +745,7 @@ def _ranked(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
     if len(starts) > 1:
         return list(cases)
     sign = 1 if starts == {True} else -1
-    return sorted(cases, key=lambda each: sign * each.crossings[0].value)
+    return sorted(cases, key=lambda case_search: sign * case_search.crossings[0].value)
 
 
 def _apart(ranked: Sequence[ConditionSearch]) -> bool:
@@ -880,7 +880,7 @@ def _crossing(search: ConditionSearch, change: Change) -> str:
         return _single(search, change)
     ends = (change.low, change.high)
     lead = "" if search.of == YEAR else f"{search.of} = "
-    at = (
+    index = (
         bracketed(year(change.value), *map(year, ends))
         if search.of == YEAR
         else quantity(change.value, search.unit, 6, ends)
@@ -889,7 +889,11 @@ def _crossing(search: ConditionSearch, change: Change) -> str:
     if change.part is not None and change.part < HIGH_PART:
         draws = f"{percent(change.part)} of their draws change there"
         jump += f", undecided within the ranges ({draws})"
-    return f"holds from {lead}{at} on{jump}" if change.starts else f"holds up to {lead}{at}{jump}"
+    return (
+        f"holds from {lead}{index} on{jump}"
+        if change.starts
+        else f"holds up to {lead}{index}{jump}"
+    )
 
 
 def _single(search: ConditionSearch, change: Change) -> str:
@@ -897,12 +901,12 @@ def _single(search: ConditionSearch, change: Change) -> str:
     values that are searched singly.
     """
     value, before = _value(search, change.value), _value(search, change.before)
-    at = f"{search.of} = {value}" if search.of != YEAR else value
+    setting_text = f"{search.of} = {value}" if search.of != YEAR else value
     if change.low == change.high:
         return (
-            f"holds from {at} on, not yet at {before}"
+            f"holds from {setting_text} on, not yet at {before}"
             if change.starts
-            else f"holds up to {before}, no longer at {at}"
+            else f"holds up to {before}, no longer at {setting_text}"
         )
     low, high = _value(search, change.low), _value(search, change.high)
     sure = (
@@ -930,8 +934,11 @@ def _none(search: ConditionSearch, ends: str) -> str:
         [quantity(side.value, side.unit, ends=side.ends) for side in pair] for pair in search.sides
     )
     first, last, near = map(" against ".join, sides)
-    at = _value(search, search.nearest)
-    approach = f"it comes nearest to changing at {at}, with {near}, {percent(search.margin)} apart"
+    nearest_value = _value(search, search.nearest)
+    approach = (
+        f"it comes nearest to changing at {nearest_value}, with {near},"
+        f" {percent(search.margin)} apart"
+    )
     return f"{holds} for {ends}: {first} at one end and {last} at the other; {approach}"
 
 

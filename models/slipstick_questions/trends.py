@@ -92,8 +92,8 @@ class TrendedCase:
         used = model.technologies if isinstance(model, Model) else []
         moved = set(self.trend.rates)
         if PROCESSORS in moved:
-            given = self.case.inputs.checked.technology
-            moved |= {*given.fully, *given.partly}
+            technology = self.case.inputs.checked.technology
+            moved |= {*technology.fully, *technology.partly}
         return tuple(name for name in used if name not in moved)
 
     @property
@@ -198,8 +198,8 @@ def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tu
 def told_year(case: str, study: StudyContext) -> float | None:
     """Return the year of a case's machine; None if the machine has none."""
     node = at(resolve(study.cases[case], study.library).tree, ["machine", "year"])
-    told = isinstance(node, Scalar) and isinstance(node.value, int | float)
-    return float(node.value or 0) if isinstance(node, Scalar) and told else None
+    is_number = isinstance(node, Scalar) and isinstance(node.value, int | float)
+    return float(node.value or 0) if isinstance(node, Scalar) and is_number else None
 
 
 def year_of(case: str, given: float | None, place: Place, study: StudyContext) -> float:

@@ -591,8 +591,8 @@ class Isoefficiency:
         # The root that is a size is real and positive, at any number of processors.
         sizes_found = [
             root
-            for root, at in zip(roots, values, strict=True)
-            if abs(at.imag) < 1e-9 * abs(at) and at.real > 0
+            for root, value in zip(roots, values, strict=True)
+            if abs(value.imag) < 1e-9 * abs(value) and value.real > 0
         ]
         return (
             sympy.simplify(self.run.work.subs(n, sizes_found[0])) if len(sizes_found) == 1 else None
@@ -653,16 +653,18 @@ class Isoefficiency:
         first = np.argmax(table, axis=0)
         changes = [0, *(np.flatnonzero(np.diff(first)) + 1)]
         return tuple(
-            DominantTerm(self.needs[first[at]].term.expression, self._since(first, int(at), places))
-            for at in changes
+            DominantTerm(
+                self.needs[first[index]].term.expression, self._since(first, int(index), places)
+            )
+            for index in changes
         )
 
-    def _since(self, first: Array, at: int, places: Array) -> float:
+    def _since(self, first: Array, index: int, places: Array) -> float:
         """Return the number of processors at which one need overtakes another, by bisection."""
-        if at == 0:
+        if index == 0:
             return float(places[0])
-        old, new = self.needs[int(first[at - 1])], self.needs[int(first[at])]
-        low, high = float(places[at - 1]), float(places[at])
+        old, new = self.needs[int(first[index - 1])], self.needs[int(first[index])]
+        low, high = float(places[index - 1]), float(places[index])
         for _ in range(60):
             middle = np.array([(low * high) ** 0.5])
             ahead = self._log_work(new, middle)[0] > self._log_work(old, middle)[0]

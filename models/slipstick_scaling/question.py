@@ -262,12 +262,12 @@ class ScaleResult(QuestionResult):
         """
         lines = []
         for scaling in self.scalings:
-            said = [
+            sentences = [
                 _fastest_words(scaling.fastest),
                 _largest_words(scaling.largest, scaling.threshold),
             ]
-            said += [] if scaling.growth is None else [_verdict(scaling.growth)]
-            lines += [f"{scaling.case}: {line}" for line in said]
+            sentences += [] if scaling.growth is None else [_verdict(scaling.growth)]
+            lines += [f"{scaling.case}: {line}" for line in sentences]
         first = next((scaling for scaling in self.scalings if scaling.printed), None)
         return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
 
@@ -1073,21 +1073,21 @@ def work_of(scaling: Scaling, way: str) -> Array:
 def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec) -> Figure:
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
-    every = np.concatenate(
+    work_values = np.concatenate(
         [np.asarray(scaling.ways[spec.way][scaling.path], dtype=float) for scaling in scalings]
     )
     works = [work_of(scaling, spec.way) for scaling in scalings]
     for index, (scaling, work) in enumerate(zip(scalings, works, strict=True)):
         axes.plot(scaling.ways[spec.way][scaling.path], work, label=scaling.case, **stroke(index))
-    first = min(every)
+    first = min(work_values)
     axes.plot(
-        [first, max(every)],
-        [1.0, max(every) / first],
+        [first, max(work_values)],
+        [1.0, max(work_values) / first],
         color="#999999",
         linewidth=0.8,
         label="in proportion to N",
     )
-    logarithmic(axes.xaxis, every)
+    logarithmic(axes.xaxis, work_values)
     logarithmic(axes.yaxis, np.concatenate(works))
     axes.set_xlabel(axis_title(scalings[0].path, "1"))
     axes.set_ylabel("work / work at the first point")

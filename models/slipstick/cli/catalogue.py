@@ -191,11 +191,13 @@ def glossary_text(text: str, term: str | None) -> str:
         re.findall(r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE)
     )
     names = {head: head.replace("*", "").lower() for head in entries}
-    wanted = term.lower()
+    lower_term = term.lower()
     mention = [
-        head for head, body in entries.items() if wanted in names[head] or wanted in body.lower()
+        head
+        for head, body in entries.items()
+        if lower_term in names[head] or lower_term in body.lower()
     ]
     if not mention:
         raise UnknownNameError("term", term[:100], list(names.values()))
-    mention.sort(key=lambda head: (names[head] != wanted, wanted not in names[head]))
+    mention.sort(key=lambda head: (names[head] != lower_term, lower_term not in names[head]))
     return "".join(f"{names[head]}: {entries[head]}" for head in mention)

@@ -330,8 +330,8 @@ class _FormulaReader:
         name.
         """
         unit = self._here
-        written = sign.text == "/" and unit.kind == "name" and isinstance(number.expr, Number)
-        if not (self._times and written) or unit.text in self._known:
+        is_rate = sign.text == "/" and unit.kind == "name" and isinstance(number.expr, Number)
+        if not (self._times and is_rate) or unit.text in self._known:
             return None
         try:
             value, dimension = self._quantity(f"1 {unit.text}")
@@ -419,8 +419,8 @@ class _FormulaReader:
         try:
             self._quantity(f"1 {word}")
         except UnitError as error:
-            _, written, unit = str(error).rpartition("; write ")
-            return f"; the unit is written {unit}" if written and " " not in unit else ""
+            _, correction, unit = str(error).rpartition("; write ")
+            return f"; the unit is written {unit}" if correction and " " not in unit else ""
         return ""
 
     def _number(self, token: _FormulaToken) -> _ParsedPart:

@@ -622,7 +622,7 @@ def number_text(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
-def _text(node: Expr, made: Made) -> tuple[str, int]:
+def _text(node: Expr, texts: Made) -> tuple[str, int]:
     """Return the text and how tightly it binds, from those of the operands."""
     if isinstance(node, Number):
         # A bare zero goes with any dimension; other constants are written as a spec writes them.
@@ -631,9 +631,9 @@ def _text(node: Expr, made: Made) -> tuple[str, int]:
     if isinstance(node, Parameter):
         return node.name, _ATOM
     if isinstance(node, Booked):
-        return made[id(node.inner)]
+        return texts[id(node.inner)]
     assert isinstance(node, Operation)
-    inner = [made[id(operand)] for operand in node.operands]
+    inner = [texts[id(operand)] for operand in node.operands]
     if node.operator == "power":
         return " ** ".join(_within(operand, _ATOM) for operand in inner), _POWER
     if node.operator in _INFIX:

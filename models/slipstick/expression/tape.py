@@ -92,10 +92,10 @@ class Tape:
         self._booked: dict[int, str] = {}
         self._instructions: list[Instruction] = []
         self._registers: dict[tuple[str, object, tuple[int, ...]], int] = {}
-        seen: dict[int, int] = {}
+        registers: dict[int, int] = {}
         for node in nodes:
-            seen[id(node)] = self._record(node, seen)
-        self._outputs = [seen[id(output)] for output in outputs]
+            registers[id(node)] = self._record(node, registers)
+        self._outputs = [registers[id(output)] for output in outputs]
         # Trees are kept so that no id above is reused while this object lives.
         self._trees = tuple(outputs)
 
@@ -227,7 +227,7 @@ class Tape:
             )
         steps = [instruction for instruction in needed if instruction.out in varying]
         value = np.empty(points)
-        found = {name: np.zeros(points) for name in names}
+        derivatives = {name: np.zeros(points) for name in names}
         for start in range(0, points, _KEPT):
             rows = slice(start, min(start + _KEPT, points))
             count = rows.stop - rows.start
@@ -244,8 +244,8 @@ class Tape:
                     bars = self._adjoints(registers, end, count, followed)
             value[rows] = registers[end]
             for name, register in places.items():
-                found[name][rows] = bars.get(register, 0.0)
-        return value, found
+                derivatives[name][rows] = bars.get(register, 0.0)
+        return value, derivatives
 
     def _between(self, end: int, starts: Iterable[int]) -> tuple[list[Instruction], set[int]]:
         """Return the instructions that a register needs, and the registers that depend on
@@ -263,9 +263,9 @@ class Tape:
                 followed.add(instruction.out)
         return needed, followed
 
-    def _record(self, node: Expr, seen: Mapping[int, int]) -> int:
+    def _record(self, node: Expr, registers: Mapping[int, int]) -> int:
         """Return the register of a node; equal nodes share one."""
-        args = tuple(seen[id(operand)] for operand in operands(node))
+        args = tuple(registers[id(operand)] for operand in operands(node))
         operator, own = _signature(node)
         key = (operator, own, args)
         if key not in self._registers:

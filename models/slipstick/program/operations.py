@@ -97,7 +97,7 @@ class MachineOperations:
         if node is None:
             return ""
         width, adapters = (
-            getattr(each, "value", None) for each in (node.processors, node.adapters)
+            getattr(count, "value", None) for count in (node.processors, node.adapters)
         )
         if not width or not adapters or width <= adapters:
             return ""

@@ -224,22 +224,27 @@ def sweep_text(sweep: Sweep) -> str:
         table = replace(table, columns=table.columns[1:])
     head, rows, right = table_texts(table, markdown=False)
     above, kept_columns = telling(head, rows)
-    widths = [max(len(head[at]) + 2, *(len(row[at]) for row in rows)) + 2 for at in kept_columns]
+    widths = [
+        max(len(head[column]) + 2, *(len(row[column]) for row in rows)) + 2
+        for column in kept_columns
+    ]
     # What does not fit is left out, the least important values first; how points were computed
     # stands in the last columns.
     left_out: list[str] = []
     while sum(widths) - 2 > terminal_width() and (
-        optional := [at for at, index in enumerate(kept_columns) if head[index] in names[1:]]
+        optional := [
+            column for column, index in enumerate(kept_columns) if head[index] in names[1:]
+        ]
     ):
         left_out.insert(0, head[kept_columns.pop(optional[-1])])
         widths.pop(optional[-1])
-    cells = [[row[at] for at in kept_columns] for row in rows[:_MOST_POINTS]]
+    cells = [[row[column] for column in kept_columns] for row in rows[:_MOST_POINTS]]
     blocks = [
         wrapped(above, _INDENT),
         plain_table(
-            [head[at] for at in kept_columns],
+            [head[column] for column in kept_columns],
             cells,
-            [index for index, at in enumerate(kept_columns) if at in right],
+            [index for index, column in enumerate(kept_columns) if column in right],
         ),
     ]
     if len(rows) > _MOST_POINTS:
@@ -314,8 +319,8 @@ def _but_for_intervals(answer: Answer) -> str:
     """Return a note that some requested values have an interval though the solution is exact; empty
     if none has.
     """
-    asked = [answer.values[name] for name in answer.asked if name in answer.values]
-    estimated = any(None not in value.ends for value in asked)
+    values = [answer.values[name] for name in answer.asked if name in answer.values]
+    estimated = any(None not in value.ends for value in values)
     return "; some values have an interval" if estimated else ""
 
 
@@ -431,8 +436,8 @@ def _found(answer: Answer, name: str) -> str:
         pipeline = inside.removesuffix("]")
         return next(limit.stage for limit in answer.limits if limit.pipeline == pipeline)
     if kind == "share" and name not in answer.values:
-        of, _, path = inside.removesuffix("]").partition(",")
-        return percent(answer.share[of][path])
+        value_name, _, path = inside.removesuffix("]").partition(",")
+        return percent(answer.share[value_name][path])
     if name in answer.values:
         return _amount(answer.values[name])
     return quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
@@ -568,7 +573,7 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
     shares, slopes = answer.share[name], answer.gradient.get(name, {})
     ranked = sorted(
         (name_and_share for name_and_share in shares.items() if name_and_share[1]),
-        key=lambda each: -abs(each[1]),
+        key=lambda path_and_share: -abs(path_and_share[1]),
     )
     described = {
         path: [str(entry.given), entry.meaning] for path, entry in answer.described.items()
@@ -599,7 +604,7 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
 def _limit(limit: Limit) -> list[str]:
     runs = [
         (quantity(time, "s"), list(run))
-        for time, run in groupby(limit.stages, lambda each: limit.stages[each])
+        for time, run in groupby(limit.stages, lambda stage_name: limit.stages[stage_name])
     ]
     long = [f"{run[0]} to {run[-1]} {time} each" if len(run) > 2 else "" for time, run in runs]
     stages = ", ".join(

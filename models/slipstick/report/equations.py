@@ -197,7 +197,9 @@ def _broken(right: Expr, names: Mapping[str, str]) -> str:
     terms = list(_terms(right))
     if len(terms) <= _TERMS_IN_LINE:
         return latex(right, names)
-    lines = [terms[at : at + _TERMS_IN_LINE] for at in range(0, len(terms), _TERMS_IN_LINE)]
+    lines = [
+        terms[start : start + _TERMS_IN_LINE] for start in range(0, len(terms), _TERMS_IN_LINE)
+    ]
     return " \\\\\n&\\quad {} + ".join(
         " + ".join(latex(term, names) for term in line) for line in lines
     )
@@ -244,12 +246,12 @@ def _laws_in(expr: Expr, laws: list[Law]) -> Iterator[Law]:
     """Yield the laws that match a subexpression, outermost first; operands of a match are not
     searched.
     """
-    stack, seen = [expr], set[int]()
+    stack, visited = [expr], set[int]()
     while stack:
         node = stack.pop()
-        if id(node) in seen:
+        if id(node) in visited:
             continue
-        seen.add(id(node))
+        visited.add(id(node))
         law = next((law for law in laws if _matches(law.right, node, {})), None)
         if law is None:
             stack.extend(operands(node))

@@ -148,9 +148,13 @@ def bounded(
     >>> bounded("parameters.far", 2e-7, "s", words, least=False)
     'with a latency of a read of at most 200 ns'
     """
-    told = setting(path, value, unit, words, ends)
+    words_of_setting = setting(path, value, unit, words, ends)
     amount = setting_amount(path, value, unit, words, ends)
-    before, _, after = told.rpartition(amount) if told.endswith(amount) else told.partition(amount)
+    before, _, after = (
+        words_of_setting.rpartition(amount)
+        if words_of_setting.endswith(amount)
+        else words_of_setting.partition(amount)
+    )
     return f"with {before}{bounded_amount(path, value, unit, words, ends, least=least)}{after}"
 
 
@@ -357,10 +361,10 @@ def markdown_table(
     """
     texts, numbers = [list(row) for row in rows], set(right)
     above, kept_columns = telling(head, texts)
-    sides = [index for index, at in enumerate(kept_columns) if at in numbers]
+    sides = [index for index, column in enumerate(kept_columns) if column in numbers]
     tables = _fitting(
-        [head[at] for at in kept_columns],
-        [[row[at] for at in kept_columns] for row in texts],
+        [head[column] for column in kept_columns],
+        [[row[column] for column in kept_columns] for row in texts],
         sides,
     )
     return "\n\n".join([above, *tables] if above else tables)
@@ -376,16 +380,19 @@ def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, li
     """
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(head)
     told_columns = [
-        at
-        for at, cells in enumerate(columns)
+        column
+        for column, cells in enumerate(columns)
         if not rows or any(cell not in ("", NOTHING) for cell in cells)
     ]
-    alike = [at for at in told_columns if len(rows) > 1 and len(set(columns[at])) == 1]
-    kept_columns = [at for at in told_columns if at not in alike]
+    alike = [column for column in told_columns if len(rows) > 1 and len(set(columns[column])) == 1]
+    kept_columns = [column for column in told_columns if column not in alike]
     if len(kept_columns) < 2:
         return "", told_columns or list(range(len(head)))
     # A title that ends in a number, such as a condition, does not run into its value.
-    same = [f"{head[at]}{':' if head[at][-1:].isdigit() else ''} {columns[at][0]}" for at in alike]
+    same = [
+        f"{head[column]}{':' if head[column][-1:].isdigit() else ''} {columns[column][0]}"
+        for column in alike
+    ]
     return f"In every row: {', '.join(same)}." if same else "", kept_columns
 
 
@@ -397,15 +404,17 @@ def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> li
     if _width(table) <= PAGE_WIDTH:
         return [table]
     widths = {
-        at: max(len(row[at]) for row in rows) for at in range(1, len(head)) if at not in set(right)
+        column: max(len(row[column]) for row in rows)
+        for column in range(1, len(head))
+        if column not in set(right)
     }
-    longest = max(widths, key=lambda at: widths[at], default=0)
+    longest = max(widths, key=lambda column: widths[column], default=0)
     if widths.get(longest, 0) > _LONGEST_CELL:
         notes = Notes()
         marked = [
             [
-                str(notes.number(cell)) if at == longest and cell not in ("", NOTHING) else cell
-                for at, cell in enumerate(row)
+                str(notes.number(cell)) if column == longest and cell not in ("", NOTHING) else cell
+                for column, cell in enumerate(row)
             ]
             for row in rows
         ]
@@ -425,8 +434,8 @@ def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> li
         return [table]
     return [
         _github(
-            [head[at] for at in column_group],
-            [[row[at] for at in column_group] for row in rows],
+            [head[column] for column in column_group],
+            [[row[column] for column in column_group] for row in rows],
             _among(right, column_group),
         )
         for column_group in column_groups
@@ -455,20 +464,21 @@ def folds(widths: Sequence[int], width: int, between: int) -> list[list[int]]:
     [[0, 1, 2], [0, 3]]
     """
     column_groups: list[list[int]] = [[0]]
-    for at in range(1, len(widths)):
+    for column_index in range(1, len(widths)):
         if (
             len(column_groups[-1]) > 1
-            and sum(widths[column] + between for column in (*column_groups[-1], at)) - between
+            and sum(widths[column] + between for column in (*column_groups[-1], column_index))
+            - between
             > width
         ):
             column_groups.append([0])
-        column_groups[-1].append(at)
+        column_groups[-1].append(column_index)
     return column_groups
 
 
 def _among(columns: Iterable[int], column_group: Sequence[int]) -> list[int]:
     """Return the positions, within a group of columns, of those columns that it contains."""
-    return [column_group.index(at) for at in columns if at in column_group]
+    return [column_group.index(column) for column in columns if column in column_group]
 
 
 def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
@@ -481,7 +491,9 @@ def _width(table: str) -> int:
 
 def _github(head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int]) -> str:
     numbers, widths = set(right), _widths(head, rows)
-    rule = ["-" * (size - 1) + (":" if at in numbers else "-") for at, size in enumerate(widths)]
+    rule = [
+        "-" * (size - 1) + (":" if column in numbers else "-") for column, size in enumerate(widths)
+    ]
     lines = [*_aligned([head], widths, numbers), rule, *_aligned(rows, widths, numbers)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
@@ -491,7 +503,10 @@ def _aligned(
 ) -> Iterator[list[str]]:
     for row in rows:
         sized = enumerate(zip(row, widths, strict=True))
-        yield [cell.rjust(size) if at in right else cell.ljust(size) for at, (cell, size) in sized]
+        yield [
+            cell.rjust(size) if column in right else cell.ljust(size)
+            for column, (cell, size) in sized
+        ]
 
 
 def plain_table(
@@ -517,21 +532,21 @@ def plain_table(
     room = (width or terminal_width()) - 2 * (len(head) - 1)
     # A title is not broken, nor is a word of some length: a table that is parted reads better.
     least = [
-        size if at in right else _least(head[at], [row[at] for row in rows])
-        for at, size in enumerate(widths)
+        size if column in right else _least(head[column], [row[column] for row in rows])
+        for column, size in enumerate(widths)
     ]
     if sum(least) > room and len(column_groups := folds(widths, room + 2 * (len(head) - 1), 2)) > 1:
         return "\n\n".join(
             plain_table(
-                [head[at] for at in column_group],
-                [[row[at] for at in column_group] for row in rows],
+                [head[column] for column in column_group],
+                [[row[column] for column in column_group] for row in rows],
                 _among(right, column_group),
                 width,
             )
             for column_group in column_groups
         )
     while sum(widths) > room and (
-        words := [at for at, size in enumerate(widths) if size > least[at]]
+        words := [column for column, size in enumerate(widths) if size > least[column]]
     ):
         widest = max(words, key=lambda index: widths[index])
         widths[widest] = max(least[widest], widths[widest] - (sum(widths) - room))
@@ -571,7 +586,9 @@ def _folded(cell: str, width: int) -> str:
             line = ""
         line += word
     pieces = [
-        piece[at : at + width] for piece in [*lines, line] for at in range(0, len(piece), width)
+        piece[start : start + width]
+        for piece in [*lines, line]
+        for start in range(0, len(piece), width)
     ]
     return "\n".join(pieces)
 

@@ -78,7 +78,11 @@ def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
     for question in results.questions.values():
         if table := question.decision(words):
             head, rows = table
-            numbers = [at for at in range(len(head)) if all(row[at][:1].isdigit() for row in rows)]
+            numbers = [
+                column
+                for column in range(len(head))
+                if all(row[column][:1].isdigit() for row in rows)
+            ]
             return TextTable(head, rows, numbers)
     ranked = _ranked(results, answer)
     if len(results.cases) > 1 + _FEW_CASES or ranked is None or len(ranked[1]) < 2:
@@ -332,9 +336,9 @@ def _rests_on(results: Results, answer: Sequence[str]) -> str:
     words += _without_answer(answers, results.sweeps)
     words += filter(None, (question.doubt() for question in results.questions.values()))
     words += [note for note in results.notes if note.startswith(ABSENT)]
-    told = "; ".join(words) or "measured values are as certain as their source"
+    clauses = "; ".join(words) or "measured values are as certain as their source"
     # A note may name the key to write; a head has none.
-    return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", told)
+    return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses)
 
 
 def _method_words(method: str) -> str:
@@ -356,20 +360,28 @@ def _methods(how: Sequence[tuple[str, bool]], answers: Sequence[Answer]) -> Iter
     inexact = Counter(method for method, exact in how if not exact)
     if not inexact:
         return
-    few, every = sum(inexact.values()), len(how)
+    approximate_count, total = sum(inexact.values()), len(how)
     if set(inexact) == {"simulation"}:
-        share = "" if few == every else f"{few} of {counted(every, 'answer')} "
-        verb = "" if not share else "is " if few == 1 else "are "
+        share = (
+            ""
+            if approximate_count == total
+            else f"{approximate_count} of {counted(total, 'answer')} "
+        )
+        verb = "" if not share else "is " if approximate_count == 1 else "are "
         yield f"{share}{verb}simulated, each with its interval"
     else:
-        by = joined(
+        method_counts = joined(
             [
                 f"{count} by {_method_words(method)}" if len(inexact) > 1 else _method_words(method)
                 for method, count in inexact.items()
             ]
         )
-        share = "the answer is" if every == few == 1 else f"{few} of {counted(every, 'answer')} are"
-        yield f"{share} approximate ({by})"
+        share = (
+            "the answer is"
+            if total == approximate_count == 1
+            else f"{approximate_count} of {counted(total, 'answer')} are"
+        )
+        yield f"{share} approximate ({method_counts})"
     notes = Counter(
         note
         for answer in answers
@@ -397,9 +409,11 @@ def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
 
 def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
     """List the losses of the imported models, each once."""
-    every: list[Mapping[str, str]] = [case.left_out for case in cases]
-    every += [losses for sweep in sweeps for losses in sweep.provenance.left_out.values()]
-    distinct = {losses_sentence(losses): None for losses in every if losses}
+    losses_of_answers: list[Mapping[str, str]] = [case.left_out for case in cases]
+    losses_of_answers += [
+        losses for sweep in sweeps for losses in sweep.provenance.left_out.values()
+    ]
+    distinct = {losses_sentence(losses): None for losses in losses_of_answers if losses}
     return list(distinct)
 
 

@@ -189,16 +189,16 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
         heights = np.divide(table, totals, out=np.zeros_like(table), where=totals > 0) / 0.01
         # What is shared out is certain: all of it.
         certain = np.zeros((len(spec.cases), 2))
-        written = [quantity(total, unit) for total in totals.tolist()]
+        total_words = [quantity(total, unit) for total in totals.tolist()]
         axis = axis_title(f"share of the {value_name}", "%")
-        return _Bars(fills, heights, certain, written, titles, axis)
+        return _Bars(fills, heights, certain, total_words, titles, axis)
     scale, factor = _scale(totals, unit)
     reach = np.array([_ends(results.named_answer(case), spec) for case in spec.cases]) / factor
-    written = [
+    total_words = [
         f"{plain(total / factor)} {scale.removeprefix('1')}".rstrip() for total in totals.tolist()
     ]
     axis = axis_title(value_name, scale)
-    return _Bars(fills, table / factor, reach, written, titles, axis)
+    return _Bars(fills, table / factor, reach, total_words, titles, axis)
 
 
 def _sheet_of_bars(titles: Sequence[str], beside: int, rows: int) -> tuple[Figure, bool]:
@@ -238,9 +238,9 @@ def _beside(cases: Sequence[str]) -> int:
         most
         for most in (even, *range(_MOST_BESIDE, _MOST_BESIDE // 2, -1))
         if not any(
-            cases[at].startswith(f"{earlier}-")
-            for at in range(most, len(cases), most)
-            for earlier in cases[:at]
+            cases[first_of_row].startswith(f"{earlier}-")
+            for first_of_row in range(most, len(cases), most)
+            for earlier in cases[:first_of_row]
         )
     )
     return next(together, even)
@@ -593,8 +593,10 @@ def _panel(
         )
         # On long lines, markers are spread out and shifted, so that lines that lie on each other
         # can be told apart.
-        every = -(-len(y) // MOST_MARKERS) or 1
-        axes.plot(across.places(line.x), y / factor, markevery=(index % every, every), **look)
+        marker_step = -(-len(y) // MOST_MARKERS) or 1
+        axes.plot(
+            across.places(line.x), y / factor, markevery=(index % marker_step, marker_step), **look
+        )
         draw_intervals(
             axes,
             across.places(line.x),
@@ -675,7 +677,7 @@ def _map(results: Results, spec: MapSpec) -> Figure:
     sweep = results.sweep(spec.sweep)
     results.named_answer(spec.case)
     x, y = sweep.axis(spec.x), sweep.axis(spec.y)
-    at = grid_of(sweep, spec)
+    point_of_cell = grid_of(sweep, spec)
     wide = max(3.2, min(8.0, 0.62 * len(x.values)))
     figure = sheet(wide + 3.0, max(2.6, min(6.5, 0.42 * len(y.values))) + 1.6)
     axes = figure.subplots()
@@ -684,7 +686,7 @@ def _map(results: Results, spec: MapSpec) -> Figure:
     # Where there is no point or no value, the ground shows.
     axes.patch.set(hatch="///", edgecolor="#999999")
     legend = (_categories if split_name(spec.value)[0] == "limit" else _shades)(
-        axes, sweep, spec, at
+        axes, sweep, spec, point_of_cell
     )
     axes.set_xlabel(_cell_ticks(axes, x, "x"))
     axes.set_ylabel(_cell_ticks(axes, y, "y"))
@@ -719,19 +721,21 @@ def _cut(sweep: Sweep, spec: MapSpec) -> str:
     return f" (at {', '.join(words)})" if words else ""
 
 
-def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[()]:
+def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices) -> tuple[()]:
     """Draw each value as a shade, with its number where there is room; the colour bar explains the
     shades.
     """
     column = np.asarray(sweep.column(spec.value), dtype=float)
-    values = np.where(at >= 0, column[at], np.nan)
+    values = np.where(point_of_cell >= 0, column[point_of_cell], np.nan)
     lows, highs = sweep.ends(spec.value)
     unit, factor = choose(
         values[np.isfinite(values)].tolist(), Dimension.of(sweep.units[spec.value])
     )
     shown = np.ma.masked_invalid(values / factor)
     wide = bool(shown.count()) and shown.min() > 0 and shown.max() > _MOST_RATIO * shown.min()
-    image = axes.pcolormesh(shown, cmap=_SHADES, norm="log" if wide else None, **_cells(at))
+    image = axes.pcolormesh(
+        shown, cmap=_SHADES, norm="log" if wide else None, **_cells(point_of_cell)
+    )
     if not shown.count():
         image.set_clim(0, 1)
         axes.text(
@@ -745,14 +749,14 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[()]:
     bar = axes.figure.colorbar(image, ax=axes, label=axis_title(spec.value, unit), pad=0.02)
     if wide:
         logarithmic(bar.ax.yaxis, values[np.isfinite(values)] / factor)
-    if max(at.shape) <= _MOST_WRITTEN:
+    if max(point_of_cell.shape) <= _MOST_WRITTEN:
         for (row, place), value in np.ndenumerate(values / factor):
             if np.isfinite(value):
                 text, low, high = (
                     f"{number:.3g}"
                     for number in (
                         value,
-                        *(ends[at[row, place]] / factor for ends in (lows, highs)),
+                        *(ends[point_of_cell[row, place]] / factor for ends in (lows, highs)),
                     )
                 )
                 interval = (
@@ -767,7 +771,7 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[()]:
 
 
 def _categories(
-    axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices
+    axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
 ) -> tuple[str, list[Any], list[str]]:
     """Draw each limiting stage as a shade, with a letter where there is room; return the entries of
     the legend.
@@ -779,20 +783,26 @@ def _categories(
     stages = sweep.stages(pipeline)
     names = list(
         dict.fromkeys(
-            stages[index] for index in at.ravel().tolist() if index >= 0 and stages[index]
+            stages[index]
+            for index in point_of_cell.ravel().tolist()
+            if index >= 0 and stages[index]
         )
     )
     order = {name: index for index, name in enumerate(names)}
     places = np.array(
         [
             [order.get(stages[index], -1) if index >= 0 else -1 for index in row]
-            for row in at.tolist()
+            for row in point_of_cell.tolist()
         ]
     )
     colours = [_CATEGORIES[index % len(_CATEGORIES)] for index in range(max(1, len(names)))]
     shown = np.ma.masked_less(places, 0)
     axes.pcolormesh(
-        shown, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(colours) - 0.5, **_cells(at)
+        shown,
+        cmap=ListedColormap(colours),
+        vmin=-0.5,
+        vmax=len(colours) - 0.5,
+        **_cells(point_of_cell),
     )
     letters = [string.ascii_uppercase[index % 26] for index in range(len(names))]
     for row, place in _lettered(places, len(names)):
@@ -819,9 +829,9 @@ def _lettered(places: Indices, count: int) -> list[tuple[int, int]]:
     return [(int(row), int(place)) for cells_of_panel in cells for row, place in cells_of_panel]
 
 
-def _cells(at: Indices) -> dict[str, Any]:
+def _cells(point_of_cell: Indices) -> dict[str, Any]:
     """Return how cells are drawn: few as shapes, many as one image, which keeps the file small."""
-    return {"edgecolors": "face", "linewidth": 0.2, "rasterized": at.size > _MOST_SHAPES}
+    return {"edgecolors": "face", "linewidth": 0.2, "rasterized": point_of_cell.size > _MOST_SHAPES}
 
 
 def _write(axes: Axes, place: int, row: int, text: str, colour: Any, below: str = "") -> None:
@@ -858,7 +868,9 @@ def _spacing(count: int) -> int:
     (1, 4, 9)
     """
     least = -(-count // _MOST_CELL_TICKS)
-    return next((every for every in range(least, 2 * least + 1) if (count - 1) % every == 0), least)
+    return next(
+        (spacing for spacing in range(least, 2 * least + 1) if (count - 1) % spacing == 0), least
+    )
 
 
 def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
@@ -873,13 +885,13 @@ def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
         title, words = axis_title(axis.path, unit), [f"{value:.3g}" for value in values]
         if not all(map(is_round, values[:: _spacing(len(words))])):
             return _between_cells(axes, values, side, title)
-    every = _spacing(len(words))
-    places = np.arange(0, len(words), every) + 0.5
+    spacing = _spacing(len(words))
+    places = np.arange(0, len(words), spacing) + 0.5
     if side == "y":
-        axes.set_yticks(places, words[::every])
+        axes.set_yticks(places, words[::spacing])
         return title
-    axes.set_xticks(places, words[::every])
-    if sum(map(len, words[::every])) > MOST_LETTERS:
+    axes.set_xticks(places, words[::spacing])
+    if sum(map(len, words[::spacing])) > MOST_LETTERS:
         tilt(axes)
     return title
 

@@ -58,18 +58,18 @@ def first_page(text: str) -> str:
     ]
     shown, shares_left = [""] * len(sections), sum(shares)
     ranked = sorted(range(len(sections)), key=need.__getitem__)
-    for at in (*ranked, *ranked):  # the second time, each may take what the others left
-        lines_left += printed_lines(shown[at]) + 1 if shown[at] else 0
+    for index in (*ranked, *ranked):  # the second time, each may take what the others left
+        lines_left += printed_lines(shown[index]) + 1 if shown[index] else 0
         room = (
-            max(lines_left * shares[at] // shares_left - 1, _LEAST_ROWS)
+            max(lines_left * shares[index] // shares_left - 1, _LEAST_ROWS)
             if shares_left
             else lines_left - 1
         )
-        shown[at], shares_left = (
-            _fitted(sections[at], min(room, lines_left - 1)),
-            max(0, shares_left - shares[at]),
+        shown[index], shares_left = (
+            _fitted(sections[index], min(room, lines_left - 1)),
+            max(0, shares_left - shares[index]),
         )
-        lines_left -= printed_lines(shown[at]) + 1 if shown[at] else 0
+        lines_left -= printed_lines(shown[index]) + 1 if shown[index] else 0
     only = [name for name, words in zip(names, shown, strict=True) if not words]
     return "\n\n## ".join([head, *filter(None, shown), last]) + _elsewhere(only) + "\n"
 
@@ -94,52 +94,65 @@ def _fitted(section: str, room: int) -> str:
         accumulate(block.startswith("#") for block in blocks)
     )  # the subsection of each block
     tables = [block.startswith("|") for block in blocks]
-    found = [
-        block.startswith("- ") and not (heading_of[at] or any(tables[:at]))
-        for at, block in enumerate(blocks)
+    lines_of_blocks = [
+        block.startswith("- ") and not (heading_of[block_index] or any(tables[:block_index]))
+        for block_index, block in enumerate(blocks)
     ]
     order = [
-        0 if found[at] else 1 if tables[at] else 2 if any(tables[at - 1 : at]) else 3
-        for at in range(len(blocks))
+        0
+        if lines_of_blocks[block_index]
+        else 1
+        if tables[block_index]
+        else 2
+        if any(tables[block_index - 1 : block_index])
+        else 3
+        for block_index in range(len(blocks))
     ]
     order = [0] * len(blocks) if title == ABOUT else order
     lines_left, fewer = room - 3, 0  # without the heading and the last words
     shown_blocks = [""] * len(blocks)
-    for at in sorted(range(len(blocks)), key=order.__getitem__):
+    for block_index in sorted(range(len(blocks)), key=order.__getitem__):
         beside = [
             shown_blocks[index]
             for index in range(len(blocks))
             if tables[index]
-            and heading_of[index] in (heading_of[at], heading_of[at] or heading_of[index])
+            and heading_of[index]
+            in (heading_of[block_index], heading_of[block_index] or heading_of[index])
         ]
-        if blocks[at].startswith(("#", _EVERY)) or (order[at] > 1 and beside and not any(beside)):
+        if blocks[block_index].startswith(("#", _EVERY)) or (
+            order[block_index] > 1 and beside and not any(beside)
+        ):
             continue
         share = (
-            max(lines_left // sum(tables[at:]), _LEAST_ROOM) if tables[at] else lines_left
+            max(lines_left // sum(tables[block_index:]), _LEAST_ROOM)
+            if tables[block_index]
+            else lines_left
         )  # the next tables want some too
         above = [
             index
-            for index in range(at)
-            if heading_of[index] == heading_of[at]
+            for index in range(block_index)
+            if heading_of[index] == heading_of[block_index]
             and blocks[index].startswith("#")
             and not shown_blocks[index]
         ]
-        above += [at - 1] * (
-            tables[at] and blocks[at - 1 : at] != [] and blocks[at - 1].startswith(_EVERY)
+        above += [block_index - 1] * (
+            tables[block_index]
+            and blocks[block_index - 1 : block_index] != []
+            and blocks[block_index - 1].startswith(_EVERY)
         )
         lines_taken = sum(printed_lines(blocks[index]) + 1 for index in above)
-        short = _decisive(blocks[at], min(lines_left, share) - lines_taken - 1)
+        short = _decisive(blocks[block_index], min(lines_left, share) - lines_taken - 1)
         if (
             not short and above and blocks[above[-1]].startswith(_EVERY)
         ):  # the table is worth more than that line
             lines_taken -= printed_lines(blocks[above.pop()]) + 1
-            short = _decisive(blocks[at], min(lines_left, share) - lines_taken - 1)
+            short = _decisive(blocks[block_index], min(lines_left, share) - lines_taken - 1)
         if short and (printed_lines(short) < lines_left - lines_taken or not printed_lines(short)):
             for index in above:
                 shown_blocks[index] = blocks[index]
-            shown_blocks[at] = short
+            shown_blocks[block_index] = short
             lines_left -= lines_taken + printed_lines(short) + 1
-            fewer += blocks[at].count("\n") - short.count("\n") + short.count("\n| ... ")
+            fewer += blocks[block_index].count("\n") - short.count("\n") + short.count("\n| ... ")
     out = sum(table and not short for table, short in zip(tables, shown_blocks, strict=True))
     more = [counted(fewer, "more line")] * bool(fewer) + [counted(out, "more table")] * bool(out)
     words = f"{' and '.join(more) or 'More'} in [{DETAILS}]({DETAILS})."
@@ -159,19 +172,19 @@ def _decisive(block: str, room: int) -> str:
         return block
     about = [row.split(" | ")[0] for row in rows] if head else []
     runs = [
-        at
-        for at, name in enumerate(about)
-        if not about[at - 1 : at] == about[at + 1 : at + 2] == [name]
+        index
+        for index, name in enumerate(about)
+        if not about[index - 1 : index] == about[index + 1 : index + 2] == [name]
     ]
     most = min(_MOST_ROWS, room - head)
     if most >= len(runs) > 0 and len(runs) < len(rows):
-        return "\n".join([*lines[:head], *(rows[at] for at in runs)])
+        return "\n".join([*lines[:head], *(rows[index] for index in runs)])
     while most > 0 and printed_lines("\n".join(rows[:most])) > room - head:
         most -= 1
     if most < _LEAST_ROWS:
         return ""
     if any(not name.strip("| ") for name in about):  # rows belong to the named one above them
-        most = max(at for at in range(most + 1) if about[at].strip("| "))
+        most = max(index for index in range(most + 1) if about[index].strip("| "))
         return "\n".join([*lines[:head], *rows[:most]]) if most else ""
     if not head:
         return "\n".join(rows[:most])

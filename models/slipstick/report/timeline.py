@@ -129,10 +129,10 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
         name: [] for name in sorted(names, key=lambda name: (name in last, order[name]))
     }
     for member, durations in totals.items():
-        at = 0.0
+        left_end = 0.0
         for name in (fill_name for fill_name in bars if fill_name in durations):
-            bars[name].append((at, durations[name], member - _ROW / 2, _ROW))
-            at += durations[name]
+            bars[name].append((left_end, durations[name], member - _ROW / 2, _ROW))
+            left_end += durations[name]
     rows = [f"processor {member}" for member in range(max(totals, default=-1) + 1)]
     return _rows_of_bars(timeline.phase, bars, rows, title, "component", order)
 

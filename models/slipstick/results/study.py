@@ -362,8 +362,8 @@ def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColum
             blocks.append(block)
             for name in block:
                 (leading if question.leading_columns and name.endswith("]") else added)[name] = None
-    every = (axis for sweep in results.sweeps for axis in sweep.axes)
-    axes = (axis.path if axis.named else f"{axis.path} [{axis.unit}]" for axis in every)
+    sweep_axes = (axis for sweep in results.sweeps for axis in sweep.axes)
+    axes = (axis.path if axis.named else f"{axis.path} [{axis.unit}]" for axis in sweep_axes)
     names_present = {name for block in blocks for name in block}
     heads = (
         (end, f"{end}{name} [{results.unit(name)}]")

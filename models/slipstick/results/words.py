@@ -230,8 +230,8 @@ class Words:
             return f"time within which {self._answered(kind, label)}"
         if kind in ("account", "step", "technology"):
             return _VALUES[kind].format(self.part(label))
-        if at := _AT_A_TIME.fullmatch(name):
-            steady, when = f"{at[1]}[{at[2]}]", at[3]
+        if match := _AT_A_TIME.fullmatch(name):
+            steady, when = f"{match[1]}[{match[2]}]", match[3]
             after = self.quantity(when) if when.startswith("parameters.") else when
             unit = "" if after[-1].isalpha() else " s"
             return f"{self.value(steady)} after {after}{unit}"
@@ -311,6 +311,6 @@ class Words:
         return self.value(found["value"]) if not _is_unit(found) else found["value"]
 
 
-def _is_unit(found: re.Match[str]) -> bool:
+def _is_unit(word: re.Match[str]) -> bool:
     """Return whether a word follows a number, as a unit does."""
-    return bool(re.search(r"\d\s*$", found.string[: found.start()]))
+    return bool(re.search(r"\d\s*$", word.string[: word.start()]))

@@ -98,25 +98,25 @@ def with_samples(tree: Node, library: SpecFiles) -> Node:
         file = at(tree, [*place, "file"])
         if not isinstance(node, Table) or not isinstance(file, Scalar):
             continue
-        words = {key: plain(each.node) for key, each in node.entries.items() if key != "mean"}
-        if not all(isinstance(each, str) for each in words.values()) or "values" in words:
+        words = {key: plain(entry.node) for key, entry in node.entries.items() if key != "mean"}
+        if not all(isinstance(word, str) for word in words.values()) or "values" in words:
             continue  # what is wrong with the keys is told when they are checked
         path = library.beside(file.text, file.mark)
-        texts = {key: str(each) for key, each in words.items()}
+        texts = {key: str(word) for key, word in words.items()}
         numbers = _numbers(path, texts, file.mark, "samples.file")
         library.keep_hash(path)
         values = from_plain({"values": [f"{value!r} s" for _, value in numbers]}, file.mark)
         assert isinstance(values, Table)
-        kept = {key: each for key, each in node.entries.items() if key == "mean"}
-        tree = replace(tree, place, Table({**kept, **values.entries}, node.mark))
+        mean_entry = {key: entry for key, entry in node.entries.items() if key == "mean"}
+        tree = replace(tree, place, Table({**mean_entry, **values.entries}, node.mark))
     return tree
 
 
 def _places_of_samples(node: Node, place: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
     """Yield the places in a tree at which a file of measured times is named."""
     if isinstance(node, Listing):
-        for index, each in enumerate(node.items):
-            yield from _places_of_samples(each, (*place, index))
+        for index, item in enumerate(node.items):
+            yield from _places_of_samples(item, (*place, index))
     elif isinstance(node, Table):
         for key, entry in node.entries.items():
             if key == "samples" and at(entry.node, ["file"]) is not None:

@@ -1055,7 +1055,7 @@ def build_workload(reference: Node, library: Library) -> BuiltModel:
             return build(resolve({"workload": reference, "machine": machine}, library))
         except SpecError as error:
             problems.append(error)
-    raise min(problems, key=lambda each: len(each.problems))
+    raise min(problems, key=lambda refusal: len(refusal.problems))
 
 
 def solve_settings(

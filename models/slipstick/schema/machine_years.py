@@ -101,14 +101,16 @@ def _base(node: Node, library: SpecFiles) -> Table:
 
 def _years(tree: Table, base: Table) -> tuple[float, float]:
     """Return the year of the base machine and the target year."""
-    wanted, node = tree.entries["year"].node, at(base, ["year"])
+    year_node, node = tree.entries["year"].node, at(base, ["year"])
     if not isinstance(node, Scalar) or not isinstance(node.value, int | float):
         why = "this machine does not tell its year, so no trend can start there; write year in it"
         raise tree.entries["base"].node.mark.error(why, "machine.base")
-    ok = isinstance(wanted, Scalar) and isinstance(wanted.value, int | float)
-    if not (ok and isinstance(wanted, Scalar) and 1900 <= float(wanted.value or 0) <= 2200):
-        raise wanted.mark.error("a year lies between 1900 and 2200, such as 2034", "machine.year")
-    return float(node.value), float(wanted.value or 0)
+    ok = isinstance(year_node, Scalar) and isinstance(year_node.value, int | float)
+    if not (ok and isinstance(year_node, Scalar) and 1900 <= float(year_node.value or 0) <= 2200):
+        raise year_node.mark.error(
+            "a year lies between 1900 and 2200, such as 2034", "machine.year"
+        )
+    return float(node.value), float(year_node.value or 0)
 
 
 def _trend(node: Node, base: Table, library: SpecFiles) -> Trend:
@@ -137,8 +139,8 @@ def _gains(base: Table, trend: Trend, start: float, end: float) -> Iterator[tupl
     gained = {
         name: float(rate.gain(start, np.array([end]))[0, 0]) for name, rate in trend.rates.items()
     }
-    for path, of in _paths(base):
-        factor = gained.get(of, 1.0)
+    for path, class_name in _paths(base):
+        factor = gained.get(class_name, 1.0)
         if path == "processors.flops" and "application" not in gained:
             factor = gained.get("processors", 1.0)
         if factor != 1.0:
@@ -149,12 +151,12 @@ def _paths(base: Table) -> Iterator[tuple[str, str]]:
     """Yield the path and the class of cost of each quantity that the machine has."""
     named: Mapping[str, str] = {
         **_QUANTITIES,
-        **{f"network.{path}": of for path, of in _NETWORK.items()},
-        **{f"node.network.{path}": of for path, of in _NETWORK.items()},
+        **{f"network.{path}": class_name for path, class_name in _NETWORK.items()},
+        **{f"node.network.{path}": class_name for path, class_name in _NETWORK.items()},
     }
-    for path, of in named.items():
+    for path, class_name in named.items():
         if at(base, path) is not None or path == _SPEED:
-            yield path, of
+            yield path, class_name
     for network in ("network", "node.network"):
         ranges = at(base, f"{network}.protocol.ranges")
         for name in ranges.entries if isinstance(ranges, Table) else ():

@@ -95,7 +95,7 @@ def _telling(context: dict[str, Any]) -> str:
 
 
 def _words(
-    model: type[BaseModel], places: Mapping[str, Sequence[str]], detail: Any, written: Loc
+    model: type[BaseModel], places: Mapping[str, Sequence[str]], detail: Any, location: Loc
 ) -> str:
     kind, loc, context = detail["type"], detail["loc"], detail.get("ctx", {})
     if kind == "extra_forbidden":
@@ -116,14 +116,15 @@ def _words(
         )
     if kind == "union_tag_not_found":
         key = _telling(context)
-        near = did_you_mean(str(written[-1]), [key])
+        near = did_you_mean(str(location[-1]), [key])
         return f"key {key!r} is missing" + (near if "did you mean" in near else "")
     if kind == "union_tag_invalid":
         context = {"expected": " or ".join(context["expected_tags"].rsplit(", ", 1))}
-        tag = detail["input"][written[-1]]
+        tag = detail["input"][location[-1]]
         return f"write {context['expected']}; got {_shown(tag)}" + _suggestion(tag, context)
     if kind == "item":
-        return f"{detail['msg']}; {_item_found(_options(model, loc), detail['input'], str(written[-1]))}"
+        correction = _item_found(_options(model, loc), detail["input"], str(location[-1]))
+        return f"{detail['msg']}; {correction}"
     if kind == "string_pattern_mismatch":
         return f"{SPELT[context['pattern']]}; got {_shown(detail['input'])}"
     if (

@@ -83,7 +83,9 @@ class Listing:
         """The label of each item: its name where that is unique, else its number."""
         named = [_name(item) for item in self.items]
         uses = Counter(named)
-        return tuple(name if name and uses[name] == 1 else str(at) for at, name in enumerate(named))
+        return tuple(
+            name if name and uses[name] == 1 else str(number) for number, name in enumerate(named)
+        )
 
 
 class Entry(NamedTuple):

@@ -90,7 +90,9 @@ def told_apart(
     count, own = len(ranges), len(fit.paths)
     rows = [(*row, *[0.0] * count) for row in fit.covariance]
     for place, deviation in enumerate(ranges.values()):
-        rows.append(tuple(deviation**2 if at == own + place else 0.0 for at in range(own + count)))
+        rows.append(
+            tuple(deviation**2 if column == own + place else 0.0 for column in range(own + count))
+        )
     uncertain = UncertainValues(
         (*fit.paths, *ranges), (*fit.centre, *centre), tuple(rows), fit.noise, fit.source
     )
@@ -151,8 +153,8 @@ def _fit_of(
         ]
         for row in weights
     ]
-    for at, path in enumerate(paths):
-        covariance[at][at] += sum(
+    for index, path in enumerate(paths):
+        covariance[index][index] += sum(
             deviation**2
             for key, deviation in spec.spread.items()
             if key.rpartition(" ")[0] == path
@@ -209,9 +211,9 @@ def _weight(name: str, path: str, owners: Mapping[str, str]) -> float:
     """
     if name == path:
         return 1.0
-    of, _, owned = name.partition(" ")
-    column, _, owner = owned.partition("=")
-    return float(of == path and owners.get(column) == owner)
+    value_path, _, owner_text = name.partition(" ")
+    column, _, owner = owner_text.partition("=")
+    return float(value_path == path and owners.get(column) == owner)
 
 
 def _inner(left: Sequence[float], right: Sequence[float]) -> float:

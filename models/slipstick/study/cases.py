@@ -346,11 +346,11 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
     meant = any("did you mean" in did_you_mean(path, _SAY_WHAT) for path in base)
     alone = base.keys() & set(_SAY_WHAT) or meant or (base and not differences)
     cases: dict[str, Settings] = {BASE: base} if alone else {}
-    made: dict[str, _Difference] = {}
+    difference_by_name: dict[str, _Difference] = {}
     problems: list[Problem] = []
     for name in differences:
         try:
-            cases[name] = {**base, **_difference(name, study, (), made)[0]}
+            cases[name] = {**base, **_difference(name, study, (), difference_by_name)[0]}
         except SpecError as error:
             problems += error.problems
     if problems:
@@ -653,12 +653,15 @@ def _cases_named(
     for key, question in study.spec.questions.items():
         for place, question_part in parts_of(question):
             yield from (
-                ((key, *place, *at), case, question_part.names_answers)
-                for at, case in question_part.named_cases()
+                ((key, *place, *inner_place), case, question_part.names_answers)
+                for inner_place, case in question_part.named_cases()
             )
     for index, picture in enumerate(study.spec.pictures):
         places = picture.named_cases()
-        yield from ((("pictures", index, *at), case, picture.names_answers) for at, case in places)
+        yield from (
+            (("pictures", index, *inner_place), case, picture.names_answers)
+            for inner_place, case in places
+        )
 
 
 def cases_of(question: Any) -> list[str]:

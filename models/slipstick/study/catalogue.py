@@ -128,14 +128,14 @@ def _spec(name: str, library: Library) -> tuple[str, Table]:
     if is_file_name(name):
         return library.open(Path(name))
     kinds = [kind] if kind in KINDS else kinds_called(name)
-    known = known_kinds()
+    kinds_known = known_kinds()
     if (
         not kinds
         and rest
-        and kind not in known
-        and did_you_mean(kind, known).startswith("; did you mean")
+        and kind not in kinds_known
+        and did_you_mean(kind, kinds_known).startswith("; did you mean")
     ):
-        raise UnknownNameError("kind", kind, known)
+        raise UnknownNameError("kind", kind, kinds_known)
     if not kinds:
         raise unknown_name("spec", name, [*spec_names(), *model_names()])
     if len(kinds) > 1:
@@ -255,7 +255,9 @@ def explained(settings: Settings) -> Explanation:
     left_out: tuple[str, ...] = ()
     if isinstance(built.model, Model):
         structure = whole_time(built.model)
-        own = {path: np.array([known.value]) for path, known in built.model.parameters.items()}
+        own = {
+            path: np.array([parameter.value]) for path, parameter in built.model.parameters.items()
+        }
         left_out = Contention(built.model).left_out(own).notes(0)
     solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
     pairs = tuple((equation.text, equation.latex) for equation in solved)

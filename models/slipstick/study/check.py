@@ -150,8 +150,10 @@ def _times(value: object) -> Iterator[str]:
         yield from value.spreads
     if isinstance(value, Spec):
         yield from (
-            each for name in type(value).model_fields for each in _times(getattr(value, name))
+            description
+            for name in type(value).model_fields
+            for description in _times(getattr(value, name))
         )
     elif isinstance(value, list | tuple | dict):
         parts = value.values() if isinstance(value, dict) else value
-        yield from (each for part in parts for each in _times(part))
+        yield from (description for part in parts for description in _times(part))

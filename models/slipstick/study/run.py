@@ -403,7 +403,7 @@ def run(
         return _results(study, whole, progress)
 
 
-def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
+def _results(study: PreparedStudy, with_answers: bool, progress: Progress) -> Results:
     spec, cases = study.spec, study.cases
     base = cases.get(BASE, {})
     answers: dict[str, Answer] = {}
@@ -422,9 +422,9 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         answers[name], resolved[name] = _answered(study, name, settings, base, wanted_names)
         progress(1)
     answers = with_derived(answers, BASE, wanted_names)
-    whole = whole and study.points <= MOST_ANSWERS
+    with_answers = with_answers and study.points <= MOST_ANSWERS
     sweeps = tuple(
-        _solved(study, name, plan, as_answers=whole, progress=progress)
+        _solved(study, name, plan, as_answers=with_answers, progress=progress)
         for name, plan in study.plans.items()
     )
     results = Results(
@@ -472,14 +472,14 @@ def _in_order(study: PreparedStudy, results: Results) -> Results:
     """Order the questions for display: those in the study's title first, then as written."""
     spec, keys = study.spec, list(study.context.tree.entries)
     wanted_first = _asked_by(spec.title)
-    written = [key for key in keys if key in results.questions]
-    written.sort(key=lambda key: key not in wanted_first)  # which keeps their order
-    alone = all({*cases_of(asked)} <= {BASE} for asked in spec.questions.values())
-    before = "cases" in keys and all(keys.index("cases") < keys.index(key) for key in written)
+    ordered_keys = [key for key in keys if key in results.questions]
+    ordered_keys.sort(key=lambda key: key not in wanted_first)  # which keeps their order
+    alone = all({*cases_of(question_spec)} <= {BASE} for question_spec in spec.questions.values())
+    before = "cases" in keys and all(keys.index("cases") < keys.index(key) for key in ordered_keys)
     return replace(
         results,
-        questions={key: results.questions[key] for key in written},
-        cases_first=alone and before and not {*wanted_first} & {*written},
+        questions={key: results.questions[key] for key in ordered_keys},
+        cases_first=alone and before and not {*wanted_first} & {*ordered_keys},
     )
 
 
@@ -509,8 +509,10 @@ def _asked_by(title: str) -> tuple[str, ...]:
     >>> _asked_by("How many servers does each tier need?")
     ('choose', 'seek', 'scale')
     """
-    found = (keys for words, keys in _TITLES.items() if re.search(words, title, re.IGNORECASE))
-    return next(found, ())
+    question_keys = (
+        keys for words, keys in _TITLES.items() if re.search(words, title, re.IGNORECASE)
+    )
+    return next(question_keys, ())
 
 
 def _answered(

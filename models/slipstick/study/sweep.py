@@ -132,10 +132,10 @@ def planned(
     index = np.concatenate(indices, axis=1)
     axes = tuple(axis for axis, _ in read)
     points: dict[str, Sequence[float | str] | Array] = {
-        axis.path: [axis.values[position] for position in at]
+        axis.path: [axis.values[position] for position in places]
         if axis.named
-        else np.array(axis.values)[at]
-        for axis, at in zip(axes, index, strict=True)
+        else np.array(axis.values)[places]
+        for axis, places in zip(axes, index, strict=True)
     }
     return SweepPlan(axes, points, tuple(names), tuple(groups), definition.spec.combine == "zip")
 
@@ -426,16 +426,16 @@ def _with_bands(sweep: Sweep, plan: SweepPlan, answer: Sequence[str]) -> Sweep:
     for group, case in cases:
         columns = {name: sweep.columns[name][group.rows] for name in names}
         pieces.append((group.rows, bands(case, group.values, columns, len(group.rows))))
-    found = gathered(len(sweep), pieces)
-    for end, column in found.items():
+    band_columns = gathered(len(sweep), pieces)
+    for end, column in band_columns.items():
         if end in sweep.columns:
-            found[end] = np.where(np.isnan(column), sweep.columns[end], column)
+            band_columns[end] = np.where(np.isnan(column), sweep.columns[end], column)
     estimates = np.isin(np.arange(len(sweep)), np.concatenate([rows for rows, _ in pieces]))
     how = sweep.provenance
     return replace(
         sweep,
-        columns={**sweep.columns, **found},
-        units={**sweep.units, **{end: unit_of_end(sweep, end) for end in found}},
+        columns={**sweep.columns, **band_columns},
+        units={**sweep.units, **{end: unit_of_end(sweep, end) for end in band_columns}},
         provenance=replace(how, exact=np.asarray(how.exact, dtype=bool) & ~estimates),
     )
 
@@ -531,8 +531,8 @@ def _assembled(
             for row, limit in zip(rows, names, strict=True):
                 column_of_names[row] = limit
         messages |= {int(rows[number]): words for number, words in piece.failed.items()}
-        for row, found in zip(rows.tolist(), piece.answers, strict=False):
-            answers[row] = _at_its_point(plan, row, found, group.notes)
+        for row, answer_found in zip(rows.tolist(), piece.answers, strict=False):
+            answers[row] = _at_its_point(plan, row, answer_found, group.notes)
     failed = _failures(plan, columns, messages)
     for column in columns.values():
         column[list(failed)] = np.nan

@@ -34,7 +34,7 @@ def drawn(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
     count : how many points, a power of two
     """
     size = len(uncertain.paths)
-    names = [f"{at:04d}" for at in range(size)]
+    names = [f"{index:04d}" for index in range(size)]
     standard = Uncertainty("normal", 0.0, 1.0)
     points = sample_points(
         dict.fromkeys(names, standard), count, random_stream(0, "uncertain settings")
@@ -123,22 +123,29 @@ def bands(
     names = [name for name in columns if split_name(name)[0] not in ("low", "high", "once")]
     if not uncertain.paths or not names:
         return {}
-    found = {}
+    ends_by_name = {}
     own = case.smoothed.columns(values, names)
     for name, draws in drawn_columns(case, values, names, count).items():
         column, noise = columns[name], uncertain.noise.get(name, 0.0)
-        known = np.isfinite(draws)
-        told = np.where(known, draws, np.nan)
-        enough = known.mean(axis=0) > HIGH_PART
-        told[:, ~enough] = 0.0
+        answered = np.isfinite(draws)
+        answered_draws = np.where(answered, draws, np.nan)
+        enough = answered.mean(axis=0) > HIGH_PART
+        answered_draws[:, ~enough] = 0.0
         scale = column / np.where(own[name] == 0.0, 1.0, own[name])
         for end, part, sign in (("low", LOW_PART, -1.0), ("high", HIGH_PART, 1.0)):
-            apart = np.maximum(sign * (np.nanquantile(told, part, axis=0) - own[name]), 0.0) * scale
+            apart = (
+                np.maximum(sign * (np.nanquantile(answered_draws, part, axis=0) - own[name]), 0.0)
+                * scale
+            )
             beside = columns.get(f"{end}[{name}]", column) - column
             more = column * np.expm1(sign * NORMAL_90 * noise)
-            whole = np.sqrt(apart**2 + np.where(np.isfinite(beside), beside, 0.0) ** 2 + more**2)
-            found[f"{end}[{name}]"] = np.where(enough, column + sign * whole, sign * np.inf)
-    return found
+            half_width = np.sqrt(
+                apart**2 + np.where(np.isfinite(beside), beside, 0.0) ** 2 + more**2
+            )
+            ends_by_name[f"{end}[{name}]"] = np.where(
+                enough, column + sign * half_width, sign * np.inf
+            )
+    return ends_by_name
 
 
 def paired_saving(case: Evaluator, changed: Evaluator, path: str, factor: float) -> Value:
@@ -252,4 +259,4 @@ def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]
     contributions = slopes * (logs.T @ (logs @ slopes)) / total
     order = np.argsort(-np.abs(contributions))
     names = list(points)
-    return {names[at]: float(contributions[at]) for at in order}
+    return {names[index]: float(contributions[index]) for index in order}

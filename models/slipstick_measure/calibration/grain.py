@@ -107,8 +107,8 @@ def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[Gr
         for figure in GRAIN_FIGURES
         for x, line, varied in _varied(figure, grain, calibration.parties)
     ]
-    wanted = [made for *_, varied in points for made in (varied, _alone(varied))]
-    runs = list({_key(varied): varied for varied in wanted}.values())
+    grain_inputs = [inputs for *_, varied in points for inputs in (varied, _alone(varied))]
+    runs = list({_key(varied): varied for varied in grain_inputs}.values())
     times = dict(zip(map(_key, runs), calibration.times_of(runs), strict=True))
     return [
         _point(figure, x, line, times[_key(varied)], times[_key(_alone(varied))])
@@ -122,13 +122,13 @@ def _varied(
     """Yield the points of a figure: the place, the line and the inputs; none if the figure varies
     accesses and the grain has none.
     """
-    given = dict(grain)
-    if given.pop("lock") != "none":
-        given["lock"] = grain["lock"]
+    inputs = dict(grain)
+    if inputs.pop("lock") != "none":
+        inputs["lock"] = grain["lock"]
     if figure.line in ("access", "elements") and not grain["accesses"]:
         return
     if figure.line == "other_lock":
-        given = {key: value for key, value in given.items() if key not in ("lock", "critical")}
+        inputs = {key: value for key, value in inputs.items() if key not in ("lock", "critical")}
     ladder = {"compute": _COMPUTE, "critical": _CRITICAL, "competitors": counts_of(cores)}
     lines: Mapping[str, Sequence[Any]] = {
         "access": ("read", "write"),
@@ -139,7 +139,7 @@ def _varied(
     values = sorted({*ladder[figure.x], *([grain[figure.x]] if figure.x in grain else [])})
     for line in lines[figure.line]:
         for x in values:
-            varied = {"competitors": cores - 1, **given, figure.x: x, figure.line: line}
+            varied = {"competitors": cores - 1, **inputs, figure.x: x, figure.line: line}
             yield x, str(line), varied
 
 
@@ -151,15 +151,15 @@ def _alone(varied: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _key(varied: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    kept = varied if varied["competitors"] else _alone(varied)
-    return tuple(sorted(kept.items()))
+    inputs = varied if varied["competitors"] else _alone(varied)
+    return tuple(sorted(inputs.items()))
 
 
 def _point(figure: GrainFigure, x: float, line: str, among: Timing, alone: Timing) -> GrainPoint:
     ends = np.quantile(among.seconds, [QUARTER, QUARTER, 1 - QUARTER])
-    given = among.given
+    inputs = among.given
     above = (
-        given["accesses"] * (1 + given["competitors"])
+        inputs["accesses"] * (1 + inputs["competitors"])
         if figure.throughput
         else float(np.quantile(alone.seconds, QUARTER))
     )

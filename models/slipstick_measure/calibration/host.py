@@ -236,10 +236,10 @@ class Calibration:
             return np.array(shape, dtype=np.int64)
 
         own = plan(accesses, compute, lock, critical)
-        other = plan(0, 0, other_lock, 0) if other_lock else own
+        other_plan = plan(0, 0, other_lock, 0) if other_lock else own
 
         def run(rank: int, turns: int, ticks: Array) -> None:
-            work = other if rank else own
+            work = other_plan if rank else own
             kernels.grains(cores.memory, cores.words, rank, turns, work, ticks)
 
         return TimedKernel(timing, run, parties, self._reader(elements) if elements > 1 else None)

@@ -60,16 +60,17 @@ def continue_curves(
     ends = {name: max(curve) for name, curve in curves.items()}
     predictions: list[SiblingPrediction] = []
     checks: list[tuple[float, float, list[SiblingPrediction]]] = []
-    for at in processors:
-        short = [name for name in curves if ends[name] < at]
+    for target in processors:
+        short = [name for name in curves if ends[name] < target]
         predictions += [
             prediction
             for name in short
-            if (prediction := predict(curves, alike, name, at, ends[name]))
+            if (prediction := predict(curves, alike, name, target, ends[name]))
         ]
-        last_points = sorted({last for curve in curves.values() for last in curve if last < at})
+        last_points = sorted({last for curve in curves.values() for last in curve if last < target})
         checks += [
-            (at, last, left_out(curves, alike, at / last, last)) for last in last_points[-2:]
+            (target, last, left_out(curves, alike, target / last, last))
+            for last in last_points[-2:]
         ]
     if as_json:
         print_json(
@@ -134,22 +135,23 @@ def _text(
     from slipstick_measure.report.measured import INDENT
 
     lines = []
-    for at, last, every in checks:
-        if not every:
+    for target, last, errors_of_curves in checks:
+        if not errors_of_curves:
             continue
         errors = [
             abs(prediction.value / (prediction.measured or prediction.value) - 1)
-            for prediction in every
+            for prediction in errors_of_curves
         ]
         held = [
             prediction.low <= (prediction.measured or 0.0) <= prediction.high
-            for prediction in every
+            for prediction in errors_of_curves
         ]
         lines.append(
-            f"Known up to {last:g} and predicted at {at:g} by their siblings, {len(every)} curves"
+            f"Known up to {last:g} and predicted at {target:g} by their siblings,"
+            f" {len(errors_of_curves)} curves"
             f" have a median error of {percent(median(errors), 2)}; intervals of 90 % hold"
             f" {percent(sum(held) / len(held), 2)}, high over low"
-            f" {median(prediction.high / prediction.low for prediction in every):.2f}."
+            f" {median(prediction.high / prediction.low for prediction in errors_of_curves):.2f}."
         )
     rows = [
         [

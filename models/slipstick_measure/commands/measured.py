@@ -196,14 +196,14 @@ def measured(
 
 def _kept_goal(word: str) -> tuple[str, float]:
     """Parse the goal of scalability: the kept quantity and its value."""
-    what, _, value = word.partition("=")
+    quantity, _, value = word.partition("=")
     dimensions = {"efficiency": "COUNT", "time": "TIME", "memory": "COUNT"}
-    if what not in dimensions or not value:
+    if quantity not in dimensions or not value:
         refuse("--keep", f"write one of {', '.join(dimensions)} with a value; got {word!r}")
-    number = _quantity("--keep", value, dimensions[what])
-    if number is None or (what == "efficiency" and number > 1):
+    number = _quantity("--keep", value, dimensions[quantity])
+    if number is None or (quantity == "efficiency" and number > 1):
         refuse("--keep", f"an efficiency is at most 100 %; got {value}")
-    return what, number
+    return quantity, number
 
 
 def _show_scalability(result: Measured, goals: Mapping[str, float], as_json: bool) -> int:
@@ -212,15 +212,18 @@ def _show_scalability(result: Measured, goals: Mapping[str, float], as_json: boo
     from slipstick_measure.scalability import measured_scalability
 
     try:
-        found = measured_scalability(result.answers, goals)
+        scalability = measured_scalability(result.answers, goals)
     except ModelError as error:
         refuse("--scalability", str(error))
     if as_json:
         print_json(
-            {"scalability": scalability_document(found), "notes": plain_problems(result.notes)}
+            {
+                "scalability": scalability_document(scalability),
+                "notes": plain_problems(result.notes),
+            }
         )
     else:
-        click.echo(scalability_text(found), nl=False)
+        click.echo(scalability_text(scalability), nl=False)
         click.echo(notes_text(result.notes), nl=False, err=True)
     return DONE
 
@@ -658,9 +661,9 @@ def fit(
     from slipstick_measure.report.measured import notes_text
 
     if curve_columns:
-        at = [float(_whole(word, "--at") or 1) for word in _words(predicted_at)]
+        predicted_numbers = [float(_whole(word, "--at") or 1) for word in _words(predicted_at)]
         named = (options["columns"], measured_columns, curve_columns, sibling_columns)
-        return continue_curves(files, *named, at, as_json)
+        return continue_curves(files, *named, predicted_numbers, as_json)
     rows = (measured_columns, choices, groups, out)
     models = _words(options["models"])
     if wants_rows(files, models, options["free"], rows):
@@ -730,18 +733,20 @@ def _fit_load(
     from slipstick_measure.report.loads import draw_load_fit, load_fit_sentences, load_fit_text
     from slipstick_measure.report.measured import notes_text
 
-    at = [float(_quantity("--at", _as_rate(word), "RATE") or 0.0) for word in _words(loads)]
-    fitted = fit_loads(test, at, servers)
-    found = fitted.result()
+    predicted_loads = [
+        float(_quantity("--at", _as_rate(word), "RATE") or 0.0) for word in _words(loads)
+    ]
+    fitted = fit_loads(test, predicted_loads, servers)
+    result = fitted.result()
     if picture is not None:
         title = Path(test.file).name
-        write_picture(lambda: draw_load_fit(found, fitted.curves(), title), picture)
+        write_picture(lambda: draw_load_fit(result, fitted.curves(), title), picture)
         click.echo(f"wrote {picture}", err=True)
     if as_json:
-        document = {**as_data(found), "sentences": load_fit_sentences(found)}
+        document = {**as_data(result), "sentences": load_fit_sentences(result)}
         print_json({"load_fit": document, "notes": plain_problems(test.notes)})
     else:
-        click.echo(load_fit_text(found), nl=False)
+        click.echo(load_fit_text(result), nl=False)
         click.echo(notes_text(test.notes), nl=False, err=True)
     return DONE
 

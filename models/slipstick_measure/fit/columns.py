@@ -75,8 +75,8 @@ class ColumnTable:
 
     def column(self, heading: str) -> list[str]:
         """Return the cells under a heading."""
-        at = self.headings.index(heading)
-        return [row[at] for row in self.rows]
+        index = self.headings.index(heading)
+        return [row[index] for row in self.rows]
 
     def mark(self, row: int) -> Mark:
         """Return the place of a row."""
@@ -138,7 +138,9 @@ def read_columns(path: Path | str) -> ColumnTable:
     if problems:
         raise SpecError(problems)
     units = {name: unit for name, unit in parted if unit}
-    return ColumnTable(file, headings, units, tuple(cells[1:]), tuple(at for at, _ in lines[1:]))
+    return ColumnTable(
+        file, headings, units, tuple(cells[1:]), tuple(line_number for line_number, _ in lines[1:])
+    )
 
 
 def heading_and_unit(cell: str) -> tuple[str, str]:
@@ -454,8 +456,8 @@ class _TableReader:
     ) -> None:
         for path in paths:
             values = numbers[path][list(rows)]
-            for at in {int(values.argmin()), int(values.argmax())} - {0}:
-                _ = resolve(self._nodes(rows[at]), self.library).checked
+            for row in {int(values.argmin()), int(values.argmax())} - {0}:
+                _ = resolve(self._nodes(rows[row]), self.library).checked
 
     def _compiled(
         self, built: BuiltModel, rows: NDArray[np.intp], numbers: Mapping[str, Array]

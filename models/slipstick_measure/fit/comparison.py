@@ -679,12 +679,18 @@ def _answer(
             f"size_needed[{p:g}]": _size_needed(fitted, p, efficiency, sure, intervals.level)
             for p in between
         }
-    at = max(between, default=float(fitted.timings.p.max()))
+    farthest = max(between, default=float(fitted.timings.p.max()))
     values |= {
-        f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()
+        f"processors_lost[{cause}]": Value(lost, "1")
+        for cause, lost in fitted.lost(farthest).items()
     }
     return Answer(
-        family.name, "fit", values=values, notes=tuple(notes), seed=intervals.seed, point={"p": at}
+        family.name,
+        "fit",
+        values=values,
+        notes=tuple(notes),
+        seed=intervals.seed,
+        point={"p": farthest},
     )
 
 
@@ -708,11 +714,11 @@ def _limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[str, Value
     if (least := extrapolation.fastest()) and rows.agrees_on_fastest(least[0]):
         values = {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}
     if extrapolation.time[0] > 0:  # a fit without work for one processor has no speed-up over it
-        most, at = extrapolation.largest_speedup()
-        if rows.agrees_on_speedup(most, at):
+        largest_speedup, processors = extrapolation.largest_speedup()
+        if rows.agrees_on_speedup(largest_speedup, processors):
             values |= {
-                "largest_speedup": Value(most, "1"),
-                "largest_speedup_processors": Value(at, "1"),
+                "largest_speedup": Value(largest_speedup, "1"),
+                "largest_speedup_processors": Value(processors, "1"),
             }
         efficient = extrapolation.largest_efficient(rows.efficiency)
         if rows.agrees_on_efficiency(efficient):

@@ -312,7 +312,9 @@ def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array
 def _weights(fit: _Fit, index: int, owner: str, choice: UnknownChoice) -> Array:
     if (index, owner) in fit.weights:
         return fit.weights[index, owner]
-    all_weights = np.array([weights for (at, _), weights in fit.weights.items() if at == index])
+    all_weights = np.array(
+        [weights for (choice_index, _), weights in fit.weights.items() if choice_index == index]
+    )
     return np.asarray((all_weights.sum(axis=0) + 1 / len(choice.values)) / (len(all_weights) + 1))
 
 
@@ -389,8 +391,10 @@ def _by_parameter(
         )
         for index, choice in enumerate(task.choices)
     }
-    at = np.tile(fit.posterior.centre[: len(task.free)], (len(rows), 1))
-    _, shares = task.observed.slopes([parameter.path for parameter in task.free], at, fixed, rows)
+    parameter_values = np.tile(fit.posterior.centre[: len(task.free)], (len(rows), 1))
+    _, shares = task.observed.slopes(
+        [parameter.path for parameter in task.free], parameter_values, fixed, rows
+    )
     for index, parameter in enumerate(task.free):
         share = shares[:, :, index][finite]
         if (size := float(share @ share)) <= 0:
@@ -453,8 +457,13 @@ def _result(
 ) -> Estimation:
     observed, posterior = task.observed, fit.posterior
     chosen = tuple(
-        ChosenValue(task.choices[at].path, owner, task.choices[at].texts, tuple(weights.tolist()))
-        for (at, owner), weights in fit.weights.items()
+        ChosenValue(
+            task.choices[choice_index].path,
+            owner,
+            task.choices[choice_index].texts,
+            tuple(weights.tolist()),
+        )
+        for (choice_index, owner), weights in fit.weights.items()
     )
     values, _ = predicted(task, fit, np.arange(task.count))
     own = np.abs(np.expm1((values - observed.logs)[np.isfinite(observed.logs)]))
@@ -479,32 +488,35 @@ def _result(
         ignored=observed.ignored,
         names=tuple(
             [parameter.path for parameter in task.free]
-            + [f"{task.free[at].path} {column}={owner}" for at, column, owner in posterior.offsets]
+            + [
+                f"{task.free[choice_index].path} {column}={owner}"
+                for choice_index, column, owner in posterior.offsets
+            ]
         ),
         centre=tuple(posterior.centre.tolist()),
         covariance=tuple(map(tuple, posterior.covariance.tolist())),
         spread={
-            f"{task.free[at].path} {column}": deviation
-            for (at, column), deviation in posterior.spread.items()
+            f"{task.free[choice_index].path} {column}": deviation
+            for (choice_index, column), deviation in posterior.spread.items()
         },
     )
 
 
 def _parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]:
     posterior, k = fit.posterior, len(task.free)
-    for at, parameter in enumerate(task.free):
+    for place_of_parameter, parameter in enumerate(task.free):
         entry = task.observed.built.entries[parameter.path]
-        deviation = float(posterior.deviations[at])
+        deviation = float(posterior.deviations[place_of_parameter])
         owners = tuple(
             OwnerFactor(
                 f"{column}={owner}",
                 float(np.exp(posterior.centre[k + place])),
-                float(posterior.spread[at, column]),
+                float(posterior.spread[place_of_parameter, column]),
             )
-            for place, (of, column, owner) in enumerate(posterior.offsets)
-            if of == at
+            for place, (index, column, owner) in enumerate(posterior.offsets)
+            if index == place_of_parameter
         )
-        middle = float(posterior.centre[at])
+        middle = float(posterior.centre[place_of_parameter])
         yield EstimatedParameter(
             parameter.path,
             str(entry.given.dimension),
@@ -537,7 +549,9 @@ def interval_scores(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array
     scores, simple = [], []
     for index, (residual, half) in enumerate(groups):
         scores.append(_score(residual, half))
-        other_squares = [square for at, square in enumerate(squares) if at != index]
+        other_squares = [
+            square for other_index, square in enumerate(squares) if other_index != index
+        ]
         width = float(t.ppf(0.95, len(other_squares) - 1)) * np.sqrt(np.mean(other_squares))
         simple.append(_score(residual, np.full(len(residual), width)))
     return np.concatenate(scores), np.concatenate(simple)

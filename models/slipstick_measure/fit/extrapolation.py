@@ -64,10 +64,13 @@ class Extrapolation:
         """Pick one of the evaluated numbers, then pick again among all whole numbers near it:
         (processors, time); None if nothing is picked.
         """
-        at = pick(self.p, self.time)
-        if at is None:
+        index_evaluated = pick(self.p, self.time)
+        if index_evaluated is None:
             return None
-        near = np.arange(self.p[max(at - before, 0)], self.p[min(at + after, len(self.p) - 1)] + 1)
+        near = np.arange(
+            self.p[max(index_evaluated - before, 0)],
+            self.p[min(index_evaluated + after, len(self.p) - 1)] + 1,
+        )
         times = self.fitted.predict(near, self.n)
         index = pick(near, times)
         assert index is not None

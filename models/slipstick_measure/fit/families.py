@@ -91,26 +91,28 @@ def _by_law(
     the first has a cause of loss.
     """
 
-    def time(theta: Array, at: Timings) -> Array:
+    def time(theta: Array, points: Timings) -> Array:
         single, *shape = theta
         named = {
             parameter.name: value for parameter, value in zip(parameters[1:], shape, strict=True)
         }
-        times: Array = single * at.p / law.equation(**named, processors=at.p) / shared(at)
+        times: Array = (
+            single * points.p / law.equation(**named, processors=points.p) / shared(points)
+        )
         return times
 
-    def lost(theta: Array, at: Timings) -> Lost:
+    def lost(theta: Array, points: Timings) -> Lost:
         with_more = [
-            time(theta * (np.arange(len(theta)) <= last), at) for last in range(1, len(theta))
+            time(theta * (np.arange(len(theta)) <= last), points) for last in range(1, len(theta))
         ]
-        steps = pairwise([theta[0] / shared(at), *with_more])
+        steps = pairwise([theta[0] / shared(points), *with_more])
         return {cause: after - before for cause, (before, after) in zip(causes, steps, strict=True)}
 
-    def starts(at: Timings) -> list[Array]:
+    def starts(points: Timings) -> list[Array]:
         coefficients = nonnegative(
-            np.column_stack([term(at) for term in terms]) / shared(at)[:, None], at.time
+            np.column_stack([term(points) for term in terms]) / shared(points)[:, None], points.time
         )
-        first = coefficients[0] if coefficients[0] > 0 else float(at.time[0])
+        first = coefficients[0] if coefficients[0] > 0 else float(points.time[0])
         return [np.array([first, *(coefficients[1:] / first)])]
 
     return TimeFormula(name, text, parameters, time, starts, lost=lost)
@@ -293,19 +295,19 @@ def _closed_queue(stations: int) -> _Formulas:
     ]
     parameters = (FitParameter("outside", "s", "time outside the stations"), *demands)
 
-    def time(theta: Array, at: Timings) -> Array:
-        times: Array = cycle_times(theta[0], theta[1:].T, at.p) / shared(at)
+    def time(theta: Array, points: Timings) -> Array:
+        times: Array = cycle_times(theta[0], theta[1:].T, points.p) / shared(points)
         return times
 
-    def lost(theta: Array, at: Timings) -> Lost:
-        waits = (_solved(theta[0], theta[1:], at.p).residence[:, 0] - theta[1:]) / shared(at)[
-            :, None
-        ]
+    def lost(theta: Array, points: Timings) -> Lost:
+        waits = (_solved(theta[0], theta[1:], points.p).residence[:, 0] - theta[1:]) / shared(
+            points
+        )[:, None]
         return {f"waiting for {name}": waits[:, index] for index, name in enumerate(names)}
 
-    def starts(at: Timings) -> list[Array]:
-        work = at.time * shared(at)
-        least, growth = float(work.min()), float((work / at.p).min())
+    def starts(points: Timings) -> list[Array]:
+        work = points.time * shared(points)
+        least, growth = float(work.min()), float((work / points.p).min())
         # The slope at the end is the largest demand if the station is saturated there; it is not
         # larger.
         guesses = [0.999 * growth, 0.5 * growth, 0.1 * growth]
@@ -371,8 +373,10 @@ def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
     """
     weak = timings.weak_scaling
 
-    def spread(at: Timings) -> Array:
-        return largest_of(at.p) / (np.ones(len(at)) if at.weak_scaling else np.sqrt(at.p))
+    def spread(points: Timings) -> Array:
+        return largest_of(points.p) / (
+            np.ones(len(points)) if points.weak_scaling else np.sqrt(points.p)
+        )
 
     yield linear(
         "phase-barrier",
@@ -406,12 +410,14 @@ def _servers(timings: Timings) -> Iterator[TimeFormula]:
     if timings.servers is None:
         raise NoAnswerError("say how many processors the hardware has (--servers)")
 
-    def time(theta: Array, at: Timings) -> Array:
-        times: Array = repair_cycles(theta[0], theta[1], at.servers or 1, at.p) / shared(at)
+    def time(theta: Array, points: Timings) -> Array:
+        times: Array = repair_cycles(theta[0], theta[1], points.servers or 1, points.p) / shared(
+            points
+        )
         return times
 
-    def starts(at: Timings) -> list[Array]:
-        work = float((at.time * shared(at)).min())
+    def starts(points: Timings) -> list[Array]:
+        work = float((points.time * shared(points)).min())
         return [np.array([fraction * work, (1 - fraction) * work]) for fraction in (0.05, 0.3, 0.7)]
 
     parameters = (
@@ -487,15 +493,15 @@ def _saturating(timings: Timings) -> Iterator[TimeFormula]:
     """Yield T = rest / p + max(work / p, floor / domains), of one domain where none is told."""
     domain = timings.domain
 
-    def time(theta: Array, at: Timings) -> Array:
+    def time(theta: Array, points: Timings) -> Array:
         rest, work, floor = theta
-        domains = np.ceil(at.p / at.domain) if at.domain else np.ones(len(at))
-        times: Array = (rest + _smooth(work, floor * at.p / domains)) / shared(at)
+        domains = np.ceil(points.p / points.domain) if points.domain else np.ones(len(points))
+        times: Array = (rest + _smooth(work, floor * points.p / domains)) / shared(points)
         return times
 
-    def starts(at: Timings) -> list[Array]:
-        work = at.time * shared(at)
-        least, growth = float(work.min()), float((work / at.p).min())
+    def starts(points: Timings) -> list[Array]:
+        work = points.time * shared(points)
+        least, growth = float(work.min()), float((work / points.p).min())
         return [
             np.array([fraction * least, (1 - fraction) * least, scale * growth])
             for fraction in (0.1, 0.5)
@@ -520,14 +526,14 @@ def _nodes(timings: Timings) -> Iterator[TimeFormula]:
     if timings.domain is None:
         raise NoAnswerError("say how many processors a node has (--domain)")
 
-    def time(theta: Array, at: Timings) -> Array:
+    def time(theta: Array, points: Timings) -> Array:
         work, serial, slower = theta
-        beyond = at.p > (at.domain or 1)
-        times: Array = (work * (1 + slower * beyond) + serial * at.p) / shared(at)
+        beyond = points.p > (points.domain or 1)
+        times: Array = (work * (1 + slower * beyond) + serial * points.p) / shared(points)
         return times
 
-    def starts(at: Timings) -> list[Array]:
-        work = float((at.time * shared(at)).min())
+    def starts(points: Timings) -> list[Array]:
+        work = float((points.time * shared(points)).min())
         return [np.array([work, 1e-3 * work, slower]) for slower in (0.01, 0.3)]
 
     parameters = (
@@ -558,7 +564,7 @@ def _latency(timings: Timings) -> Iterator[TimeFormula]:
         raise NoAnswerError("for one size and weak scaling, latency is the same as power-log")
     sizes = [Fraction(0), Fraction(1, 2), Fraction(1)] if timings.has_sizes else [Fraction(0)]
     work = FitParameter("work", "s", "time of one unit of work on one processor")
-    useful: tuple[FitParameter, Basis] = (work, lambda at: at.n / shared(at))
+    useful: tuple[FitParameter, Basis] = (work, lambda points: points.n / shared(points))
     for power, log, size in product(_GROWTH, _LOGS, sizes):
         words = " ".join(filter(None, [_term("p", power, log), _term("n", size, 0)]))
         parameter = FitParameter("latency", "s", "factor of the average latency")
@@ -596,8 +602,10 @@ def _power_log(timings: Timings) -> Iterator[TimeFormula]:
 
 
 def _power(power: Fraction, log: int, size: Fraction = Fraction(0)) -> Basis:
-    def basis(at: Timings) -> Array:
-        column: Array = at.p ** float(power) * np.log2(at.p) ** log * at.n ** float(size)
+    def basis(points: Timings) -> Array:
+        column: Array = (
+            points.p ** float(power) * np.log2(points.p) ** log * points.n ** float(size)
+        )
         return column
 
     return basis

@@ -137,11 +137,11 @@ def observations_of(
         raise ModelError(
             f"a fit needs times, cycles or throughputs, one of the three; there are {words}"
         )
-    ((metric, every),) = kinds.items()
-    observed = [run for run in every if size is None or run.n == size]
+    ((metric, values),) = kinds.items()
+    observed = [run for run in values if size is None or run.n == size]
     if not observed:
         sizes = ", ".join(
-            f"{size:g}" for size in sorted({run.n for run in every if run.n is not None})
+            f"{size:g}" for size in sorted({run.n for run in values if run.n is not None})
         )
         raise ModelError(
             f"no run has the size {size:g}; known: {sizes or 'none, for no run has a size'}"

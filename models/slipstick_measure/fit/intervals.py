@@ -58,7 +58,8 @@ class FitIntervals:
         """Return an interval for each parameter."""
         names = self.fitted.formula.names
         return {
-            name: self.between(partial(_parameter, at), level, 0.0) for at, name in enumerate(names)
+            name: self.between(partial(_parameter, index), level, 0.0)
+            for index, name in enumerate(names)
         }
 
     def of_positive(self, value: ParameterFunction, level: float = 0.95) -> Interval:
@@ -69,8 +70,8 @@ class FitIntervals:
         )
 
 
-def _parameter(at: int, thetas: Array) -> Array:
-    values: Array = thetas[:, at]
+def _parameter(index: int, thetas: Array) -> Array:
+    values: Array = thetas[:, index]
     return values
 
 

@@ -86,8 +86,8 @@ class FittedFormula:
         """Return the time on p processors as a function of sets of parameters, for the largest
         size measured [s].
         """
-        at = self.timings.points([p])
-        return lambda thetas: np.asarray(self.formula.times(thetas, at)[:, 0])
+        point = self.timings.points([p])
+        return lambda thetas: np.asarray(self.formula.times(thetas, point)[:, 0])
 
     def standard_error(self, value: ParameterFunction) -> float:
         """Return the standard error of a value by the slopes at the best fit; infinite where they
@@ -109,11 +109,11 @@ class FittedFormula:
         """Return the processors lost at a number of them, by cause, the largest loss first; `p`
         and `n` as for `predict`.
         """
-        at = self.timings.points([p], n)
-        time = float(self.formula.time(self.theta, at)[0])
+        point = self.timings.points([p], n)
+        time = float(self.formula.time(self.theta, point)[0])
         lost = {
             cause: p * float(losses[0]) / time
-            for cause, losses in self.formula.lost(self.theta, at).items()
+            for cause, losses in self.formula.lost(self.theta, point).items()
         }
         return dict(sorted(lost.items(), key=lambda item: -item[1]))
 
@@ -134,10 +134,10 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
     >>> fit(FAMILIES["amdahl"], Timings(p, np.ones(4), 10 + 90 / p)).parameters
     {'single': 100.0, 'serial': 0.1}
     """
-    every, count = family.formulas(timings), len(timings.processors)
-    formulas = [formula for formula in every if len(formula.parameters) <= count]
+    all_formulas, count = family.formulas(timings), len(timings.processors)
+    formulas = [formula for formula in all_formulas if len(formula.parameters) <= count]
     if not formulas:
-        least = min(len(formula.parameters) for formula in every)
+        least = min(len(formula.parameters) for formula in all_formulas)
         raise NoAnswerError(
             f"{least} parameters need times on as many numbers of processors; there are {count}, so"
             f" measure on {least - count} more"

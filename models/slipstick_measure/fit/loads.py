@@ -202,11 +202,11 @@ class LoadFit:
         """
         measured = [load_of(row) for row in self.rows]
         last = max([*measured, *(prediction.load for prediction in self.predictions)])
-        at = np.linspace(min(measured), last, CURVE_POINTS)
-        at = at if self.think is None else np.unique(np.round(at))
+        loads = np.linspace(min(measured), last, CURVE_POINTS)
+        loads = loads if self.think is None else np.unique(np.round(loads))
         stations = () if self.misfit else self.likely
         return {
-            station.kind.words: (at, np.asarray(self.response(station, at.tolist())))
+            station.kind.words: (loads, np.asarray(self.response(station, loads.tolist())))
             for station in stations
         }
 
@@ -290,8 +290,8 @@ def fit_loads(test: LoadTest, at: Sequence[float] = (), servers: int | None = No
     )
     kinds = _kinds((servers,) if servers else SERVERS, think is not None, quantile is not None)
     stations = _fitted(observed, kinds, think, quantile)
-    found = LoadFit(test, tuple(rows), quantile, think, stations, (), tuple(overloaded))
-    predictions = tuple(_prediction(found, load, servers is not None) for load in at)
+    load_fit = LoadFit(test, tuple(rows), quantile, think, stations, (), tuple(overloaded))
+    predictions = tuple(_prediction(load_fit, load, servers is not None) for load in at)
     return LoadFit(test, tuple(rows), quantile, think, stations, predictions, tuple(overloaded))
 
 
@@ -329,23 +329,25 @@ def _fitted(
     observed: Timings, kinds: Sequence[TriedStation], think: float | None, quantile: float | None
 ) -> tuple[StationFit, ...]:
     """Fit each kind of station, best first; kinds that cannot be fitted are left out."""
-    found = []
+    stations = []
     for kind in kinds:
         try:
-            found.append(StationFit(kind, fit(_family(kind, think, quantile), observed)))
+            stations.append(StationFit(kind, fit(_family(kind, think, quantile), observed)))
         except NoAnswerError:
             continue
-    found.sort(key=lambda each: (_criterion(each.fitted), each.kind))
-    likely = _likely(found)
+    stations.sort(key=lambda station: (_criterion(station.fitted), station.kind))
+    likely = _likely(stations)
     return tuple(
-        replace(each, missed=_missed(each, think, quantile, observed)) if each in likely else each
-        for each in found
+        replace(station, missed=_missed(station, think, quantile, observed))
+        if station in likely
+        else station
+        for station in stations
     )
 
 
 def _likely(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
     least = _criterion(stations[0].fitted)
-    return tuple(each for each in stations if _criterion(each.fitted) - least < APART)
+    return tuple(station for station in stations if _criterion(station.fitted) - least < APART)
 
 
 def _criterion(fitted: FittedFormula) -> float:
@@ -359,16 +361,16 @@ def _missed(
     station: StationFit, think: float | None, quantile: float | None, observed: Timings
 ) -> float | None:
     """Return the relative error at the largest load of a fit without that row."""
-    kept = observed.p < observed.p.max()
+    smaller_loads = observed.p < observed.p.max()
     family = _family(station.kind, think, quantile)
-    if len(np.unique(observed.p[kept])) < len(station.fitted.theta):
+    if len(np.unique(observed.p[smaller_loads])) < len(station.fitted.theta):
         return None
     try:
-        without = fit(family, observed.select(kept))
+        without = fit(family, observed.select(smaller_loads))
     except NoAnswerError:
         return None
     predicted = float(without.predict([observed.p.max()])[0])
-    measured = float(np.exp(np.log(observed.time[~kept]).mean()))
+    measured = float(np.exp(np.log(observed.time[~smaller_loads]).mean()))
     return predicted / measured - 1 if predicted > 0 else np.inf
 
 
@@ -378,21 +380,21 @@ def _family(kind: TriedStation, think: float | None, quantile: float | None) -> 
         FitParameter("service", "s", "service demand of a request at the station"),
     )
 
-    def closed_time(theta: Array, at: Timings) -> Array:
+    def closed_time(theta: Array, points: Timings) -> Array:
         outside, service = (think or 0.0) + theta[0], theta[1]
         if not kind.second:
-            return repair_cycles(outside, service, kind.servers, at.p) - (think or 0.0)
-        first = np.broadcast_to(service, at.p.shape)
+            return repair_cycles(outside, service, kind.servers, points.p) - (think or 0.0)
+        first = np.broadcast_to(service, points.p.shape)
         demands = np.stack([first, kind.second * first], axis=-1)
-        return cycle_times(outside, demands, at.p) - (think or 0.0)
+        return cycle_times(outside, demands, points.p) - (think or 0.0)
 
-    def time(theta: Array, at: Timings) -> Array:
+    def time(theta: Array, points: Timings) -> Array:
         if think is not None:
-            return np.asarray(closed_time(theta, at))
-        columns = np.array([np.broadcast_to(value, at.p.shape) for value in theta])
-        stable = at.p * columns[1] < kind.servers
-        part, rate = columns[:, stable], at.p[stable]
-        times = np.zeros(len(at.p))
+            return np.asarray(closed_time(theta, points))
+        columns = np.array([np.broadcast_to(value, points.p.shape) for value in theta])
+        stable = points.p * columns[1] < kind.servers
+        part, rate = columns[:, stable], points.p[stable]
+        times = np.zeros(len(points.p))
         times[stable] = (
             _mean(part, rate, kind)
             if quantile is None
@@ -400,9 +402,9 @@ def _family(kind: TriedStation, think: float | None, quantile: float | None) -> 
         )
         return times
 
-    def starts(at: Timings) -> list[Array]:
-        least, load = float(at.time.min()), float(at.p.max())
-        busy = load if think is None else load / (think + float(at.time[-1]))
+    def starts(points: Timings) -> list[Array]:
+        least, load = float(points.time.min()), float(points.p.max())
+        busy = load if think is None else load / (think + float(points.time[-1]))
         services = [min(share * kind.servers / busy, least) for share in (0.5, 0.9, 0.99)]
         return [np.array([max(least - service, 0.1 * least), service]) for service in services]
 
@@ -437,33 +439,34 @@ def _quantile(theta: Array, rate: Array, count: int, quantile: float) -> Array:
     )
 
 
-def _halved(falling: Callable[[Array], Array], wanted: float, most: Array) -> Array:
+def _halved(falling: Callable[[Array], Array], target: float, most: Array) -> Array:
     low, high = np.zeros_like(most), most
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        above = falling(middle) > wanted
+        above = falling(middle) > target
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return np.asarray((low + high) / 2)
 
 
-def _prediction(found: LoadFit, load: float, told: bool) -> PredictedResponse:
+def _prediction(load_fit: LoadFit, load: float, told: bool) -> PredictedResponse:
     """Predict the response time at a load, with bounds over all likely stations."""
-    if found.misfit:
-        return PredictedResponse(load, reason=f"no station describes the rows: {found.misfit}")
-    if found.best.fitted.freedom <= 0:
+    if load_fit.misfit:
+        return PredictedResponse(load, reason=f"no station describes the rows: {load_fit.misfit}")
+    if load_fit.best.fitted.freedom <= 0:
         why = "the rows determine the station without one left over; measure at one more load"
         return PredictedResponse(load, reason=why)
     values, lows, highs = list[float](), list[float](), list[float]()
-    for station in found.likely:
-        value = float(found.response(station, [load])[0])
+    for station in load_fit.likely:
+        value = float(load_fit.response(station, [load])[0])
         interval = profile(station.fitted).of_positive(_endless_if_saturated(station, load), LEVEL)
-        beyond = np.exp(station.form_error) if load > load_of(found.rows[-1]) else 1.0
+        beyond = np.exp(station.form_error) if load > load_of(load_fit.rows[-1]) else 1.0
         values.append(value)
         lows.append(interval.low / beyond)
         highs.append(interval.high * beyond)
     low, high = min(lows), max(highs)
     if max(values[0], high) >= ENDLESS:
-        why = f"the station saturates at {min(each.most for each in found.likely):.4g} /s or so"
+        least_saturation = min(likely_station.most for likely_station in load_fit.likely)
+        why = f"the station saturates at {least_saturation:.4g} /s or so"
         return PredictedResponse(load, reason=why)
     if high > WIDEST * low:
         why = (

@@ -156,24 +156,26 @@ class PreparedModel:
             )
             raise NoAnswerError(why)
 
-    def _time(self, theta: Array, at: Timings) -> Array:
+    def _time(self, theta: Array, points: Timings) -> Array:
         """Return the model's times [s]; NaN where it has no answer."""
         if self._class:
             name = f"throughput[{self._class}]"
             (throughput,) = self._ask(
-                theta, at, lambda form, values: {name: _columns(form, values)[name]}
+                theta, points, lambda form, values: {name: _columns(form, values)[name]}
             ).values()
-            cycle = at.p / throughput
+            cycle = points.p / throughput
         else:
-            cycle = self._ask(theta, at, lambda form, values: {"time": form.times(values)})["time"]
-        times: Array = cycle * self._factor(at)
+            cycle = self._ask(theta, points, lambda form, values: {"time": form.times(values)})[
+                "time"
+            ]
+        times: Array = cycle * self._factor(points)
         return times
 
-    def _lost(self, theta: Array, at: Timings) -> Lost:
+    def _lost(self, theta: Array, points: Timings) -> Lost:
         """Return the lost time by cause: the account without useful work, or the waits at the
         stations.
         """
-        columns, factor = self._ask(theta, at, _columns), self._factor(at)
+        columns, factor = self._ask(theta, points, _columns), self._factor(points)
         if self._class:
             visit = f"time_per_visit[{self._class},"
             stations = [
@@ -190,19 +192,19 @@ class PreparedModel:
         return {name: factor * time for name, time in booked.items() if name not in useful}
 
     def _waits(self, columns: Mapping[str, Array], station: str) -> Array:
-        at = f"[{self._class},{station}]"
+        place = f"[{self._class},{station}]"
         waits: Array = (
-            columns[f"residence_time{at}"]
-            * columns[f"waiting_time{at}"]
-            / columns[f"time_per_visit{at}"]
+            columns[f"residence_time{place}"]
+            * columns[f"waiting_time{place}"]
+            / columns[f"time_per_visit{place}"]
         )
         return waits
 
-    def _factor(self, at: Timings) -> Array:
+    def _factor(self, points: Timings) -> Array:
         cycles = self.asked.cycles
-        return np.ones(len(at)) if cycles is None else cycles / at.p
+        return np.ones(len(points)) if cycles is None else cycles / points.p
 
-    def _starts(self, at: Timings) -> Sequence[Array]:
+    def _starts(self, points: Timings) -> Sequence[Array]:
         """Return starting points: the model's own values, those scaled to the data, and these
         divided and multiplied by ten.
         """
@@ -215,46 +217,48 @@ class PreparedModel:
             ]
         )
         base = TimeFormula("", "", parameters, self._time, lambda _: ())
-        ratio = np.median(at.time / base.time(own, at))
+        ratio = np.median(points.time / base.time(own, points))
         near = own * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
         steps = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED else [1.0]
         guesses = np.array(
             [own, *(near * np.array(factors) for factors in product(steps, repeat=len(parameters)))]
         )
         guesses = np.clip(guesses, *base.limits)
-        times = base.times(guesses, at)
+        times = base.times(guesses, points)
         if not np.isfinite(times).all(axis=1).any():
             alone = {
                 parameter.name: value for parameter, value in zip(parameters, own, strict=True)
             }
             failed = (
-                self._compiled.points({**alone, self.population: float(at.p[0])}).answer(0).failed
+                self._compiled.points({**alone, self.population: float(points.p[0])})
+                .answer(0)
+                .failed
             )
             raise NoAnswerError(
                 f"{self.built.name} has no time at the points of the data:"
                 f" {failed or 'not a number'}"
             )
         with np.errstate(all="ignore"):
-            squares = (np.log(at.time / times) ** 2).sum(axis=1)
+            squares = (np.log(points.time / times) ** 2).sum(axis=1)
         order = np.argsort(np.where(np.isfinite(squares), squares, np.inf), kind="stable")
         return [guesses[index] for index in order[:2]]
 
-    def _ask(self, theta: Array, at: Timings, ask: _Asked) -> dict[str, Array]:
+    def _ask(self, theta: Array, points: Timings, ask: _Asked) -> dict[str, Array]:
         """Evaluate the compiled model; if the number of processors shapes it, there is one model
         for each number.
         """
-        count = len(at)
+        count = len(points)
         values = {
             parameter.name: np.broadcast_to(value, count)
             for parameter, value in zip(self.parameters, theta, strict=True)
         }
         if self.size:
-            values[self.size] = at.n
+            values[self.size] = points.n
         if self.population in self._compiled.parameters:
-            values[self.population] = at.p
+            values[self.population] = points.p
             forms = [(self._compiled, np.ones(count, dtype=bool))]
         else:
-            forms = [(self._form_at(float(p)), at.p == p) for p in np.unique(at.p)]
+            forms = [(self._form_at(float(p)), points.p == p) for p in np.unique(points.p)]
         answers: dict[str, Array] = {}
         for form, rows in forms:
             form_answers = ask(

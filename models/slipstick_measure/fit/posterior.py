@@ -133,11 +133,11 @@ class Posterior:
         chosen = _chosen(len(self.priors), self.offsets, owners)
         covariance = chosen @ self.covariance @ chosen.T
         with_offset = {
-            (at, column) for at, column, owner in self.offsets if owners.get(column) == owner
+            (index, column) for index, column, owner in self.offsets if owners.get(column) == owner
         }
-        for (at, column), deviation in self.spread.items():
-            if (at, column) not in with_offset:
-                covariance[at, at] += deviation**2
+        for (index, column), deviation in self.spread.items():
+            if (index, column) not in with_offset:
+                covariance[index, index] += deviation**2
         return chosen @ self.centre, covariance * self.widened**2
 
     def predict(self, slopes: Slopes, groups: RowGroups) -> tuple[Array, Array]:
@@ -167,8 +167,8 @@ def _chosen(k: int, offsets: Sequence[tuple[int, str, str]], owners: dict[str, s
     """Return the matrix that adds the offsets of given owners to the common values, (k, p)."""
     selection = np.zeros((k, k + len(offsets)))
     selection[:, :k] = np.eye(k)
-    for place, (at, column, owner) in enumerate(offsets, k):
-        selection[at, place] = owners.get(column) == owner
+    for place, (index, column, owner) in enumerate(offsets, k):
+        selection[index, place] = owners.get(column) == owner
     return selection
 
 
@@ -217,16 +217,16 @@ class _Search:
         self.slopes, self.logs, self.groups, self.priors = slopes, logs, groups, priors
         self.there = np.isfinite(logs)
         self.offsets = tuple(
-            (at, column, owner)
-            for at, prior in enumerate(priors)
+            (index, column, owner)
+            for index, prior in enumerate(priors)
             for column in prior.owners
             for owner in groups.known[column]
         )
         k = len(priors)
         self.mean = np.array([prior.mean for prior in priors] + [0.0] * len(self.offsets))
         self.spread = {
-            (at, column): floor_of(len(groups.known[column]))
-            for at, prior in enumerate(priors)
+            (index, column): floor_of(len(groups.known[column]))
+            for index, prior in enumerate(priors)
             for column in prior.owners
         }
         self.noise = np.full(len(logs), 0.1)
@@ -239,10 +239,10 @@ class _Search:
         self.chosen = [_chosen(k, self.offsets, owners) for owners, _ in groups.cells]
         self.values, self.by_parameter = self._look(self.at)
 
-    def _look(self, at: Array) -> tuple[Array, Array]:
+    def _look(self, point: Array) -> tuple[Array, Array]:
         rows = np.empty((self.logs.shape[1], len(self.priors)))
         for chosen, (_, cell) in zip(self.chosen, self.groups.cells, strict=True):
-            rows[cell] = chosen @ at
+            rows[cell] = chosen @ point
         values, by_parameter = self.slopes(rows)
         if not np.isfinite(values[self.there]).all():
             raise FloatingPointError
@@ -250,15 +250,19 @@ class _Search:
 
     def _precision(self) -> Array:
         own = [prior.deviation**-2.0 for prior in self.priors]
-        return np.array(own + [self.spread[at, column] ** -2 for at, column, _ in self.offsets])
+        return np.array(
+            own + [self.spread[index, column] ** -2 for index, column, _ in self.offsets]
+        )
 
-    def _cost(self, at: Array, values: Array) -> float:
+    def _cost(self, point: Array, values: Array) -> float:
         """Return the negative log posterior density, up to a constant."""
         apart = np.where(self.there, self.logs - values, 0.0) / self.noise[:, None]
         rows = (FREEDOM + 1) / 2 * np.log1p(apart**2 / FREEDOM)
         noise = (np.log(self.noise) * self.there.sum(axis=1)).sum()
         return float(
-            rows[self.there].sum() + noise + 0.5 * (self._precision() * (at - self.mean) ** 2).sum()
+            rows[self.there].sum()
+            + noise
+            + 0.5 * (self._precision() * (point - self.mean) ** 2).sum()
         )
 
     def _normal_equations(self) -> tuple[Array, Array, Array]:
@@ -310,8 +314,8 @@ class _Search:
         self.noise = noise
         k = len(self.priors)
         for key, before in self.spread.items():
-            places = [k + at for at, offset in enumerate(self.offsets) if offset[:2] == key]
-            offset_squares = sum(self.at[at] ** 2 + covariance[at, at] for at in places)
+            places = [k + index for index, offset in enumerate(self.offsets) if offset[:2] == key]
+            offset_squares = sum(self.at[index] ** 2 + covariance[index, index] for index in places)
             floor = floor_of(len(places))
             self.spread[key] = float(np.sqrt((offset_squares + 2 * floor**2) / (len(places) + 2)))
             changed = max(changed, abs(float(np.log(self.spread[key] / before))))

@@ -135,6 +135,6 @@ def curves_of(
     for name, p, value in zip(names, processors, values, strict=True):
         rows.setdefault(name, {}).setdefault(p, []).append(value)
     return {
-        name: {p: float(np.median(every)) for p, every in sorted(curve.items())}
+        name: {p: float(np.median(values_at_point)) for p, values_at_point in sorted(curve.items())}
         for name, curve in rows.items()
     }

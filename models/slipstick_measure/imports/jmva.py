@@ -170,17 +170,17 @@ def _mix(
     """Return the populations that give one of two closed classes a share of all customers, for
     those shares that make it a whole number.
     """
-    closed = [one for one, document in classes.items() if "population" in document]
+    closed = [class_name for class_name, document in classes.items() if "population" in document]
     if len(closed) != 2:
         model.reading.refuse(
             element.line, "whatIf", f"a mix is of two closed classes, and there are {len(closed)}"
         )
-    total = sum(float(classes[one]["population"]) for one in closed)
+    total = sum(float(classes[class_name]["population"]) for class_name in closed)
     counts = [round(total * share) for share in shares if abs(total * share % 1 - 0.5) > 0.5 - 1e-6]
-    (other,) = (one for one in closed if one != name)
+    (other_class,) = (class_name for class_name in closed if class_name != name)
     return {
         f"classes.{name}.population": counts,
-        f"classes.{other}.population": [round(total) - count for count in counts],
+        f"classes.{other_class}.population": [round(total) - count for count in counts],
     }
 
 

@@ -109,9 +109,13 @@ def _fitted(test: LoadTest) -> StationFit:
     """Return the station, with one or several servers, that explains the response times best."""
     from slipstick_measure.fit.loads import fit_loads
 
-    found = fit_loads(test) if len(test.rows) > 1 else None
-    single = [] if found is None else [each for each in found.stations if not each.kind.second]
-    if found is None or found.misfit or found.quantile is not None or not single:
+    load_fit = fit_loads(test) if len(test.rows) > 1 else None
+    single = (
+        []
+        if load_fit is None
+        else [station for station in load_fit.stations if not station.kind.second]
+    )
+    if load_fit is None or load_fit.misfit or load_fit.quantile is not None or not single:
         why = (
             "there is no utilization of a tier, so demands are not known (D = U c / X), nor mean"
             " response times at several loads that a station explains; add a column such as 'db CPU"
@@ -123,8 +127,9 @@ def _fitted(test: LoadTest) -> StationFit:
 
 def _names(tier_demands: list[Demand]) -> dict[str, str]:
     return {
-        demand.tier: re.sub(r"[^A-Za-z0-9]+", "-", demand.tier).strip("-").lower() or f"tier-{at}"
-        for at, demand in enumerate(tier_demands, 1)
+        demand.tier: re.sub(r"[^A-Za-z0-9]+", "-", demand.tier).strip("-").lower()
+        or f"tier-{number}"
+        for number, demand in enumerate(tier_demands, 1)
     }
 
 

@@ -55,7 +55,7 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
         )
     if reading.problems:
         raise SpecError(reading.problems)
-    triads = [(run["Triad"][1], at) for at, run in enumerate(runs) if "Triad" in run]
+    triads = [(run["Triad"][1], index) for index, run in enumerate(runs) if "Triad" in run]
     if not triads or not max(triads)[0] > 0:
         reading.refuse(1, "Triad", "there is no rate of the triad; was the run cut off?")
     rate, best = max(triads)
@@ -189,9 +189,9 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
             f"{base} has no memory behind a crossbar; extend such a machine, as two-socket-server",
         )
     line, local = min(((line, min(row)) for line, row in matrix), key=lambda pair: pair[1])
-    at, _, most = max(loaded, key=lambda sample: sample[2])
+    line_number, _, most = max(loaded, key=lambda sample: sample[2])
     modules = machine.memory.modules.value
-    access, place = modules * _LINE / most * 1e3, f"{reading.name}:{at}"
+    access, place = modules * _LINE / most * 1e3, f"{reading.name}:{line_number}"
     way = max(0.0, local - access) / 2
     spec.document["memory"] = {
         "access": quantity(

@@ -198,8 +198,8 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         "protocol": {
             "added": quantity(0, "B", "inside", True),
             "ranges": dict(
-                _cost(message_range, name, at, sizes, wire, len(ranges))
-                for at, (message_range, name) in enumerate(zip(ranges, titles, strict=True))
+                _cost(message_range, name, index, sizes, wire, len(ranges))
+                for index, (message_range, name) in enumerate(zip(ranges, titles, strict=True))
             ),
         },
         "wire": {
@@ -243,12 +243,12 @@ def _is_verb(run: Measurement) -> bool:
 
 
 def _cost(
-    message_range: MessageRange, name: str, at: int, sizes: Array, wire: float, count: int
+    message_range: MessageRange, name: str, index: int, sizes: Array, wire: float, count: int
 ) -> tuple[str, dict[str, Any]]:
     fixed = quantity(message_range.fixed / 2 * 1e6, "us", "halves", True)
     per_byte = quantity(max(0.0, message_range.per_byte - wire) / 2 * 1e9, "ns/B", "halves", True)
     cost: dict[str, Any] = {"total": {"fixed": fixed, "per_byte": per_byte}}
-    if at < count - 1:
+    if index < count - 1:
         end, after = sizes[message_range.last], sizes[message_range.last + 1]
         why = f"the times change between {end:.0f} B and {after:.0f} B, the next size measured"
         cost = {"up_to": quantity(end, "B", why, True), **cost}

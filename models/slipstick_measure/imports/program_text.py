@@ -256,11 +256,11 @@ def _statements(text: str) -> list[_Statement]:
 
 def _without_comments(text: str) -> str:
     """Return a program without comments between /* and */, keeping line ends."""
-    code, at = list[str](), 0
-    while (begun := text.find("/*", at)) >= 0 and (ended := text.find("*/", begun + 2)) >= 0:
-        code += [text[at:begun], "\n" * text.count("\n", begun, ended)]
-        at = ended + 2
-    return "".join([*code, text[at:]])
+    code, position = list[str](), 0
+    while (begun := text.find("/*", position)) >= 0 and (ended := text.find("*/", begun + 2)) >= 0:
+        code += [text[position:begun], "\n" * text.count("\n", begun, ended)]
+        position = ended + 2
+    return "".join([*code, text[position:]])
 
 
 def _without_end(header: re.Match[str]) -> str:
@@ -346,7 +346,7 @@ class _Scanner:
 def _parted(text: str) -> list[str]:
     """Split arguments at commas outside of brackets and quotes."""
     pieces, depth, begun, quote = list[str](), 0, 0, ""
-    for at, sign in enumerate(text):
+    for position, sign in enumerate(text):
         if quote:
             quote = "" if sign == quote else quote
         elif sign in "\"'":
@@ -356,8 +356,8 @@ def _parted(text: str) -> list[str]:
         elif sign in ")]}":
             depth -= 1
         elif sign == "," and not depth:
-            pieces.append(text[begun:at].strip())
-            begun = at + 1
+            pieces.append(text[begun:position].strip())
+            begun = position + 1
     last = text[begun:].strip()
     return [*pieces, last] if last or pieces else []
 

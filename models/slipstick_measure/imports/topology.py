@@ -97,11 +97,11 @@ def hwloc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     """
     reading.text = without_document_type(reading.text)
     root = parsed(reading)
-    whole = ComputerPart("", 1)
-    kinds = {place: str(at) for at, kind in enumerate(root.every("cpukind"))
+    computer = ComputerPart("", 1)
+    kinds = {place: str(number) for number, kind in enumerate(root.every("cpukind"))
              for place in _places(kind.get("cpuset"))}  # fmt: skip
     allowed: set[int] | None = None
-    waiting = [(whole, element) for element in reversed(_topology(root))]
+    waiting = [(computer, element) for element in reversed(_topology(root))]
     while waiting:
         parent, element = waiting.pop()
         if element.get("type") == "Machine" and "0xf...f" not in element.get("allowed_cpuset"):
@@ -110,11 +110,11 @@ def hwloc_spec(reading: Reading, base: str | None) -> ImportedSpec:
         parent.parts.append(part)
         inside = [child for child in element.children if child.tag == "object"]
         waiting += [(part, child) for child in reversed(inside)]
-    return _spec(reading, base, "hwloc", _described(reading, whole))
+    return _spec(reading, base, "hwloc", _described(reading, computer))
 
 
 def _topology(root: XmlElement) -> list[XmlElement]:
-    return [each for top in root.children for each in top.children if each.tag == "object"]
+    return [part for top in root.children for part in top.children if part.tag == "object"]
 
 
 def _xml_part(
@@ -156,8 +156,8 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : no core, or no machine to extend
     """
-    whole = ComputerPart("", 1)
-    open_parts: list[tuple[int, ComputerPart]] = [(-1, whole)]
+    computer = ComputerPart("", 1)
+    open_parts: list[tuple[int, ComputerPart]] = [(-1, computer)]
     for number, text in enumerate(reading.lines, 1):
         match = _LINE.fullmatch(text.rstrip())
         if match is None or (len(open_parts) > 1 and not match["indent"]):
@@ -169,12 +169,12 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
         indent = len(match["indent"])
         while open_parts[-1][0] >= indent:
             open_parts.pop()
-        for at, piece in enumerate(match["rest"].split(" + ")):
+        for index, piece in enumerate(match["rest"].split(" + ")):
             part = _printed_part(piece, number)
             open_parts[-1][1].parts.append(part)
             # Parts that share a line are inside one another, at the same indentation.
-            open_parts.append((indent if at == 0 else indent + 1, part))
-    return _spec(reading, base, "lstopo", _described(reading, whole))
+            open_parts.append((indent if index == 0 else indent + 1, part))
+    return _spec(reading, base, "lstopo", _described(reading, computer))
 
 
 def _printed_part(piece: str, number: int) -> ComputerPart:
@@ -195,24 +195,24 @@ def _printed_part(piece: str, number: int) -> ComputerPart:
     return part
 
 
-def _described(reading: Reading, whole: ComputerPart) -> Topology:
+def _described(reading: Reading, computer: ComputerPart) -> Topology:
     """Count the parts in a tree.
 
     A memory is nearest to the cores below it (hwloc 1), or else to those below the part that holds
     it (hwloc 2).
     """
     cores, disallowed = list[ComputerPart](), 0
-    for core in whole.every("Core"):
+    for core in computer.every("Core"):
         pus = list(core.every("PU"))
         if any(pu.allowed for pu in pus) or not pus:
             cores.append(core)
         else:
             disallowed += 1
-    cores = cores or [pu for pu in whole.every("PU") if pu.allowed]
+    cores = cores or [pu for pu in computer.every("PU") if pu.allowed]
     if not cores:
         reading.refuse(1, "", "there is no core in it; is the file cut off?")
     counted = {id(core) for core in cores}
-    domains, holders = list[tuple[int, str, int, float]](), [whole]
+    domains, holders = list[tuple[int, str, int, float]](), [computer]
     while holders:
         holder = holders.pop()
         for part in holder.parts:
@@ -227,7 +227,7 @@ def _described(reading: Reading, whole: ComputerPart) -> Topology:
     threads = [sum(pu.allowed for pu in core.every("PU")) or 1 for core in cores]
     kinds = {(core.core_kind, count) for core, count in zip(cores, threads, strict=True)}
     names = Counter(
-        match[1] for device in whole.every("OSDev", "OpenFabrics", "Net", "Network")
+        match[1] for device in computer.every("OSDev", "OpenFabrics", "Net", "Network")
         if (match := _ADAPTER.fullmatch(device.name))
     )  # fmt: skip
     adapters = max(names.values(), default=0)
@@ -258,7 +258,7 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
             core_of[row[1]] = row[4], row[3]
             usable[core_of[row[1]]] += bool(row[5])
         elif members := _MEMBERS.fullmatch(text):
-            nearest = {core_of[each] for each in members[1].split() if each in core_of}
+            nearest = {core_of[thread] for thread in members[1].split() if thread in core_of}
         elif total := _TOTAL.fullmatch(text):
             size = reading.number(number, "total memory", total[1])
             near = sorted(core for core in nearest if usable[core])
@@ -329,13 +329,16 @@ def _say(
         spec.say(f"a processor is a core; its {most} hardware threads share it")
     if topology.disallowed:
         spec.say(f"{topology.disallowed} cores are left out, which programs may not use")
-    kept = ["the network"]
-    kept += ["the bandwidth of a memory"] if machine.memory.domain is not None else []
-    kept += ["the bandwidth of memory"] if machine.memory.bandwidth is not None else []
-    kept += ["the rate of arithmetic"] if machine.processors.flops is not None else []
-    kept += ["adapters of a node"] if machine.node is not None and not topology.adapters else []
+    kept_parts = ["the network"]
+    kept_parts += ["the bandwidth of a memory"] if machine.memory.domain is not None else []
+    kept_parts += ["the bandwidth of memory"] if machine.memory.bandwidth is not None else []
+    kept_parts += ["the rate of arithmetic"] if machine.processors.flops is not None else []
+    kept_parts += (
+        ["adapters of a node"] if machine.node is not None and not topology.adapters else []
+    )
     spec.say(
-        f"as {base} has them: {', '.join(kept)}; slipstick import of STREAM's output tells rates"
+        f"as {base} has them: {', '.join(kept_parts)}; slipstick import of STREAM's output tells"
+        " rates"
     )
     if machine.memory.domain is None and len(topology.domains) > 1:
         spec.say(

@@ -86,10 +86,10 @@ class ValidationResult(QuestionResult):
     def headline(self, words: Words) -> list[str]:
         """Return the errors of the first sets."""
         return [
-            f"{spelt(name)}: {counted(rows_of(found), 'published value')} predicted with a median"
-            f" error of {percent(median(found.errors), 2)} (worst of {len(found.errors)} groups:"
-            f" {percent(max(found.errors), 2)})"
-            for name, found in [*self.sets.items()][:2]
+            f"{spelt(name)}: {counted(rows_of(validation_set), 'published value')} predicted with a"
+            f" median error of {percent(median(validation_set.errors), 2)} (worst of"
+            f" {len(validation_set.errors)} groups: {percent(max(validation_set.errors), 2)})"
+            for name, validation_set in [*self.sets.items()][:2]
         ]
 
     def decision(self, words: Words) -> Decision | None:
@@ -97,12 +97,12 @@ class ValidationResult(QuestionResult):
         rows = [
             [
                 spelt(name),
-                percent(median(found.errors), 2),
-                percent(found.mean, 2),
-                "; ".join(f"{peer} {percent(error)}" for peer, error, _, _ in found.peers)
+                percent(median(validation_set.errors), 2),
+                percent(validation_set.mean, 2),
+                "; ".join(f"{peer} {percent(error)}" for peer, error, _, _ in validation_set.peers)
                 or NOTHING,
             ]
-            for name, found in self.sets.items()
+            for name, validation_set in self.sets.items()
         ]
         return ["set", "median error", "mean error", "other models"], rows
 
@@ -112,7 +112,8 @@ class ValidationResult(QuestionResult):
 
     def _sentence(self, name: str, validation_set: ValidationSet) -> str:
         peers = "".join(
-            f"; {peer} {percent(error)} ({of})" for peer, error, of, _ in validation_set.peers
+            f"; {peer} {percent(error)} ({subject})"
+            for peer, error, subject, _ in validation_set.peers
         )
         errors = validation_set.errors
         words = (
@@ -160,8 +161,8 @@ class ValidationResult(QuestionResult):
             ),
         }
         yield from (f"- {name}: {escape(words)}" for name, words in about.items() if words)
-        for peer, error, of, source in validation_set.peers:
-            words = f"{peer} {percent(error)} of {of}{f' ({source})' if source else ''}"
+        for peer, error, subject, source in validation_set.peers:
+            words = f"{peer} {percent(error)} of {subject}{f' ({source})' if source else ''}"
             yield f"- published: {escape(words)}"
 
     def files(self) -> dict[str, list[dict[str, Any]]]:

@@ -100,10 +100,10 @@ def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measu
         where = _place(reading, line, parameters, region)
         times = row.get("times") or [row.get("mean", "")]
         for number, time in enumerate(times, 1):
-            at = getattr(time, "line", line)
+            line_of_time = getattr(time, "line", line)
             if where is not None:
                 repeated = where._replace(repetition=number if len(times) > 1 else None)
-                reading.add(at, repeated, "time", str(time), "s")
+                reading.add(line_of_time, repeated, "time", str(time), "s")
     if any(_counts(str(row.get("command", ""))) for row in rows if not row.get("parameters")):
         why = "the number of processors is that after the only option that counts some"
         reading.odd(1, "command", why)
@@ -254,18 +254,18 @@ def _read_functions(
         if where is None:
             continue
         repetitions[where] = repetitions.get(where, 0) + 1
-        at = where._replace(repetition=repetitions[where])
+        coordinates = where._replace(repetition=repetitions[where])
         unit = str(row.get("time_unit", "ns"))
         if counter:
             work = "items/s" if counter == "items_per_second" else "B/s"
-            reading.add(line, at, "throughput", str(row[counter]), work)
+            reading.add(line, coordinates, "throughput", str(row[counter]), work)
         elif wall or where.p == 1:
-            reading.add(line, at, "cycle", str(row.get("real_time", "")), unit)
+            reading.add(line, coordinates, "cycle", str(row.get("real_time", "")), unit)
         else:
             time = reading.number(line, "real_time", str(row.get("real_time", "")))
             if time:
                 multiplied = True
-                reading.add(line, at, "cycle", repr(time * where.p), unit)
+                reading.add(line, coordinates, "cycle", repr(time * where.p), unit)
     if multiplied and wall is None:
         reading.odd(
             1,
@@ -315,8 +315,8 @@ def _read_google_text(reading: Reading) -> Measurements:
         # The number of threads stands in the name of those that run on several only.
         if _AGGREGATED.search(str(row["name"])):
             row["run_type"] = "aggregate"
-        found = threads.search(str(row["name"]))
-        row["threads"] = found[1] if found else "1"
+        thread_match = threads.search(str(row["name"]))
+        row["threads"] = thread_match[1] if thread_match else "1"
     if any(row["threads"] != "1" and "items_per_second" not in row for row in rows):
         reading.odd(
             1,

@@ -70,7 +70,7 @@ def seconds(text: str) -> Fraction | None:
             return None
         if len(fields) == 2 and clock["days"]:
             fields = [*fields, 0]  # days-hours:minutes
-        total_seconds: int = sum(field * 60**at for at, field in enumerate(reversed(fields)))
+        total_seconds: int = sum(field * 60**power for power, field in enumerate(reversed(fields)))
         return Fraction(clock["rest"].rstrip(".") or 0 if clock["rest"] else 0) + (
             total_seconds + 86_400 * int(clock["days"] or 0)
         )
@@ -182,18 +182,18 @@ def comma_of(cells: Iterable[str]) -> str:
     >>> comma_of(["1,5", "2,25"]), comma_of(["1,234.5"]), comma_of(["1,500", "2"]), comma_of(["3"])
     ('.', '', ',', ',')
     """
-    every = [
+    number_texts = [
         match[0]
         for cell in cells
         if "," in cell or "." in cell
         if (match := _LEADING.match(bare_cell(cell)))
     ]
-    with_commas = [cell for cell in every if "," in cell]
+    with_commas = [cell for cell in number_texts if "," in cell]
     if not with_commas:
         return ","
     if all(_THOUSANDS.fullmatch(cell) for cell in with_commas):
         sure = any("." in cell or cell.count(",") > 1 for cell in with_commas)
         return "" if sure else ","
-    points = any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", cell) for cell in every)
+    points = any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", cell) for cell in number_texts)
     decimal = all(_DECIMAL_COMMA.fullmatch(cell) for cell in with_commas)
     return "." if decimal and not points else ","

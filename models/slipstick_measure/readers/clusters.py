@@ -98,10 +98,10 @@ def _read_nccl_row(
     size = reading.number(line, "size", words[0])
     if size is None:
         return
-    starts = [at for at, column in enumerate(columns) if column == "time"]
+    starts = [index for index, column in enumerate(columns) if column == "time"]
     for start, way in zip(starts, ("time", "in place"), strict=False):
         where = Coordinates(count, size)
-        cells = [words[start + at] for at in _AFTER_SIZE.values()]
+        cells = [words[start + index] for index in _AFTER_SIZE.values()]
         reading.add(line, where, way, cells[0], "us")
         if way == "time":
             reading.add(line, where, "throughput", cells[2], "GB/s")
@@ -169,11 +169,11 @@ def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
     """Return tables drawn with bars in the form of likwid's CSV, line by line."""
     csv_lines, where = list[str](), "Group 1"
     inside = False
-    for at, text in enumerate(lines):
+    for index, text in enumerate(lines):
         if group := _LIKWID_GROUP.fullmatch(text):
             region = f"Region {group['region'].replace(',', ' ')}," if group["region"] else ""
             where = f"{region}Group {group['group']}"
-        starts = at + 1 < len(lines) and _LIKWID_METRICS.fullmatch(lines[at + 1]) is not None
+        starts = index + 1 < len(lines) and _LIKWID_METRICS.fullmatch(lines[index + 1]) is not None
         if starts:
             inside = True
             csv_lines.append(f"TABLE,{where} Metric,")
@@ -187,10 +187,10 @@ def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
 
 def _read_likwid(reading: Reading) -> Measurements:
     """Read the runtime of each group and region, which is that of the slowest thread."""
-    table, threads, found = None, 0, False
-    others: dict[str, None] = {}
-    drawn = any(_LIKWID_METRICS.fullmatch(line) for line in reading.lines[:2000])
-    lines = _as_likwid_csv(reading.lines) if drawn else reading.lines
+    table, threads, has_runtime = None, 0, False
+    other_metrics: dict[str, None] = {}
+    has_bars = any(_LIKWID_METRICS.fullmatch(line) for line in reading.lines[:2000])
+    lines = _as_likwid_csv(reading.lines) if has_bars else reading.lines
     for line, text in enumerate(lines, 1):
         if text.startswith(("TABLE,", "STRUCT,")):
             table = _LIKWID_TABLE.fullmatch(text)
@@ -203,13 +203,13 @@ def _read_likwid(reading: Reading) -> Measurements:
         if name == "Metric":
             threads = len(cells)
         elif not name.startswith("Runtime (RDTSC)"):
-            others[name] = None
+            other_metrics[name] = None
         elif len(cells) != threads:
             reading.wrong(
                 line, name, f"{len(cells)} values, where the heading has {threads} threads"
             )
         else:
-            found = True
+            has_runtime = True
             times = [reading.number(line, name, cell) for cell in cells]
             where = Coordinates(
                 reading.hints.processors or threads,
@@ -219,11 +219,11 @@ def _read_likwid(reading: Reading) -> Measurements:
             )
             if None not in times:
                 reading.add(line, where, "time", f"{max(time or 0.0 for time in times)!r}", "s")
-    if not found and not reading.problems:
+    if not has_runtime and not reading.problems:
         why = "there is no table of metrics with a runtime in it; name a group, as -g MEM"
         reading.refuse(1, "", why)
-    if others:
-        reading.odd(1, "", f"left out: {', '.join(list(others)[:6])[:200]}")
+    if other_metrics:
+        reading.odd(1, "", f"left out: {', '.join(list(other_metrics)[:6])[:200]}")
     return reading.finished()
 
 

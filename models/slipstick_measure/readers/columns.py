@@ -394,24 +394,24 @@ def _take_values(
 def _take_times(
     roles: Roles, times: Sequence[TableColumn], part_columns: Sequence[TableColumn]
 ) -> None:
-    every = list(times) or list(part_columns)
-    if len(every) > 1 and times:
-        total_times = [column for column in every if column.words in _WHOLE_TIMES]
-        middle = [column for column in every if set(column.words.split()) & set(_MIDDLE)]
-        plain = [column for column in every if column.words == "time"]
-        every = total_times[:1] or plain[:1] or middle[:1] or every
-    if len(every) > 1:
-        listed = " or ".join(column.text for column in every)
+    time_columns = list(times) or list(part_columns)
+    if len(time_columns) > 1 and times:
+        total_times = [column for column in time_columns if column.words in _WHOLE_TIMES]
+        middle = [column for column in time_columns if set(column.words.split()) & set(_MIDDLE)]
+        plain = [column for column in time_columns if column.words == "time"]
+        time_columns = total_times[:1] or plain[:1] or middle[:1] or time_columns
+    if len(time_columns) > 1:
+        listed = " or ".join(column.text for column in time_columns)
         why = f"which column is the elapsed time, {listed}? say --column time=NAME"
-        roles.refusals.append((every[1].text, why))
+        roles.refusals.append((time_columns[1].text, why))
         return
-    roles.values[every[0].index] = ("time", "")
-    inside = [column for column in part_columns if column is not every[0]]
+    roles.values[time_columns[0].index] = ("time", "")
+    inside = [column for column in part_columns if column is not time_columns[0]]
     roles.values |= {
         column.index: ("time", column.text.partition("[")[0].strip()) for column in inside
     }
-    if every[0].kind == "part":
-        roles.guessed["time"] = every[0]
+    if time_columns[0].kind == "part":
+        roles.guessed["time"] = time_columns[0]
 
 
 def _take_rate(roles: Roles, rates: Sequence[TableColumn]) -> None:
@@ -431,7 +431,7 @@ def _work_grows(roles: Roles, columns: Sequence[TableColumn], rate: TableColumn)
     by_index = {column.index: column for column in columns}
     if "p" not in roles.place:
         return None
-    time = next(by_index[at] for at, value in roles.values.items() if value == ("time", ""))
+    time = next(by_index[index] for index, value in roles.values.items() if value == ("time", ""))
     rows = zip(by_index[roles.place["p"]].numbers, time.numbers, rate.numbers, strict=True)
     work = [(p, t * x * (p if rate.is_of_one else 1)) for p, t, x in rows if p and t and x]
     if len({p for p, _ in work}) < 2:

@@ -38,9 +38,9 @@ def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
     for ours in ("p", "n"):
         heading = reading.hints.columns.get(ours)
         options = [heading.casefold()] if heading else [ours, *COLUMNS[ours]]
-        at = next((lower.index(option) for option in options if option in lower), None)
-        if at is not None:
-            places[ours] = at
+        position = next((lower.index(option) for option in options if option in lower), None)
+        if position is not None:
+            places[ours] = position
         elif heading:
             reading.wrong(
                 line, "", f"there is no parameter {heading!r}{did_you_mean(heading, names)}"
@@ -61,8 +61,8 @@ def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
             f"which parameter is the processors? there are {listed}; name it with --column p=NAME,"
             " or, if none is, say their number for all runs with --processors",
         )
-    for at, name in enumerate(names):
-        if at not in places.values():
+    for position, name in enumerate(names):
+        if position not in places.values():
             reading.odd(
                 line, name, "this parameter is neither the processors nor the size; it is left out"
             )
@@ -97,8 +97,8 @@ def _add(
     metric = "time" if time_heading and metric.casefold() == time_heading else metric
     for number, value in enumerate(values, 1) if where is not None else ():
         assert where is not None
-        at = where._replace(region=path, repetition=number if len(values) > 1 else None)
-        reading.add(getattr(value, "line", 0) or line, at, metric, value, None)
+        coordinates = where._replace(region=path, repetition=number if len(values) > 1 else None)
+        reading.add(getattr(value, "line", 0) or line, coordinates, metric, value, None)
 
 
 @dataclass
@@ -183,14 +183,14 @@ def _read_points(reading: Reading, line: int, now: _TextState, rest: str) -> Non
 def _read_data(reading: Reading, line: int, now: _TextState, words: Sequence[str]) -> None:
     if not now.points:
         reading.refuse(line, "DATA", "the POINTS line must come before the data")
-    at, now.data = now.data or 0, (now.data or 0) + 1
+    index, now.data = now.data or 0, (now.data or 0) + 1
     now.begun = now.begun or line
     if not words:
         reading.wrong(line, "DATA", "there is no value; write at least one a point")
     _add(
         reading,
         line,
-        now.points[at] if at < len(now.points) else None,
+        now.points[index] if index < len(now.points) else None,
         now.region,
         now.metric,
         words,

@@ -72,7 +72,7 @@ def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Loa
                     for share, latency in shares.items()
                     if float(share) in (50, 90, 95, 99, 99.9)
                 }
-    rate = sum(each or 0.0 for each in offered) if all(offered) else None
+    rate = sum(rate_of_job or 0.0 for rate_of_job in offered) if all(offered) else None
     return LoadRow(
         1,
         None if rate else users,
@@ -128,8 +128,10 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
             if begun["name"] in depths:
                 options["iodepth"] = depths[begun["name"]]
             groups.setdefault(begun["group"], []).append((job, options))
-        elif found := _WAY.search(text):
-            way = job[found["way"]] = {"iops": float(found["iops"]) * _PREFIXES[found["k"]]}
+        elif way_match := _WAY.search(text):
+            way = job[way_match["way"]] = {
+                "iops": float(way_match["iops"]) * _PREFIXES[way_match["k"]]
+            }
         elif latency := _LATENCY.search(text):
             mean = float(latency["mean"]) * _PREFIXES[latency["k"]]
             way[latency["kind"] + "_ns"] = {"mean": mean * _NANOSECONDS[latency["unit"]]}

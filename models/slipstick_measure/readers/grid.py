@@ -54,14 +54,14 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     SpecError : quotes that do not end
     """
     lines = [
-        (at, text.translate(_BARS))
-        for at, text in enumerate(reading.lines[:most], 1)
+        (number, text.translate(_BARS))
+        for number, text in enumerate(reading.lines[:most], 1)
         if text.strip()
     ]
     table_lines = _drawn_table(lines)
-    used = [(at, text) for at, text in lines if not table_lines or at in table_lines]
-    plain = [(at, text) for at, text in used if not is_rule(text)]
-    content = [(at, text) for at, text in plain if not text.lstrip().startswith("#")]
+    used = [(number, text) for number, text in lines if not table_lines or number in table_lines]
+    plain = [(number, text) for number, text in used if not is_rule(text)]
+    content = [(number, text) for number, text in plain if not text.lstrip().startswith("#")]
     if table_lines and plain and plain[0][1].lstrip().startswith("#"):
         content = [plain[0], *content]
     if not content:
@@ -73,13 +73,15 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     above = reading.lines[first - 2].lstrip() if first > 1 else ""
     if above.startswith("#") and all(NUMBER.fullmatch(bare_cell(cell)) for cell in cells):
         content = [(first - 1, re.sub(r"^\s*#\s?", "", above)), *content]
-    rule = next((text for at, text in lines if at > first and _WIDTHS.fullmatch(text)), None)
+    rule = next(
+        (text for number, text in lines if number > first and _WIDTHS.fullmatch(text)), None
+    )
     if delimiter == " " and rule is not None and first < lines[-1][0]:
         columns = [slice(*match.span()) for match in re.finditer("-+", rule)]
-        rows = [(at, [text[column].strip() for column in columns]) for at, text in content]
+        rows = [(number, [text[column].strip() for column in columns]) for number, text in content]
     else:
         rows = _rows(reading, content, delimiter)
-    outside = [at for at, _ in lines if table_lines and at not in table_lines]
+    outside = [number for number, _ in lines if table_lines and number not in table_lines]
     if not rows:
         return CellGrid(first, [], [], delimiter, outside)
     if (count := len(rows[0][1])) > MOST_COLUMNS:
@@ -99,9 +101,9 @@ def _from_heading(
     """Remove lines before the heading of a table with ruled columns, such as the command that
     printed it.
     """
-    ruled = next((at for at, text in lines if _WIDTHS.fullmatch(text)), 0)
-    above = [at for at, _ in content if at < ruled]
-    return [(at, text) for at, text in content if not above or at >= above[-1]]
+    ruled = next((number for number, text in lines if _WIDTHS.fullmatch(text)), 0)
+    above = [number for number, _ in content if number < ruled]
+    return [(number, text) for number, text in content if not above or number >= above[-1]]
 
 
 def _turned(grid: CellGrid) -> CellGrid:
@@ -133,9 +135,9 @@ def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
     texts = dict(lines)
     rule = next(
         (
-            at
-            for at, text in lines
-            if is_rule(text) and any("|" in texts.get(at + step, "") for step in (-1, 1))
+            number
+            for number, text in lines
+            if is_rule(text) and any("|" in texts.get(number + step, "") for step in (-1, 1))
         ),
         None,
     )
@@ -143,10 +145,10 @@ def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
         return set()
     rules = {rule}
     for step in (-1, 1):
-        at = rule + step
-        while "|" in texts.get(at, "") or is_rule(texts.get(at, "x")):
-            rules.add(at)
-            at += step
+        number = rule + step
+        while "|" in texts.get(number, "") or is_rule(texts.get(number, "x")):
+            rules.add(number)
+            number += step
     return rules
 
 
@@ -190,7 +192,10 @@ def _blank_rows(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]
     (line, first), *other_lines = content
     heading = re.sub(r"(?<!\s)\s++(?=[\[(])", "", first).strip()
     for pattern in (_WIDE, re.compile(r"\s+")):
-        rows = [(at, pattern.split(text.strip())) for at, text in [(line, heading), *other_lines]]
+        rows = [
+            (number, pattern.split(text.strip()))
+            for number, text in [(line, heading), *other_lines]
+        ]
         if len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
             return rows
     return rows

@@ -70,14 +70,14 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     samples = list[_Sample]()
     failed = transactions = 0
     line = 1
-    for at, cells in rows(reading):
+    for number, cells in rows(reading):
         if _TRANSACTION in cells.get("responseMessage", ""):
             transactions += 1
         elif cells.get("success", "true").casefold() != "true":
             failed += 1
         else:
-            samples += _sample(reading, at, cells)
-        line = at
+            samples += _sample(reading, number, cells)
+        line = number
     if reading.problems:
         reading.finished()
     if failed:
@@ -161,11 +161,11 @@ def _rows(samples: Sequence[_Sample]) -> list[LoadRow]:
     elapsed_of: dict[float, list[float]] = defaultdict(list)
     stretch_of: dict[float, float] = defaultdict(float)
     end = max(sample.start + sample.elapsed for sample in samples)
-    for at, sample in enumerate(samples):
+    for index, sample in enumerate(samples):
         users = sample.users or 0.0
         elapsed_of[users].append(sample.elapsed)
         stretch_of[users] += (
-            samples[at + 1].start if at + 1 < len(samples) else end
+            samples[index + 1].start if index + 1 < len(samples) else end
         ) - sample.start
     return [
         LoadRow(
@@ -197,14 +197,14 @@ def read_summary(reading: Reading) -> LoadRow:
     threads.
     """
     lines = list(_SUMMED.finditer(reading.text))
-    whole = [line for line in lines if line["of"] == "="] or lines
+    total_lines = [line for line in lines if line["of"] == "="] or lines
     active = max((int(line["active"]) for line in lines if line["active"]), default=0)
-    if int(whole[-1]["failed"]):
-        why = f"{whole[-1]['failed']} requests failed, and are counted in the throughput"
+    if int(total_lines[-1]["failed"]):
+        why = f"{total_lines[-1]['failed']} requests failed, and are counted in the throughput"
         reading.odd(1, "", why)
     return LoadRow(
         1,
         users=float(active) if active else None,
-        throughput=float(whole[-1]["rate"]),
-        response=float(whole[-1]["mean"]) / 1e3,
+        throughput=float(total_lines[-1]["rate"]),
+        response=float(total_lines[-1]["mean"]) / 1e3,
     )

@@ -84,7 +84,7 @@ def _held(column: TableColumn) -> _LoadColumn | None:
 
 
 def _load_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
-    columns = [TableColumn.of(at, text, []) for at, text in enumerate(grid.heading)]
+    columns = [TableColumn.of(index, text, []) for index, text in enumerate(grid.heading)]
     held = {
         column.index: load_column
         for column in columns
@@ -130,10 +130,10 @@ def read_load_table(reading: Reading) -> LoadTest:
         rows.append(_table_row(reading, line, plain, held))
     names = ", ".join(
         f"{_MEANS.get(column.kind, column.kind)}"
-        f"{f' of {column.name}' if column.kind == 'busy' else ''} = {grid.heading[at]}"
-        for at, column in held.items()
+        f"{f' of {column.name}' if column.kind == 'busy' else ''} = {grid.heading[index]}"
+        for index, column in held.items()
     )
-    left_out = [text for at, text in enumerate(grid.heading) if at not in held]
+    left_out = [text for index, text in enumerate(grid.heading) if index not in held]
     rest = f"; left out: {', '.join(left_out)}" if left_out else ""
     reading.odd(grid.line, "columns", f"read as a load test: {names}{rest}")
     return _finished(reading, rows)
@@ -148,8 +148,8 @@ def _table_row(
     row_values: dict[str, float] = {}
     quantiles: dict[float, float] = {}
     busy: dict[str, float] = {}
-    for at, column in held.items():
-        text = bare_cell(cells[at])
+    for index, column in held.items():
+        text = bare_cell(cells[index])
         if is_missing(text):
             continue
         number, unit, _ = split_value(text)
@@ -163,7 +163,7 @@ def _table_row(
         elif column.kind == "busy":
             share = (
                 value / 100
-                if (unit or column.unit or "%") == "%" and _in_percent(cells, at, held, value)
+                if (unit or column.unit or "%") == "%" and _in_percent(cells, index, held, value)
                 else value
             )
             busy[column.name] = share
@@ -179,9 +179,11 @@ def _table_row(
     return LoadRow(line, **row_values, quantiles=quantiles, utilization=busy)
 
 
-def _in_percent(cells: list[str], at: int, held: Mapping[int, _LoadColumn], value: float) -> bool:
+def _in_percent(
+    cells: list[str], index: int, held: Mapping[int, _LoadColumn], value: float
+) -> bool:
     """Return whether a utilization is in percent: by its unit, or because a value exceeds 1."""
-    return held[at].unit == "%" or "%" in cells[at] or value > 1
+    return held[index].unit == "%" or "%" in cells[index] or value > 1
 
 
 def _seconds(reading: Reading, line: int, name: str, value: float, unit: str | None) -> float:
@@ -552,8 +554,8 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
     response times cover the whole run and are left out.
     """
     grid = grid_of(reading)
-    place = {name: at for at, name in enumerate(grid.heading)}
-    shares = {name: at for name, at in place.items() if re.fullmatch(r"[0-9.]+%", name)}
+    place = {name: index for index, name in enumerate(grid.heading)}
+    shares = {name: index for name, index in place.items() if re.fullmatch(r"[0-9.]+%", name)}
     seconds_of: dict[float, list[Sequence[str]]] = defaultdict(list)
     for line, cells in grid.rows:
         if len(cells) == len(grid.heading) and cells[place["Name"]] in ("Aggregated", "Total"):
@@ -573,9 +575,9 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
             users=users,
             throughput=sum(float(cells[place["Requests/s"]]) for cells in rows) / len(rows),
             quantiles={
-                float(name.rstrip("%")) / 100: float(rows[-1][at]) / 1e3
-                for name, at in shares.items()
-                if name != "100%" and re.fullmatch("[0-9.]+", rows[-1][at])
+                float(name.rstrip("%")) / 100: float(rows[-1][index]) / 1e3
+                for name, index in shares.items()
+                if name != "100%" and re.fullmatch("[0-9.]+", rows[-1][index])
             },
         )
         for users, rows in sorted(seconds_of.items())
@@ -596,11 +598,12 @@ def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
     for start, end in zip(starts, [*starts[1:], len(reading.text)], strict=True):
         line, before = line + reading.text.count("\n", before, start), start
         part = Reading(reading.file, reading.text[start:end], reading.hints)
-        found = generator.read(part)
+        rows_found = generator.read(part)
         for note in part.notes:
             reading.odd(line + note.line - 1, note.path, note.message)
         rows += [
-            replace(row, line=line) for row in ([found] if isinstance(found, LoadRow) else found)
+            replace(row, line=line)
+            for row in ([rows_found] if isinstance(rows_found, LoadRow) else rows_found)
         ]
         for failure in generator.failures.finditer(part.text) if generator.failures else ():
             words = " ".join(failure[0].split())[:200]
@@ -626,8 +629,8 @@ def read_load(reading: Reading, name: str) -> LoadTest:
     }
     try:
         if name in tables:
-            found = tables[name](reading)
-            rows = [found] if isinstance(found, LoadRow) else list(found)
+            rows_found = tables[name](reading)
+            rows = [rows_found] if isinstance(rows_found, LoadRow) else list(rows_found)
         else:
             plain = replace(reading, text=textwrap.dedent(reading.text))
             rows = _rows_of_parts(plain, name)
@@ -635,9 +638,9 @@ def read_load(reading: Reading, name: str) -> LoadTest:
         reading.refuse(1, "", f"this is not an output of {name} as it is known: {error}")
     if not rows or not all(row.throughput for row in rows):
         reading.refuse(1, "", f"{name} completed no request, or its output is cut")
-    told = reading.hints.processors
-    if told is not None and len(rows) == 1 and rows[0].rate is None:
-        rows = [replace(rows[0], users=float(told))]
+    users = reading.hints.processors
+    if users is not None and len(rows) == 1 and rows[0].rate is None:
+        rows = [replace(rows[0], users=float(users))]
     if any(row.users is None and row.rate is None for row in rows):
         reading.refuse(
             1, "", f"{name} does not print how many users there were; say --processors N, as -c did"

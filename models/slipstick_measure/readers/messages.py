@@ -127,20 +127,25 @@ def _read_row(
             return
         size = number
     for metric, kinds in (("time", _TIMES), ("bandwidth", _RATES)):
-        at = next(
-            (at for kind in kinds for at, column in enumerate(columns) if column.startswith(kind)),
+        index = next(
+            (
+                index
+                for kind in kinds
+                for index, column in enumerate(columns)
+                if column.startswith(kind)
+            ),
             None,
         )
-        if at is not None:
+        if index is not None:
             rate = (
                 "Gbit/s"
-                if "[gb/sec]" in columns[at]
+                if "[gb/sec]" in columns[index]
                 else "MiB/s"
                 if tool.name == "perftest"
                 else "MB/s"
             )
             unit = "us" if metric == "time" else rate
-            value = words[at]
+            value = words[index]
             if tool.name == "netgauge" and reading.number(line, metric, value) is not None:
                 value = repr(float(value) / 2)
             if metric == "bandwidth" and size == 0:

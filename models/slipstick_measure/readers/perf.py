@@ -99,9 +99,9 @@ def _read_waits(reading: Reading, line: int, where: Coordinates, text: str) -> N
                 )
             return
         count, total, unit, name = fields[0], fields[1], "ns", fields[5]
-    at = where._replace(region=name)
-    reading.add(line, at, "wait", total, "min" if unit == "m" else unit)
-    reading.add(line, at, "events", count, "1")
+    coordinates = where._replace(region=name)
+    reading.add(line, coordinates, "wait", total, "min" if unit == "m" else unit)
+    reading.add(line, coordinates, "events", count, "1")
 
 
 UNITS = {"msec": "ms", "usec": "us", "nsec": "ns", "sec": "s"}

@@ -150,8 +150,8 @@ def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[lis
     too_few = "number of processes" if "total threads" in names else None
     full_rows = [(line, texts) for line, texts in rows if len(texts) == len(head)]
     return [
-        [(line, texts[at]) for line, texts in full_rows]
-        for at, name in enumerate(names)
+        [(line, texts[index]) for line, texts in full_rows]
+        for index, name in enumerate(names)
         if name != too_few
     ]
 
@@ -175,7 +175,10 @@ def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[
             reading.wrong(
                 line, label.strip(), f"{len(texts)} values, where the first row has {width}"
             )
-        cells += [MetricCell(at, run, metric, unit, text) for run, (at, text) in enumerate(texts)]
+        cells += [
+            MetricCell(line_number, run, metric, unit, text)
+            for run, (line_number, text) in enumerate(texts)
+        ]
     if named := [label for _, label in left_out if label]:
         reading.odd(left_out[0][0], "", f"not needed and left out: {', '.join(named)}")
     return cells

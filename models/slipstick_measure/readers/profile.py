@@ -27,8 +27,8 @@ def _read_profile(reading: Reading) -> Measurements:
     spec = validate(ProfileSpec, tree)
     records = [
         record
-        for at, run in enumerate(spec.runs)
-        for record in _records(reading.file, tree, at, run)
+        for index, run in enumerate(spec.runs)
+        for record in _records(reading.file, tree, index, run)
     ]
     return Measurements(
         tuple(records),
@@ -40,14 +40,14 @@ def _read_profile(reading: Reading) -> Measurements:
     )
 
 
-def _records(file: str, tree: Table, at: int, run: RunSpec) -> Iterator[Measurement]:
+def _records(file: str, tree: Table, run_index: int, run: RunSpec) -> Iterator[Measurement]:
     p = int(run.processors.value)
     n = run.size.value if run.size else None
 
     def measurement(
         where: tuple[str | int, ...], metric: str, amount: Given, processor: int | None = None
     ) -> Measurement:
-        line = value_mark(tree, ("runs", at, *where)).line
+        line = value_mark(tree, ("runs", run_index, *where)).line
         region = str(where[-1]) if metric in ("wait", "events") else ""
         unit = str(METRICS[metric].dimension)
         return Measurement(
@@ -71,10 +71,13 @@ def _records(file: str, tree: Table, at: int, run: RunSpec) -> Iterator[Measurem
     accounts += [
         (("each", index), processor, index + 1) for index, processor in enumerate(run.each)
     ]
-    for where, by, processor in accounts:
-        if by.busy:
-            yield measurement((*where, "busy"), "busy", by.busy, processor)
-        for key, metric, book in (("waits", "wait", by.waits), ("events", "events", by.events)):
+    for where, spent_by, processor in accounts:
+        if spent_by.busy:
+            yield measurement((*where, "busy"), "busy", spent_by.busy, processor)
+        for key, metric, book in (
+            ("waits", "wait", spent_by.waits),
+            ("events", "events", spent_by.events),
+        ):
             for cause, amount in book.items():
                 yield measurement((*where, key, cause), metric, amount, processor)
 

@@ -81,8 +81,8 @@ class Reading:
     def content(self) -> list[tuple[int, str]]:
         """The nonempty lines with their numbers from 1; comments begin with #."""
         return [
-            (at, line)
-            for at, line in enumerate(self.lines, 1)
+            (number, line)
+            for number, line in enumerate(self.lines, 1)
             if line.strip() and not line.lstrip().startswith("#")
         ]
 

@@ -48,8 +48,8 @@ def _columns(grid: CellGrid) -> list[TableColumn]:
     comma = comma_of(cell for cells in rows for cell in cells)
     texts = [[_with_points(cell, comma) for cell in cells] for cells in rows]
     return [
-        TableColumn.of(at, text, [cells[at] for cells in texts])
-        for at, text in enumerate(grid.heading)
+        TableColumn.of(index, text, [cells[index] for cells in texts])
+        for index, text in enumerate(grid.heading)
     ]
 
 
@@ -93,9 +93,11 @@ def _read_tidy(reading: Reading) -> Measurements:
     _refuse_roles(reading, grid, columns, roles)
     comma = comma_of(cell for _, cells in grid.rows for cell in cells)
     if comma != ",":
-        at, cell = next((line, cell) for line, cells in grid.rows for cell in cells if "," in cell)
+        line_number, cell = next(
+            (line, cell) for line, cells in grid.rows for cell in cells if "," in cell
+        )
         meant = "with a decimal comma" if comma == "." else "with commas between thousands"
-        reading.odd(at, cell, f"is read {meant}, and so are all numbers of the file")
+        reading.odd(line_number, cell, f"is read {meant}, and so are all numbers of the file")
     _note_understood(reading, grid, columns, roles)
     table = _TableReading(reading, columns, roles)
     for line, cells in grid.rows:
@@ -189,8 +191,8 @@ def _note_understood(
     held = {
         **{ours: columns[roles.place[ours]] for ours in COLUMNS if ours in roles.place},
         **{
-            _MEANINGS.get(metric, metric) if not region else f"time of {region}": columns[at]
-            for at, (metric, region) in sorted(roles.values.items())
+            _MEANINGS.get(metric, metric) if not region else f"time of {region}": columns[index]
+            for index, (metric, region) in sorted(roles.values.items())
             if metric is not None
         },
     }
@@ -211,15 +213,17 @@ def _note_understood(
     clauses = [", ".join(f"{ours} = {column.text}" for ours, column in held.items())]
     if left_out:
         clauses.append(f"left out: {', '.join(left_out)}")
-    if per_processor := [columns[at].text for at in sorted(roles.of_one)]:
+    if per_processor := [columns[index].text for index in sorted(roles.of_one)]:
         clauses.append(f"{', '.join(per_processor)}: of one processor each, taken p times")
     otherwise = _otherwise(reading, columns, roles)
     reading.odd(grid.line, "columns", f"read as {'; '.join(clauses)}{otherwise}")
     if grid.outside:
         count = len(grid.outside)
         lines = f"{count} lines outside the table" if count > 1 else "a line outside the table"
-        texts = [(at, reading.lines[at - 1]) for at in grid.outside]
-        rule = next((at for at, text in texts if is_rule(text) and re.search("[|┼╪╋]", text)), None)
+        texts = [(index, reading.lines[index - 1]) for index in grid.outside]
+        rule = next(
+            (index for index, text in texts if is_rule(text) and re.search("[|┼╪╋]", text)), None
+        )
         rest = ""
         if rule is not None:
             rest = f"; another table begins in line {rule - 1}: keep it in a file of its own"
@@ -290,11 +294,11 @@ class _TableReading:
                 continue
             name = column or named or "time"
             self._note_units(line, name, unit)
-            at = where._replace(region=region) if region else where
+            coordinates = where._replace(region=region) if region else where
             in_header = unit or self.columns[index].unit
             if index in self.roles.of_one:
                 text = _times(text, where.p)
-            self._add(line, at, name, text, in_header, self.columns[index])
+            self._add(line, coordinates, name, text, in_header, self.columns[index])
 
     def _where(self, line: int, cells: Sequence[str]) -> Coordinates | None:
         """Return the coordinates of a row; None after recording a problem."""

@@ -89,10 +89,10 @@ def needed(fitting: Fitting) -> list[str]:
         return [*fitting.rows, verdict]
     if lost:
         cause, most = next(iter(lost.items()))
-        at = best.point["p"]
+        processors = best.point["p"]
         lines.append(
-            f"Most is lost to {cause[len(LOST) : -1]}: {most.value:.3g} of {at:g} processors at p ="
-            f" {at:g}."
+            f"Most is lost to {cause[len(LOST) : -1]}: {most.value:.3g} of {processors:g} processors"
+            f" at p = {processors:g}."
         )
     for name, value in best.values.items():
         if name.startswith("time["):
@@ -137,7 +137,7 @@ def with_members(text: str, words: Words) -> str:
     >>> with_members("falls between p = 16 and p = 32", Words(member="thread"))
     'falls between 16 threads and 32 threads'
     """
-    return _PLACE.sub(lambda found: words.member_count(float(found[1])), text)
+    return _PLACE.sub(lambda place: words.member_count(float(place[1])), text)
 
 
 _PLACE = re.compile(r"(?<= )p = (\d+(?:\.\d+)?(?:e\+\d+)?)")
@@ -220,9 +220,12 @@ def _limits(answer: Answer, efficient: float) -> str:
         up_to = place(number("efficient_processors"))
         words = f"Efficiency is at least {percent(efficient)} up to {up_to}."
     if "largest_speedup" in answer.values:
-        at = number("largest_speedup_processors")
-        rises = "still rises, to" if at == number("most_processors") else "is at most"
-        words += f" Speed-up {rises} {plain(number('largest_speedup'), 3)}, at {place(at)}."
+        speedup_processors = number("largest_speedup_processors")
+        rises = (
+            "still rises, to" if speedup_processors == number("most_processors") else "is at most"
+        )
+        largest = plain(number("largest_speedup"), 3)
+        words += f" Speed-up {rises} {largest}, at {place(speedup_processors)}."
     words = words.strip()
     if "fastest_processors" in answer.values:
         time = amount(answer.values["fastest_time"])

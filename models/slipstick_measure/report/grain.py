@@ -72,15 +72,15 @@ def write_grain(points: Sequence[GrainPoint], title: str, cores: int, folder: Pa
         writer = csv.writer(file)
         writer.writerow([*GrainPoint._fields])
         writer.writerows(points)
-    written = [table]
+    paths = [table]
     for figure in GRAIN_FIGURES:
         own = [point for point in points if point.figure == figure.name]
         if own:
             path = folder / f"{figure.name}.png"
             heading = f"{figure.title}, {cores} cores: {title}"
             write_picture(lambda own=own, heading=heading: draw_grain(own, heading), path)  # type: ignore[misc]
-            written.append(path)
-    return written
+            paths.append(path)
+    return paths
 
 
 def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:

@@ -44,9 +44,11 @@ def _rows(test: LoadTest) -> str:
         cells += [percent(row.utilization.get(tier)) for tier in test.tiers]
         cells += [quantity(row.think_time, "s")] if with_think else []
         rows.append(cells)
-    used = [at for at in range(len(head)) if any(row[at] != NOTHING for row in rows)]
+    used = [column for column in range(len(head)) if any(row[column] != NOTHING for row in rows)]
     return plain_table(
-        [head[at] for at in used], [[row[at] for at in used] for row in rows], range(len(used))
+        [head[column] for column in used],
+        [[row[column] for column in used] for row in rows],
+        range(len(used)),
     )
 
 
@@ -171,63 +173,67 @@ def load_fit_sentences(found: LoadFitting) -> list[str]:
     if rivals:
         saturation = sorted(station.saturates for station in found.stations)
         words.append(
-            f"The rows cannot distinguish it from: {'; '.join(each.words for each in rivals)}. They"
-            f" saturate between {quantity(saturation[0], '1/s')} and"
+            f"The rows cannot distinguish it from: {'; '.join(rival.words for rival in rivals)}."
+            f" They saturate between {quantity(saturation[0], '1/s')} and"
             f" {quantity(saturation[-1], '1/s')}."
         )
     return [*words, *_left_out(found)]
 
 
-def _statistic(found: LoadFitting) -> str:
-    return "mean" if found.quantile is None else f"{100 * found.quantile:g} %"
+def _statistic(fitting: LoadFitting) -> str:
+    return "mean" if fitting.quantile is None else f"{100 * fitting.quantile:g} %"
 
 
-def _left_out(found: LoadFitting) -> list[str]:
-    if not found.overloaded:
+def _left_out(fitting: LoadFitting) -> list[str]:
+    if not fitting.overloaded:
         return []
-    rates = ", ".join(quantity(rate, "1/s") for rate in found.overloaded)
+    rates = ", ".join(quantity(rate, "1/s") for rate in fitting.overloaded)
     why = "where less was completed; a mean then depends on the length of the test"
     return [f"Left out: {rates} offered, {why}."]
 
 
-def _load(found: LoadFitting, load: float) -> str:
-    return quantity(load, "1/s") if found.think is None else f"{load:g} users"
+def _load(fitting: LoadFitting, load: float) -> str:
+    return quantity(load, "1/s") if fitting.think is None else f"{load:g} users"
 
 
-def _between(found: LoadFitting, name: str) -> str:
-    ends = found.between.get(name)
+def _between(fitting: LoadFitting, name: str) -> str:
+    ends = fitting.between.get(name)
     return f" ({quantity(ends[0], 's')} to {quantity(ends[1], 's')})" if ends else ""
 
 
-def _predicted(found: LoadFitting, prediction: PredictedResponse) -> str:
-    load = _load(found, prediction.load)
+def _predicted(fitting: LoadFitting, prediction: PredictedResponse) -> str:
+    load = _load(fitting, prediction.load)
     if prediction.value is None:
         return f"At {load} there is no prediction: {prediction.reason}."
-    beyond = ", beyond the rows" if prediction.load > found.points[-1].load else ""
+    beyond = ", beyond the rows" if prediction.load > fitting.points[-1].load else ""
     return (
         f"At {load}{beyond}: {quantity(prediction.value, 's')}, between"
         f" {quantity(prediction.low, 's')} and {quantity(prediction.high, 's')}."
     )
 
 
-def _fitted_rows(found: LoadFitting) -> str:
+def _fitted_rows(fitting: LoadFitting) -> str:
     """Write the measured times, and percentiles, beside those of the best station."""
-    shown = list(found.points[0].percentiles)
-    load = "users" if found.think is not None else "rate"
-    head = [load, f"measured {_statistic(found)}", "station", "error"]
+    shown = list(fitting.points[0].percentiles)
+    load = "users" if fitting.think is not None else "rate"
+    head = [load, f"measured {_statistic(fitting)}", "station", "error"]
     for quantile in shown:
         head += [f"measured {100 * quantile:g} %", "station"]
     rows = []
-    for point in found.points:
-        cells = [_load(found, point.load).removesuffix(" users"), quantity(point.measured, "s")]
+    for point in fitting.points:
+        cells = [_load(fitting, point.load).removesuffix(" users"), quantity(point.measured, "s")]
         cells.append(quantity(point.fitted, "s"))
         cells.append(f"{100 * (point.fitted / point.measured - 1):+.1f} %")
-        cells += [quantity(time, "s") for each in shown for time in point.percentiles[each]]
+        cells += [
+            quantity(time, "s")
+            for shown_quantile in shown
+            for time in point.percentiles[shown_quantile]
+        ]
         rows.append(cells)
     return plain_table(head, rows, range(len(head)))
 
 
-def _stations(found: LoadFitting) -> str:
+def _stations(fitting: LoadFitting) -> str:
     head = ["station", "scatter", "misses the largest load", "service", "beside", "saturates at"]
     rows = [
         [
@@ -238,7 +244,7 @@ def _stations(found: LoadFitting) -> str:
             quantity(station.beside, "s"),
             quantity(station.saturates, "1/s"),
         ]
-        for station in found.stations
+        for station in fitting.stations
     ]
     return plain_table(head, rows, range(1, len(head)))
 
@@ -260,17 +266,21 @@ def draw_load_fit(
     curves : loads and response times of each station by its words [s]
     title : heading
     """
-    predicted = [each for each in fitting.predictions if each.value is not None]
+    predicted = [prediction for prediction in fitting.predictions if prediction.value is not None]
     loads = [point.load for point in fitting.points]
-    last = max([*loads, *(each.load for each in fitting.predictions)])
-    shown = [point.measured for point in fitting.points] + [each.high or 0.0 for each in predicted]
+    last = max([*loads, *(prediction.load for prediction in fitting.predictions)])
+    shown = [point.measured for point in fitting.points] + [
+        prediction.high or 0.0 for prediction in predicted
+    ]
     figure = sheet(7.5, 4.4)
     axes = figure.subplots()
-    drawn = [time for time in shown if time > 0]
-    for (words, (at, every)), (colour, _, dashes) in zip(curves.items(), STROKES[1:], strict=False):
-        times = np.where(every <= FARTHEST * max(shown), every, np.nan)
-        drawn += [float(time) for time in times if time > 0]
-        axes.plot(at, times, color=colour, linestyle=dashes, label=words)
+    positive_times = [time for time in shown if time > 0]
+    for (words, (curve_loads, curve_times)), (colour, _, dashes) in zip(
+        curves.items(), STROKES[1:], strict=False
+    ):
+        times = np.where(curve_times <= FARTHEST * max(shown), curve_times, np.nan)
+        positive_times += [float(time) for time in times if time > 0]
+        axes.plot(curve_loads, times, color=colour, linestyle=dashes, label=words)
     axes.plot(
         loads,
         [point.measured for point in fitting.points],
@@ -282,10 +292,10 @@ def draw_load_fit(
         zorder=5,
     )
     if predicted:
-        middle = np.array([each.value for each in predicted])
-        ends = np.array([[each.low, each.high] for each in predicted]).T
+        middle = np.array([prediction.value for prediction in predicted])
+        ends = np.array([[prediction.low, prediction.high] for prediction in predicted]).T
         axes.errorbar(
-            [each.load for each in predicted],
+            [prediction.load for prediction in predicted],
             middle,
             yerr=np.abs(ends - middle),
             fmt="s",
@@ -298,7 +308,7 @@ def draw_load_fit(
         axes.axvspan(
             max(loads), last, color="#000000", alpha=0.07, linewidth=0, label="beyond the rows"
         )
-    logarithmic(axes.yaxis, np.array(drawn))
+    logarithmic(axes.yaxis, np.array(positive_times))
     axes.set_xlim(0, last * 1.03)
     axes.set_xlabel(axis_title("load", "1/s") if fitting.think is None else "users")
     axes.set_ylabel(axis_title(f"{_statistic(fitting)} response time", "s"))

@@ -180,10 +180,10 @@ def _times(answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | 
     )
     table = measured_table("", solved, (LOST, "one_processor"), rate)
     head, rows, _ = table_texts(replace(table, provenance=None), markdown=False)
-    columns = [at for at in range(len(head)) if any(row[at] != NOTHING for row in rows)]
-    cells = [[row[at] for at in columns] for row in rows]
+    columns = [column for column in range(len(head)) if any(row[column] != NOTHING for row in rows)]
+    cells = [[row[column] for column in columns] for row in rows]
     return (lead if spread else "") + plain_table(
-        [head[at] for at in columns], cells, range(len(columns))
+        [head[column] for column in columns], cells, range(len(columns))
     )
 
 

@@ -25,8 +25,8 @@ def scalability_text(found: MeasuredScalability) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _said(found: MeasuredScalability, way: str) -> str:
-    goal = found.goals[way]
+def _said(scalability: MeasuredScalability, way: str) -> str:
+    goal = scalability.goals[way]
     return {
         TIME: f"time-bound: {quantity(goal, 's')} each",
         EFFICIENCY: f"efficiency-conserved: {percent(goal)} each",
@@ -34,10 +34,12 @@ def _said(found: MeasuredScalability, way: str) -> str:
     }[way]
 
 
-def _sizes(found: MeasuredScalability, way: str) -> str:
-    rows = [[str(count), *_run_texts(found.runs[way][count])] for count in found.processors]
+def _sizes(scalability: MeasuredScalability, way: str) -> str:
+    rows = [
+        [str(count), *_run_texts(scalability.runs[way][count])] for count in scalability.processors
+    ]
     head = ["processors", "size", "time", "efficiency", "latency"]
-    return f"{_said(found, way)}\n\n{plain_table(head, rows, range(5))}"
+    return f"{_said(scalability, way)}\n\n{plain_table(head, rows, range(5))}"
 
 
 def _run_texts(run: MeasuredRun | None) -> list[str]:
@@ -51,16 +53,16 @@ def _run_texts(run: MeasuredRun | None) -> list[str]:
     ]
 
 
-def _matrix(found: MeasuredScalability) -> str:
+def _matrix(scalability: MeasuredScalability) -> str:
     """Write the triangle of the matrix; each cell has the three ways, like Figure 14 of
     Scale-Graph.
     """
-    counts = found.processors
+    counts = scalability.processors
     rows = [
         [
             str(fewer),
             *(
-                "/".join(_ratio(found.cell(way, fewer, more)) for way in WAYS)
+                "/".join(_ratio(scalability.cell(way, fewer, more)) for way in WAYS)
                 if more > fewer
                 else ""
                 for more in counts[1:]
@@ -80,15 +82,15 @@ def _ratio(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.2f}"
 
 
-def _sources_text(found: MeasuredScalability) -> str:
-    names = list(dict.fromkeys(name for causes in found.sources.values() for name in causes))
+def _sources_text(scalability: MeasuredScalability) -> str:
+    names = list(dict.fromkeys(name for causes in scalability.sources.values() for name in causes))
     rows = [
         [
             str(count),
             NOTHING if math.isnan(size) else plain(size),
             *(quantity(causes.get(name), "s") for name in names),
         ]
-        for (count, size), causes in sorted(found.sources.items())
+        for (count, size), causes in sorted(scalability.sources.items())
     ]
     head = ["processors", "size", *names]
     title = "average latency of a processor by source"

@@ -126,8 +126,8 @@ def trace_parts(views: TraceViews) -> Iterator[str]:
 
 def _tables(views: TraceViews) -> Iterator[TextBlock]:
     remote = views.answer.find("remote_accesses")
-    every = views.matrix.sum()
-    far = "" if remote is None else f"; {remote:.10g} of {every:.10g} to other nodes"
+    access_count = views.matrix.sum()
+    far = "" if remote is None else f"; {remote:.10g} of {access_count:.10g} to other nodes"
     tables = {f"Accesses, processors by objects{far}": _matrix_table(views)}
     if views.answer.account:
         tables["Processors at useful work at a time"] = _levels(views)
@@ -192,8 +192,8 @@ def _levels(views: TraceViews) -> _HeadAndRows:
     levels = [level for level in range(len(times)) if times[level] > 1e-9 * total]
     step = max(1, -(-len(levels) // _MOST))
     rows = []
-    for at in range(0, len(levels), step):
-        group = levels[at : at + step]
+    for start in range(0, len(levels), step):
+        group = levels[start : start + step]
         time = float(times[group].sum())
         words = f"{group[0]}" if len(group) == 1 else f"{group[0]} to {group[-1]}"
         rows.append([words, quantity(time, "s"), percent(time / total)])
@@ -220,11 +220,11 @@ def _windows(views: TraceViews) -> _HeadAndRows:
     rows = [
         [
             quantity(float(views.edges[start]), "s"),
-            percent(float(busy[at] / length[at])),
-            *(percent(float(column[at])) for column in columns.values()),
-            *(quantity(float(column[at]), unit) for column in contended.values()),
+            percent(float(busy[index] / length[index])),
+            *(percent(float(column[index])) for column in columns.values()),
+            *(quantity(float(column[index]), unit) for column in contended.values()),
         ]
-        for at, start in enumerate(starts)
+        for index, start in enumerate(starts)
     ]
     return ["from", "useful", *map(_short, columns), *contended], rows
 
@@ -290,10 +290,10 @@ def _shaded(
     )
     axes.figure.colorbar(image, ax=axes, label=label, pad=0.02)
     axes.set_ylim(len(shown_rows) - 0.5, -0.5)
-    every = -(-len(shown_rows) // 16)
+    label_step = -(-len(shown_rows) // 16)
     axes.set_yticks(
-        range(0, len(shown_rows), every),
-        [_short(name) for name in names[: len(shown_rows) : every]],
+        range(0, len(shown_rows), label_step),
+        [_short(name) for name in names[: len(shown_rows) : label_step]],
     )
     axes.set_ylabel("processor")
 
@@ -305,11 +305,11 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     _shaded(
         axes, np.arange(counts.shape[1] + 1) - 0.5, views.processors, counts, "accesses", vmin=0
     )
-    every = -(-counts.shape[1] // 24)
+    label_step = -(-counts.shape[1] // 24)
     names = [_short(views.objects[column]) for column in columns]
-    names_along(axes, names[::every] if every > 1 else names)
-    if every > 1:
-        axes.set_xticks(range(0, len(names), every), names[::every])
+    names_along(axes, names[::label_step] if label_step > 1 else names)
+    if label_step > 1:
+        axes.set_xticks(range(0, len(names), label_step), names[::label_step])
     axes.set_xlim(-0.5, max(_FEWEST_DRAWN, len(names)) - 0.5)  # a few columns stay columns
     axes.set_xlabel("object")
 

@@ -286,8 +286,8 @@ class ChromeReader:
         time, alone = self.edge_time, 0
         self.columns.least("time", time)  # NaN has no place in an order
         last = max(max(column, default=0.0) for column in (time, self.columns.end))
-        for at in sorted(range(len(time)), key=time.__getitem__):
-            lane, label, when = self.edge_lane[at], self.edge_label[at], time[at]
+        for index in sorted(range(len(time)), key=time.__getitem__):
+            lane, label, when = self.edge_lane[index], self.edge_label[index], time[index]
             if label >= 0:
                 stacks[lane].append(self.columns.begin(lane, label, when))
             elif stacks[lane]:
@@ -312,8 +312,8 @@ class ChromeReader:
                 f" {listed}{', ...' if len(marks) > 4 else ''}"
             )
             return
-        for at, event in enumerate(self.annotations, 1):
-            self._take({**event, "cat": ""}, at)
+        for number, event in enumerate(self.annotations, 1):
+            self._take({**event, "cat": ""}, number)
 
     def _finished(self) -> ReadTrace:
         columns = self.columns
@@ -323,9 +323,9 @@ class ChromeReader:
         broken = 0
         for arrow in self.arrows.values():
             # A track with ends of arrows alone did nothing, so it is no processor.
-            known = [(time, lanes[key], begins) for time, key, begins in arrow if key in lanes]
-            begins = [end for end in known if end[2]]
-            ends = [end for end in known if not end[2]]
+            known_ends = [(time, lanes[key], begins) for time, key, begins in arrow if key in lanes]
+            begins = [end for end in known_ends if end[2]]
+            ends = [end for end in known_ends if not end[2]]
             if len(begins) != 1 or not ends:
                 broken += 1
             for time, lane, _ in ends if len(begins) == 1 else ():
@@ -337,7 +337,7 @@ class ChromeReader:
                 f"{count:,} of kind {short(kind)}" for kind, count in self.left_out.items()
             )
             columns.odd(f"events that are no spans of a thread are left out: {listed}")
-        kinds = [STREAM if self._is_stream(at) else THREAD for at in range(len(names))]
+        kinds = [STREAM if self._is_stream(index) else THREAD for index in range(len(names))]
         return columns.finished(names, kinds=kinds if len(set(kinds)) > 1 else ())
 
     def _is_stream(self, lane: int) -> bool:

@@ -130,9 +130,9 @@ class _ArchiveReader:
                     location.group,
                     str(location.group.name),
                     str(location.name),
-                    f"{processes.index(location.group)}/{at}",
+                    f"{processes.index(location.group)}/{index}",
                 )
-                for at, location in enumerate(locations)
+                for index, location in enumerate(locations)
             ]
         )
         self.threads = {

@@ -356,7 +356,7 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
     columns, received = TraceColumns(path), 0
     rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(columns)
     names = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
-    place = {name: at for at, (name, _) in enumerate(names) if name in _RECORD}
+    place = {name: index for index, (name, _) in enumerate(names) if name in _RECORD}
     if len(place) < len(names) or not set(_RECORD[:3]) <= place.keys():
         columns.refuse(
             f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are"
@@ -441,13 +441,13 @@ def _scale(columns: TraceColumns, unit: str | None) -> float:
 
 def _csv_rows(columns: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
     delimiter = ""
-    for at, line in _lines(columns.path):
+    for line_number, line in _lines(columns.path):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         delimiter = delimiter or delimiter_of(line)
         try:
             yield (
-                at,
+                line_number,
                 (
                     next(csv.reader([line], delimiter=delimiter, strict=True))
                     if '"' in line
@@ -455,7 +455,7 @@ def _csv_rows(columns: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
                 ),
             )
         except csv.Error as error:
-            columns.refuse(f"this is not a line of a table: {error}; check the quotes", at)
+            columns.refuse(f"this is not a line of a table: {error}; check the quotes", line_number)
 
 
 def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:

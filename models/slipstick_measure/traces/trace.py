@@ -134,8 +134,8 @@ class TraceOutline:
                 f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {end:g} s"
             )
         processors = tuple(name for name in self.processors if (only or "") in name)
-        indices = [at for at, name in enumerate(self.processors) if (only or "") in name]
-        kinds = tuple(self.kinds[at] for at in indices) if self.kinds else ()
+        indices = [index for index, name in enumerate(self.processors) if (only or "") in name]
+        kinds = tuple(self.kinds[index] for index in indices) if self.kinds else ()
         if not processors:
             raise UnknownNameError("processor in the trace", only or "", self.processors)
         return replace(
@@ -264,12 +264,14 @@ class ProgramTrace(TraceOutline):
         busy = np.bincount(worked.processor, worked.end - worked.start, count)
         waits = np.bincount(spans.label, length, len(self.labels))
         events = np.bincount(spans.label, minlength=len(self.labels))
-        runs += [self._measured("busy", time, "", at + 1) for at, time in enumerate(busy)]
+        runs += [self._measured("busy", time, "", index + 1) for index, time in enumerate(busy)]
         lost = [
-            at for at, label in enumerate(self.labels) if label not in self.useful and events[at]
+            index
+            for index, label in enumerate(self.labels)
+            if label not in self.useful and events[index]
         ]
-        runs += [self._measured("wait", waits[at], self.labels[at]) for at in lost]
-        runs += [self._measured("events", events[at], self.labels[at]) for at in lost]
+        runs += [self._measured("wait", waits[index], self.labels[index]) for index in lost]
+        runs += [self._measured("events", events[index], self.labels[index]) for index in lost]
         # The time without a kernel of a GPU's streams is no communication, as that of threads is.
         rest = "no kernel" if set(self.kinds) == {STREAM} and not lost else self.rest
         if rest != "idle" and rest not in self.labels:
@@ -281,8 +283,10 @@ class ProgramTrace(TraceOutline):
         self, metric: str, value: float, region: str = "", processor: int | None = None
     ) -> Measurement:
         unit, text = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
-        at = (None, self.file, 1, processor, text)
-        return Measurement(len(self.processors), None, region, metric, unit, float(value), *at)
+        fields_of_place = (None, self.file, 1, processor, text)
+        return Measurement(
+            len(self.processors), None, region, metric, unit, float(value), *fields_of_place
+        )
 
 
 class ReadTrace(NamedTuple):
@@ -469,12 +473,12 @@ class TraceColumns:
                 "there is no event of a processor in it; the program may have failed to write it"
             )
         if not all(map(le, self.start, self.end)):
-            at = indexOf(map(le, self.start, self.end), False)
-            start, end = self.start[at], self.end[at]
+            index = indexOf(map(le, self.start, self.end), False)
+            start, end = self.start[index], self.end[index]
             if end < start:
                 self.refuse(
                     f"a span of {end - start:g} is negative: from {start:g} to {end:g}, span"
-                    f" {at + 1:,} of the file",
+                    f" {index + 1:,} of the file",
                     subject="time",
                 )
             self.least("time", self.end)  # one of the two is no number

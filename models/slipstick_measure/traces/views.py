@@ -151,12 +151,12 @@ def by_window(
     sums = np.zeros((keys, count + 1))
     for first in range(0, len(key), _PIECE):
         piece = slice(first, first + _PIECE)
-        for sign, at in ((1.0, spans.start[piece]), (-1.0, spans.end[piece])):
-            place = np.clip((at / width).astype(np.int64), 0, count - 1)
+        for sign, times in ((1.0, spans.start[piece]), (-1.0, spans.end[piece])):
+            place = np.clip((times / width).astype(np.int64), 0, count - 1)
             cell = key[piece].astype(np.int64) * (count + 1) + place
-            weights = np.broadcast_to(sign, len(at)) if weight is None else sign * weight[piece]
+            weights = np.broadcast_to(sign, len(times)) if weight is None else sign * weight[piece]
             # The rest of its own window, and the whole of each later one.
-            sums += np.bincount(cell, weights * (edges[place + 1] - at), sums.size).reshape(
+            sums += np.bincount(cell, weights * (edges[place + 1] - times), sums.size).reshape(
                 keys, -1
             )
             sums += np.cumsum(
@@ -304,7 +304,7 @@ def views_of(
         counts,
         edges,
         utilization,
-        {name: work[at] for at, name in enumerate(trace.labels) if work[at].any()},
+        {name: work[index] for index, name in enumerate(trace.labels) if work[index].any()},
         durations,
         contended,
         network is not None,
@@ -363,8 +363,8 @@ def _contention(
             network, source[used.processor], target[used.target], used.time, np.asarray(used.count)
         )
         places = {
-            name: np.clip(np.searchsorted(edges, at, "right") - 1, 0, count - 1)
-            for name, (at, _) in conflict_times.items()
+            name: np.clip(np.searchsorted(edges, conflict_starts, "right") - 1, 0, count - 1)
+            for name, (conflict_starts, _) in conflict_times.items()
         }
         return {
             name: np.bincount(places[name], beyond, count).astype(float)

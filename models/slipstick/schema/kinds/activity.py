@@ -162,11 +162,14 @@ def _first_field(spec: ItemSpec | ResourceSpec | type[ItemSpec | ResourceSpec]) 
     return fields(spec.node)[0].name
 
 
-def _as_fields(spec: ItemSpec | ResourceSpec, said: dict[str, Any]) -> dict[str, Any]:
+def _as_fields(spec: ItemSpec | ResourceSpec, fields_by_key: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a spec with the key of its kind, such as `delay`, replaced by the name
     of the first field of the object to build.
     """
-    return {_first_field(spec) if key == spec.key else key: each for key, each in said.items()}
+    return {
+        _first_field(spec) if key == spec.key else key: value
+        for key, value in fields_by_key.items()
+    }
 
 
 def _as_keys(
@@ -204,8 +207,8 @@ class StepSpec(ItemSpec):
     @property
     def spreads(self) -> list[str]:
         """List how the step's time varies by default; empty where the file gives a distribution."""
-        said = self.scv is not None or law_of(self.said_time) is not None
-        return ["" if said else "constant"]
+        has_distribution = self.scv is not None or law_of(self.said_time) is not None
+        return ["" if has_distribution else "constant"]
 
     @property
     def said_time(self) -> object:
@@ -218,11 +221,11 @@ class StepSpec(ItemSpec):
 
     def mean_time(self, reader: ActivityReader, place: Loc) -> Expr:
         """Return the mean time as an expression [s]; `place` is the key it is written under."""
-        said = self.said_time
-        if isinstance(said, NamedTimeSpec):
-            return said.expr(reader.values, place)
-        assert isinstance(said, Given | Formula)
-        return reader.values.expr(said, place, TIME)
+        time = self.said_time
+        if isinstance(time, NamedTimeSpec):
+            return time.expr(reader.values, place)
+        assert isinstance(time, Given | Formula)
+        return reader.values.expr(time, place, TIME)
 
     def step(
         self,
@@ -236,11 +239,11 @@ class StepSpec(ItemSpec):
     ) -> activities.Step:
         """Build the step, with a name of its own."""
         scv, law = 0.0 if self.scv is None else self.scv.value, law_of(self.said_time)
-        made = activities.Step(
+        step = activities.Step(
             name, time, resource, self.component, self.technology, scv, law, rank, think
         )
-        reader.add_step(made, loc)
-        return made
+        reader.add_step(step, loc)
+        return step
 
     @classmethod
     def write(cls, activity: activities.Step, writer: ActivityWriter) -> dict[str, Any]:
@@ -343,7 +346,7 @@ class ServiceSpec(StepSpec, CopiesSpec):
             reader,
             self.service,
             loc,
-            lambda one, mark: self.step(reader, name + mark, time, one, loc, self.rank),
+            lambda resource, mark: self.step(reader, name + mark, time, resource, loc, self.rank),
         )
 
 
@@ -373,10 +376,12 @@ class HoldSpec(CopiesSpec):
     names_resource = True
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        said = reader.values.keys(self, loc, reader.listed)
+        field_values = reader.values.keys(self, loc, reader.listed)
         for key in ("hold", "fan_out", "join"):
-            said.pop(key, None)
-        return self.at_copies(reader, self.hold, loc, lambda one, _: hold(one, **said))
+            field_values.pop(key, None)
+        return self.at_copies(
+            reader, self.hold, loc, lambda resource, _: hold(resource, **field_values)
+        )
 
 
 class AttemptSpec(ItemSpec):
@@ -583,23 +588,23 @@ def _of_repeated(choice: activities.Choice, writer: ActivityWriter) -> dict[str,
         return None
     if all(isinstance(body, activities.Fork) for body in choice.children):
         return _of_blocks(choice.children, writer)
-    one = _of_copies(choice.children, writer.counts)
-    return None if one is None else writer.body(one)[0]
+    use = _of_copies(choice.children, writer.counts)
+    return None if use is None else writer.body(use)[0]
 
 
 def _of_blocks(forks: Sequence[Any], writer: ActivityWriter) -> dict[str, Any] | None:
     """Return the data of a use of several copies side by side, written with `fan_out`, if one fork
     or a choice of forks amounts to it; else None.
     """
-    first, uses = forks[0], [branch for each in forks for branch in each.branches]
+    first, uses = forks[0], [branch for fork in forks for branch in fork.branches]
     alike = all(
-        (len(each.branches), each.join) == (len(first.branches), first.join) for each in forks
+        (len(fork.branches), fork.join) == (len(first.branches), first.join) for fork in forks
     )
-    one = _of_copies(uses, writer.counts) if alike else None
-    if one is None:
+    use = _of_copies(uses, writer.counts) if alike else None
+    if use is None:
         return None
     join = {} if first.join is None else {"join": writer.values.written(first.join)}
-    return {**writer.body(one)[0], "fan_out": len(first.branches), **join}
+    return {**writer.body(use)[0], "fan_out": len(first.branches), **join}
 
 
 def _of_copies(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity | None:
@@ -609,14 +614,16 @@ def _of_copies(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity 
     first = uses[0]
     if not isinstance(first, activities.Step | activities.Hold) or first.resource is None:
         return None
-    whole = first.resource.removesuffix(".0")
-    if counts.get(whole) != len(uses):
+    resource_name = first.resource.removesuffix(".0")
+    if counts.get(resource_name) != len(uses):
         return None
 
     def at(mark: str) -> Activity:
         if isinstance(first, activities.Hold):
-            return replace(first, resource=whole + mark)
-        return replace(first, name=first.name.removesuffix(".0") + mark, resource=whole + mark)
+            return replace(first, resource=resource_name + mark)
+        return replace(
+            first, name=first.name.removesuffix(".0") + mark, resource=resource_name + mark
+        )
 
     alike = all(use == at(f".{index}") for index, use in enumerate(uses))
     return at("") if alike else None
@@ -699,14 +706,14 @@ class PipelineSpec(ItemSpec):
     alike = ("stages", "items")
 
     def build(self, reader: ActivityReader, loc: Loc) -> activities.Pipeline:
-        made = [
-            (each, each.build(reader, (*loc, "stages", index)))
-            for index, each in enumerate(self.stages)
+        specs_and_stages = [
+            (spec, spec.build(reader, (*loc, "stages", index)))
+            for index, spec in enumerate(self.stages)
         ]
         stages = [
             replace(stage, name=f"{stage.name}.{k + 1}") if k else stage
-            for each, stage in made
-            for k in range(each.count)
+            for spec, stage in specs_and_stages
+            for k in range(spec.count)
         ]
         items = reader.values.expr(self.pipeline, (*loc, "pipeline"), COUNT)
         uneven = any(len(stage.bodies) > 1 for stage in stages)
@@ -720,7 +727,7 @@ class PipelineSpec(ItemSpec):
 
     @classmethod
     def write(cls, activity: activities.Pipeline, writer: ActivityWriter) -> dict[str, Any]:
-        stages = [StageSpec.write(each, writer) for each in activity.stages]
+        stages = [StageSpec.write(stage, writer) for stage in activity.stages]
         return {
             "pipeline": writer.values.written(activity.items),
             "stages": stages,
@@ -766,14 +773,14 @@ class OperationSpec(ItemSpec):
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         from slipstick.program.operations import MachineOperations  # few activities have any
 
-        said = reader.values.keys(self, loc)
-        name, component = said.pop("name", None), said.pop("component")
-        technology = said.pop("technology", "")
-        title = said.get("collective", getattr(self, "title", ""))
+        field_values = reader.values.keys(self, loc)
+        name, component = field_values.pop("name", None), field_values.pop("component")
+        technology = field_values.pop("technology", "")
+        title = field_values.get("collective", getattr(self, "title", ""))
         operations = MachineOperations(
             reader.machine(title), name or reader.numbered(title), component, technology
         )
-        return reader.named(self.operation(operations, reader, **said), operations, loc)
+        return reader.named(self.operation(operations, reader, **field_values), operations, loc)
 
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **said: Any
@@ -1142,34 +1149,42 @@ class TaskPoolSpec(ResourceSpec):
             )
 
     def build(self, values: QuantityReader, loc: Loc) -> system.TaskPool:
-        said = values.keys(self, loc)
+        field_values = values.keys(self, loc)
         source: Loop | Trees = Loop(
-            said.pop("work", None) or said.pop("iterations", 1), said.pop("chunk", 1)
+            field_values.pop("work", None) or field_values.pop("iterations", 1),
+            field_values.pop("chunk", 1),
         )
-        size, work = said.pop("min_size", 1), said.pop("node_work", ())
+        size, work = field_values.pop("min_size", 1), field_values.pop("node_work", ())
         try:
-            source = Trees(said.pop("trees"), size, work) if self.trees else source
+            source = Trees(field_values.pop("trees"), size, work) if self.trees else source
         except ModelError as error:
             values.refuse((*loc, "trees"), str(error))
-        return system.TaskPool(source, said.pop("time"), order=said.pop("pool"), **said)
+        return system.TaskPool(
+            source, field_values.pop("time"), order=field_values.pop("pool"), **field_values
+        )
 
     @classmethod
     def write(cls, resource: system.TaskPool, values: QuantityWriter) -> dict[str, Any]:
-        said = {
-            key: each
-            for key, each in values.keys(resource).items()
+        field_values = {
+            key: value
+            for key, value in values.keys(resource).items()
             if key not in ("source", "leaf", "order")
         }
         source = {
-            each.name: getattr(resource.source, each.name) for each in fields(resource.source)
+            field.name: getattr(resource.source, field.name) for field in fields(resource.source)
         }
         if isinstance(source.get("iterations"), tuple):
             source["work"] = list(source.pop("iterations"))
         if "shapes" in source:
             source["trees"] = [list(shape) for shape in source.pop("shapes")]
             source["node_work"] = [list(units) for units in source.pop("work")] or None
-            source = {key: given for key, given in source.items() if given is not None}
-        return {"pool": resource.order, **source, "time": values.written(resource.leaf), **said}
+            source = {key: value for key, value in source.items() if value is not None}
+        return {
+            "pool": resource.order,
+            **source,
+            "time": values.written(resource.leaf),
+            **field_values,
+        }
 
 
 class BarrierSpec(ResourceSpec):
@@ -1205,8 +1220,8 @@ RESOURCES: Registry[type[ResourceSpec]] = Registry("slipstick.resources", _OWN_R
 
 def _key_of(value: Any, keys: Mapping[str, object]) -> str | None:
     """Return which of the keys a table or a checked spec contains; None for none of them."""
-    there = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
-    return next((key for key in keys if key in there), None)
+    keys_present = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
+    return next((key for key in keys if key in keys_present), None)
 
 
 def _kind_of_resource(value: Any) -> str:
@@ -1278,16 +1293,16 @@ class ArrivingSpec(StreamSpec):
 
     def aimed(self, values: QuantityReader, loc: Loc) -> Expr | None:
         """Read the target of the response time [s]."""
-        said, place = self.target_time, (*loc, "target_time")
-        return None if said is None else values.expr(said, place, TIME)
+        target, place = self.target_time, (*loc, "target_time")
+        return None if target is None else values.expr(target, place, TIME)
 
     def pattern(self, values: QuantityReader, loc: Loc) -> system.ArrivalPattern:
         """Read how arrivals follow each other."""
-        said = values.keys(self, loc)
-        said = {key: said[key] for key in _PATTERN if key in said}
+        field_values = values.keys(self, loc)
+        field_values = {key: field_values[key] for key in _PATTERN if key in field_values}
         if self.trace is not None:
-            said["trace"] = self.trace.numbers()
-        return system.ArrivalPattern(**said)
+            field_values["trace"] = self.trace.numbers()
+        return system.ArrivalPattern(**field_values)
 
 
 _PATTERN = tuple(each.name for each in fields(system.ArrivalPattern))
@@ -1459,10 +1474,10 @@ class ActivityReader:
     @cached_property
     def processors(self) -> Expr | None:
         """The processors of a closed population; None where the population is another."""
-        given = self._spec.population
-        if given is None or given.processors is None:
+        population = self._spec.population
+        if population is None or population.processors is None:
             return None
-        return self.values.expr(given.processors, ("population", "processors"), COUNT)
+        return self.values.expr(population.processors, ("population", "processors"), COUNT)
 
     @cached_property
     def _empty(self) -> system.Model:
@@ -1536,19 +1551,21 @@ class ActivityReader:
 
     def _requirements(self) -> tuple[tuple[system.Requirement, ...], list[str]]:
         """Read what must hold; note what the machine does not tell."""
-        found, notes = list[system.Requirement](), list[str]()
-        for name, each in self._spec.requires.items():
+        requirements, notes = list[system.Requirement](), list[str]()
+        for name, requirement in self._spec.requires.items():
             loc = ("requires", name, "that")
-            if missing := self.values.missing(each.that):
+            if missing := self.values.missing(requirement.that):
                 notes.append(f"{name} is not checked: there is no {missing}")
                 continue
-            conditions = self.values.condition(each.that, loc)
-            found.append(system.Requirement(name, conditions, each.that, each.says))
-        return tuple(found), notes
+            conditions = self.values.condition(requirement.that, loc)
+            requirements.append(
+                system.Requirement(name, conditions, requirement.that, requirement.says)
+            )
+        return tuple(requirements), notes
 
     def body(self, items: Sequence[Item], loc: Loc) -> Activity:
         """Build items as one activity."""
-        return then(*(self._item(each, (*loc, index)) for index, each in enumerate(items)))
+        return then(*(self._item(item, (*loc, index)) for index, item in enumerate(items)))
 
     def _each(self, resource: str) -> list[str]:
         """List the name of a resource, or the names of the copies of a repeated one."""
@@ -1568,7 +1585,7 @@ class ActivityReader:
         self._taken[resource] += 1
         names = self._each(resource)
         return choose(
-            *((1 / len(names), make(each, each.removeprefix(resource))) for each in names)
+            *((1 / len(names), make(copy, copy.removeprefix(resource))) for copy in names)
         )
 
     def at_blocks(
@@ -1600,13 +1617,16 @@ class ActivityReader:
         self._taken[resource] += 1
         blocks = [
             activities.fork(
-                *(make(one, one.removeprefix(resource)) for one in names[first : first + number]),
+                *(
+                    make(copy, copy.removeprefix(resource))
+                    for copy in names[first : first + number]
+                ),
                 join=join,
             )
             for first in range(0, len(names), number)
         ]
         return (
-            blocks[0] if len(blocks) == 1 else choose(*((1 / len(blocks), one) for one in blocks))
+            blocks[0] if len(blocks) == 1 else choose(*((1 / len(blocks), copy) for copy in blocks))
         )
 
     def listed(self, value: list[Any], loc: Loc) -> object:
@@ -1617,11 +1637,11 @@ class ActivityReader:
             return self.body(value, loc)
         read = (
             (
-                self.body(each, (*loc, index))
-                if isinstance(each, list)
-                else tuple(self.values.keys(each, (*loc, index), self.listed).values())
+                self.body(item, (*loc, index))
+                if isinstance(item, list)
+                else tuple(self.values.keys(item, (*loc, index), self.listed).values())
             )
-            for index, each in enumerate(value)
+            for index, item in enumerate(value)
         )
         return tuple(read)
 
@@ -1652,13 +1672,13 @@ class ActivityReader:
     def _item(self, spec: Item, loc: Loc) -> Activity:
         """Build an item; a wrong one is left out, so that the rest is read as well."""
         try:
-            made = spec.build(self, loc)
+            activity = spec.build(self, loc)
         except ModelError as error:
             self.values.refuse(loc, str(error))
             return then()
         if spec.names_resource:
-            self._check_resource(made, (*loc, spec.key))
-        return made
+            self._check_resource(activity, (*loc, spec.key))
+        return activity
 
     def _check_resource(self, made: Activity, loc: Loc) -> None:
         """Refuse an item that names a resource that is missing or of the wrong kind, at its place."""
@@ -1700,7 +1720,7 @@ class ActivityReader:
         if spec.phases is not None:
             return self._phased(spec.phases, ("phases",))
         if spec.groups is not None:
-            groups = [self._group(name, each) for name, each in spec.groups.items()]
+            groups = [self._group(name, group_spec) for name, group_spec in spec.groups.items()]
             try:
                 return system.ClosedPopulation(tuple(groups))
             except ModelError as error:
@@ -1710,17 +1730,17 @@ class ActivityReader:
         if spec.population.phases is not None:
             return self._phased(spec.population.phases, ("population", "phases"))
         assert spec.cycle is not None
-        cycle, given = self.body(spec.cycle, ("cycle",)), spec.population
+        cycle, population = self.body(spec.cycle, ("cycle",)), spec.population
         if self.processors is not None:
-            target = given.aimed(self.values, ("population",))
+            target = population.aimed(self.values, ("population",))
             return system.ClosedPopulation(
                 (system.Group("", self.processors, cycle, target_time=target),)
             )
         return system.OpenPopulation(
-            self.values.expr(given.arrivals, ("population", "arrivals"), RATE),
+            self.values.expr(population.arrivals, ("population", "arrivals"), RATE),
             cycle,
-            given.pattern(self.values, ("population",)),
-            given.aimed(self.values, ("population",)),
+            population.pattern(self.values, ("population",)),
+            population.aimed(self.values, ("population",)),
         )
 
     def _group(self, name: str, spec: GroupSpec) -> system.Group:
@@ -1736,9 +1756,10 @@ class ActivityReader:
 
     def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
         read = (
-            self.values.keys(each, (*loc, index), self.listed) for index, each in enumerate(phases)
+            self.values.keys(phase, (*loc, index), self.listed)
+            for index, phase in enumerate(phases)
         )
-        return system.PhasedPopulation(tuple(system.Phase(**each) for each in read))
+        return system.PhasedPopulation(tuple(system.Phase(**phase) for phase in read))
 
 
 def activity_data(model: system.Model) -> dict[str, Any]:
@@ -1763,19 +1784,21 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     need_model(model, "dump")
     writer = ActivityWriter(model.resources)
     body = writer.population(model)
-    kinds = {each.node: each for each in RESOURCES.values() if each.node is not None}
+    kinds = {
+        resource.node: resource for resource in RESOURCES.values() if resource.node is not None
+    }
     resources: dict[str, dict[str, Any]] = {}
-    for name, each in model.resources.items():
-        whole, _, index = name.rpartition(".")
-        if index not in map(str, range(writer.counts.get(whole, 0))):
-            resources[name] = kinds[type(each)].write(each, writer.values)
+    for name, resource in model.resources.items():
+        repeated_name, _, index = name.rpartition(".")
+        if index not in map(str, range(writer.counts.get(repeated_name, 0))):
+            resources[name] = kinds[type(resource)].write(resource, writer.values)
         elif index == "0":
-            resources[whole] = {
-                **kinds[type(each)].write(each, writer.values),
-                "count": writer.counts[whole],
+            resources[repeated_name] = {
+                **kinds[type(resource)].write(resource, writer.values),
+                "count": writer.counts[repeated_name],
             }
     amounts = writer.values.amounts(model.amounts, means_of(model))
-    required = {each.name: writer.requirement(each) for each in model.requires}
+    required = {resource.name: writer.requirement(resource) for resource in model.requires}
     parameters = {"parameters": writer.values.parameters} if writer.values.parameters else {}
     components = {step.component for step in model.steps}
     useful = [name for name in model.useful if name in components]
@@ -1801,19 +1824,25 @@ class ActivityWriter:
     def __init__(self, resources: Mapping[str, system.Resource]) -> None:
         self.values = QuantityWriter()
         self.counts: Counter[str] = Counter()
-        for name, each in resources.items():
-            whole, _, index = name.rpartition(".")
-            if index == str(self.counts[whole]) and each == resources[f"{whole}.0"]:
-                self.counts[whole] += isinstance(
-                    each, system.Station | system.Lock | system.Permits
+        for name, resource in resources.items():
+            repeated_name, _, index = name.rpartition(".")
+            if (
+                index == str(self.counts[repeated_name])
+                and resource == resources[f"{repeated_name}.0"]
+            ):
+                self.counts[repeated_name] += isinstance(
+                    resource, system.Station | system.Lock | system.Permits
                 )
-        self._items = {each.node: each for each in ITEMS.values() if each.node is not None}
+        self._items = {
+            resource.node: resource for resource in ITEMS.values() if resource.node is not None
+        }
 
     def requirement(self, requirement: system.Requirement) -> dict[str, str]:
         """Write what must hold; a relation between two comparisons is written with both."""
         sides = (
-            f"{self.values.written(each.left)} {each.relation} {self.values.written(each.right)}"
-            for each in requirement.conditions
+            f"{self.values.written(condition.left)} {condition.relation}"
+            f" {self.values.written(condition.right)}"
+            for condition in requirement.conditions
         )
         says = {"says": requirement.says} if requirement.says else {}
         return {"that": " and ".join(sides), **says}
@@ -1862,7 +1891,7 @@ class ActivityWriter:
                     "cycle": self.body(cycle),
                 }
             case system.PhasedPopulation(phases):
-                return {"phases": [self.values.keys(each, self.inner) for each in phases]}
+                return {"phases": [self.values.keys(phase, self.inner) for phase in phases]}
             case system.SuperstepPopulation():
                 raise ModelError(
                     f"{model.name} has supersteps, which a file cannot state; keep its counts instead"

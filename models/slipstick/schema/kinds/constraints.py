@@ -38,11 +38,11 @@ def standing_twice(value: object) -> str:
 
 
 def _each_once(values: list[Any]) -> list[Any]:
-    seen = set[Any]()
+    earlier = set[Any]()
     for index, value in enumerate(values):
-        if value in seen:
+        if value in earlier:
             raise broken_rule(standing_twice(value), index)
-        seen.add(value)
+        earlier.add(value)
     return values
 
 

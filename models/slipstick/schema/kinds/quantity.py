@@ -254,29 +254,29 @@ class Quantity:
             value, dimension, "" if isinstance(value_read, InBaseUnits) else str(value_read)
         )
 
-    def _value(self, written: Any) -> tuple[float, Dimension]:
-        if isinstance(written, str):
+    def _value(self, text: Any) -> tuple[float, Dimension]:
+        if isinstance(text, str):
             if self.dimension is None:
-                return parse(written)
-            if self.dimension == TIME_PER_BYTE and (rate := _RATE.fullmatch(written.strip())):
-                return _per_byte(written, rate), TIME_PER_BYTE
+                return parse(text)
+            if self.dimension == TIME_PER_BYTE and (rate := _RATE.fullmatch(text.strip())):
+                return _per_byte(text, rate), TIME_PER_BYTE
             counted = (
                 _OPERATION if self.operations else _OPERATIONS if self.dimension == RATE else None
             )
-            if counted and (rate := counted.fullmatch(written.strip())):
+            if counted and (rate := counted.fullmatch(text.strip())):
                 return parse(f"{rate[1]} {rate[2]}op")[0], self.dimension
-            if self.advice and not _is_plain(written):
-                raise UnitError(f"{written!r} is no plain number; {self.advice}")
-            return to_base(written, self.dimension), self.dimension
-        if isinstance(written, bool) or not isinstance(written, int | float):
-            raise _refused(f"write {example_of(self.dimension)}; got {_kind(written)}")
+            if self.advice and not _is_plain(text):
+                raise UnitError(f"{text!r} is no plain number; {self.advice}")
+            return to_base(text, self.dimension), self.dimension
+        if isinstance(text, bool) or not isinstance(text, int | float):
+            raise _refused(f"write {example_of(self.dimension)}; got {_kind(text)}")
         if self.dimension not in (None, COUNT):
-            if isinstance(written, InBaseUnits):
-                return float(written), self.dimension
+            if isinstance(text, InBaseUnits):
+                return float(text), self.dimension
             raise _refused(
-                f"write a number with a unit, such as {example_of(self.dimension)}; got {written!r}"
+                f"write a number with a unit, such as {example_of(self.dimension)}; got {text!r}"
             )
-        return float(written), COUNT
+        return float(text), COUNT
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -831,17 +831,17 @@ class QuantityReader:
         amounts : by name
         values : what stands for those of answers, by name
         """
-        known = {**self._known, **values}
-        found: dict[str, Expr] = {}
+        expr_by_name = {**self._known, **values}
+        expressions: dict[str, Expr] = {}
         for label, value in amounts.items():
             loc = ("amounts", label)
             expr = (
-                self._formula(value, loc, known, COUNT, answers=True)
+                self._formula(value, loc, expr_by_name, COUNT, answers=True)
                 if isinstance(value, Formula)
                 else self.expr(value, loc, COUNT)
             )
-            found |= {} if expr is None else {label: expr}
-        return found
+            expressions |= {} if expr is None else {label: expr}
+        return expressions
 
     def whole(self, formula: WholeFormula, loc: Loc) -> int:
         """Evaluate a formula for a whole number of the model's structure; a wrong formula is
@@ -1064,7 +1064,7 @@ class QuantityWriter:
                 if parameter.name not in spelt:
                     renamed[parameter.name] = replace(parameter, name=self._named(parameter))
             text = repr(substitute(amount, renamed))
-            return values.sub(lambda found: spelt[found[0]], text) if spelt else text
+            return values.sub(lambda expressions: spelt[expressions[0]], text) if spelt else text
 
         return {name: written(name, amount) for name, amount in amounts.items()}
 

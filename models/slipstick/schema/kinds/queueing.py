@@ -148,15 +148,18 @@ class QueueSpec(Spec):
     def laws(self) -> dict[str, TimeLaw]:
         """The distributions of the times that are given as such, by class."""
         times = {**self.demand, **self.service}
-        return {name: law for name, each in times.items() if (law := law_of(each)) is not None}
+        return {name: law for name, time in times.items() if (law := law_of(time)) is not None}
 
     @property
     def spreads(self) -> list[str]:
         """List how the service time of each class varies by default; empty where the file gives a
         distribution.
         """
-        said = {*self.scv, *self.laws}
-        return ["" if name in said else "exponential" for name in {**self.demand, **self.service}]
+        described_classes = {*self.scv, *self.laws}
+        return [
+            "" if name in described_classes else "exponential"
+            for name in {**self.demand, **self.service}
+        ]
 
     def check_rules(self) -> None:
         for name in self.laws:

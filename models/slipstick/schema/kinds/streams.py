@@ -96,14 +96,14 @@ class StreamSpec(Spec):
 
     def check_rules(self) -> None:
         bursts = {key: getattr(self, key) for key in ("burst_arrivals", "burst_time", "quiet_time")}
-        given = [key for key, each in bursts.items() if each is not None]
+        keys_given = [key for key, value in bursts.items() if value is not None]
         if self.trace is not None and self.trace.gaps is not None and self.arrivals is None:
             raise broken_rule(
                 "gaps say how arrivals follow each other; give their rate as arrivals", "trace"
             )
         if self.batch is not None and self.arrivals is None:
             raise broken_rule(f"a batch belongs to {self.stream}; give it arrivals", "batch")
-        if given and self.arrivals is None:
-            raise broken_rule(f"bursts belong to {self.stream}; give it arrivals", given[0])
-        if given and (self.burst_time is None or self.quiet_time is None):
-            raise broken_rule("bursts need both a burst_time and a quiet_time", given[0])
+        if keys_given and self.arrivals is None:
+            raise broken_rule(f"bursts belong to {self.stream}; give it arrivals", keys_given[0])
+        if keys_given and (self.burst_time is None or self.quiet_time is None):
+            raise broken_rule("bursts need both a burst_time and a quiet_time", keys_given[0])

@@ -429,7 +429,9 @@ def _model_with(added: frozenset[str] | None) -> type[StudySpec]:
         ((name, QUESTIONS[name]) for name in names), key=lambda item: item[1].position
     )
     keys: dict[str, Any] = {name: (question.takes, question.field) for name, question in questions}
-    if pictures := [drawn for _, question in questions for drawn in question.pictures]:
+    if pictures := [
+        question_picture for _, question in questions for question_picture in question.pictures
+    ]:
         classes = sorted((*_PICTURES, *pictures), key=lambda picture: picture.__name__)
         picture_kind: Any = Annotated[reduce(or_, classes), Field(discriminator="kind")]
         keys["pictures"] = (list[picture_kind], StudySpec.model_fields["pictures"])

@@ -284,7 +284,7 @@ class TrendSpec(Described):
 
 def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
     """Build the series of a checked trend, by name, their source keys spelt out."""
-    found = {}
+    series_by_name = {}
     for name, series in spec.series.items():
         points = [
             SeriesPoint(
@@ -301,7 +301,7 @@ def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
             for point in series.points
         ]
         limit = series.limit
-        found[name] = PointSeries(
+        series_by_name[name] = PointSeries(
             name,
             series.title or name,
             series.unit or str(series.dimension),
@@ -311,7 +311,7 @@ def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
             limit.value.value if limit else None,
             spec.sources.get(limit.source, limit.source) if limit else "",
         )
-    return found
+    return series_by_name
 
 
 def trend_of(spec: TrendSpec, name: str, kind: str = CORE, as_of: float | None = None) -> Trend:
@@ -329,14 +329,18 @@ def trend_of(spec: TrendSpec, name: str, kind: str = CORE, as_of: float | None =
     keys: dict[str, str] = {}
     for key, periods in (spec.rates.listed if spec.rates else {}).items():
         rates[key], keys[key] = PeriodRate(tuple(_period(period, spec) for period in periods)), key
-    known = series_of(spec)
+    series_by_name = series_of(spec)
     driven = driving_series(spec, kind)
     for series_name in dict.fromkeys(driven.values()):
-        series = known[series_name] if as_of is None else known[series_name].as_of(as_of)
+        series = (
+            series_by_name[series_name]
+            if as_of is None
+            else series_by_name[series_name].as_of(as_of)
+        )
         if not series.usable:
             continue
         rate = SeriesRate(fitted(series))
-        classes = [of for of, driver in driven.items() if driver == series_name]
+        classes = [class_name for class_name, driver in driven.items() if driver == series_name]
         rates.update(dict.fromkeys(classes, rate))
         keys.update(dict.fromkeys(classes, f"series {series_name}"))
     return Trend(name, spec.title or name, rates, keys, kind if spec.series else "")
@@ -348,9 +352,9 @@ def driving_series(spec: TrendSpec, kind: str) -> dict[str, str]:
     """
     driven: dict[str, str] = {}
     for name, series in spec.series.items():
-        for of in series.of:
-            if kind in series.processors or (not series.processors and of not in driven):
-                driven[of] = name
+        for class_name in series.of:
+            if kind in series.processors or (not series.processors and class_name not in driven):
+                driven[class_name] = name
     return driven
 
 
@@ -450,9 +454,12 @@ def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
     """
     rows = csv.reader(StringIO(text.removeprefix("\ufeff")))
     head = [name.strip() for name in next(rows, [])]
-    for wanted in ("year", "value"):
-        if wanted not in head:
-            why = f"the first line names the columns; {wanted} is missing among {', '.join(map(short, head))}"
+    for heading in ("year", "value"):
+        if heading not in head:
+            why = (
+                f"the first line names the columns; {heading} is missing among"
+                f" {', '.join(map(short, head))}"
+            )
             raise Mark(file, 1, 1).error(why, "")
     items: dict[str, list[Node]] = {}
     units: dict[str, str] = {}

@@ -584,9 +584,12 @@ class Lowering:
         body = bodies[0][1]
         if len(bodies) > 1:
             share = [f"({count.formula or exact_number(count.value)})" for count, _ in bodies]
-            every = f"({formula})" if formula else f"{exact_number(total)}"
+            mean_rounds = f"({formula})" if formula else f"{exact_number(total)}"
             options = [
-                {"p": f"{numerator} / {every}" if formula else count.value / total, "do": body}
+                {
+                    "p": f"{numerator} / {mean_rounds}" if formula else count.value / total,
+                    "do": body,
+                }
                 for numerator, (count, body) in zip(share, bodies, strict=True)
             ]
             body = [{"choose": _remainder(options)}]

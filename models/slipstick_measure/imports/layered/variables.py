@@ -64,11 +64,13 @@ class Variables:
         first, colon, rest = text.partition(":")
         if colon:
             last, _, step = rest.partition(",")
-            low, high, by = (
+            low, high, increment = (
                 self.amount(bound, line, variable).value for bound in (first, last, step or "1")
             )
-            count = int((high - low) / by + 1.5e-9) + 1 if by > 0 and high >= low else 0
-            values = [low + by * index for index in range(min(count, MOST_VALUES + 1))]
+            count = (
+                int((high - low) / increment + 1.5e-9) + 1 if increment > 0 and high >= low else 0
+            )
+            values = [low + increment * index for index in range(min(count, MOST_VALUES + 1))]
         else:
             values = [
                 self.amount(value_text, line, variable).value for value_text in text.split(",")
