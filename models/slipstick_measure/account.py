@@ -360,6 +360,7 @@ class _Account:
             ON_ONE: -(single_time - useful_of_one) / share,
         }
         lost = {cause: seconds for cause, seconds in account.items() if cause != USEFUL}
+        # Losses of the size of rounding errors are no causes of their own.
         lost |= {cause: loss for cause, loss in beside.items() if abs(loss) > 1e-12 * elapsed}
         return {USEFUL: elapsed - sum(lost.values()), **lost}, True
 
@@ -613,6 +614,7 @@ def superlinear(run: Measurement, speedup: float) -> list[Problem]:
     """Return a note if the speed-up over one processor [1] exceeds the number of processors; else
     an empty list.
     """
+    # The margin excludes speed-ups that exceed p by rounding only.
     if not speedup > run.p * (1 + 1e-9):
         return []
     why = (

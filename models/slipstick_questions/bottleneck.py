@@ -105,6 +105,7 @@ class CaseBottlenecks:
         """Return whether the throughput exceeds the bound, as it can where the method ignores
         waiting or is inexact.
         """
+        # At saturation the throughput equals the bound, and may exceed it by rounding.
         return np.asarray(self.throughput > self.bound * (1 + 1e-9))
 
 

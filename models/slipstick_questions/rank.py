@@ -1000,6 +1000,7 @@ def _best(change_ranking: ChangeRanking) -> Answer:
 
 
 def _together(gain: float, apart: float) -> str:
+    # Percentages are written with three digits: from 10 % on, a smaller difference is not visible.
     if abs(gain - apart) < 5e-4:
         return "as much as the two remove separately"
     return (

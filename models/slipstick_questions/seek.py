@@ -628,6 +628,9 @@ class _Closer:
             (decided(margins, holds) == 0) & np.isfinite(middle) & self.asked.case.form.estimated
         )
         with np.errstate(all="ignore"):
+            # Width of the interval towards 0 over the distance of the margin from 0: below 1 it
+            # decides. The width falls with the root of the length of a run, so the length grows by
+            # the square.
             wide = np.where(middle > 0, middle - low, high - middle) / np.abs(middle)
         # Where there is no interval at all, a run four times as long may have one.
         factor = np.where(

@@ -684,6 +684,8 @@ class Isoefficiency:
         if a == b == 0:
             return np.full(len(processors), -np.inf)
         x = y / a if b == 0 else np.exp(y / b) if a == 0 else _log_size(a, b, y)
+        # x = log n is at least 0, for the smallest size is 1; above 0, because its logarithm is
+        # taken.
         x = np.maximum(x, 1e-9)
         return np.asarray(
             np.log(self._value(work.coefficient))
@@ -816,6 +818,7 @@ def _terms(expression: Any, run: Run) -> list[Term]:
 
 def _log_size(a: float, b: float, y: Array) -> Array:
     """Solve a x + b log x = y for the larger x."""
+    # For b < 0 the left side is least at x = -b / a; the larger root lies beyond it.
     start = np.log(max(-b / a, 1e-9)) if b < 0 else 0.0
     return np.asarray(
         np.exp(start + reached(lambda s, goal: a * np.exp(start + s) + b * (start + s) - goal, y))
@@ -842,6 +845,8 @@ memory stays constant.
 _ROUGH = 1e-3
 """To which the logarithm of a factor is found where each point takes a simulation."""
 
+# Tolerance of the logarithm of a factor where points are computed as arrays, and the doublings of
+# the size within which a factor is searched.
 _EXACT = 1e-12
 _DOUBLINGS = 64.0
 

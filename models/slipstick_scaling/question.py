@@ -77,6 +77,7 @@ from slipstick_scaling.specs import BandsSpec, GrowthPictureSpec, ScaleSpec
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# Range of numbers of processors up to which each whole number is solved.
 _MOST_SCANNED = 10_000
 
 

@@ -589,6 +589,7 @@ _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "select": select,
 }
 
+# Letters of a text from which on its parts are written as dots.
 _LONGEST = 20_000
 Made = dict[int, tuple[str, int]]
 _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = 1, 2, 3, 4, 5
@@ -619,6 +620,7 @@ def text(expr: Expr) -> str:
 
 def number_text(value: float) -> str:
     """Write a number so that it reads back as the same double, whole numbers without a point."""
+    # Below 1e15 every whole number is an exact double; `repr` reads back as the same double.
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 

@@ -96,6 +96,7 @@ _DOTS = "simulation"  # what was seen is drawn as dots, what was computed as lin
 
 _LETTER = 0.093  # width of a letter at the size of titles [inch]
 
+# Luma (0.299 R + 0.587 G + 0.114 B, ITU-R BT.601) below which text on a colour is white.
 _DARK = 0.45
 
 _MOST_TICKS = 9

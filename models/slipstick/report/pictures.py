@@ -666,6 +666,7 @@ _CATEGORIES = (
     "#7a6f9f",
     "#dff0d8",
 )
+# Cells of a map from which on they are one image: a file with more shapes is large and slow.
 _MOST_SHAPES = 600
 _MOST_RATIO = 30  # values further apart than this have shades by their logarithm
 

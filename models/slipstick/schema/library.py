@@ -217,6 +217,7 @@ def _folders(kind: str) -> list[Path]:
     )
 
 
+# Files that extend one another in a chain.
 MOST_EXTENDED = 32
 T = TypeVar("T")
 

@@ -375,6 +375,7 @@ def _names(node: Node) -> list[str]:
 
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+# Whole numbers of up to 18 digits fit into 64 bits: 10^18 < 2^63.
 MOST_DIGITS = 18
 _BOOLS = {
     text: text.lower() == "true" for text in ("true", "True", "TRUE", "false", "False", "FALSE")
@@ -435,6 +436,7 @@ def _fraction(text: str) -> tuple[float, str]:
     return value, ""
 
 
+# Limits of what one file may hold, so that reading it takes bounded time and depth of the stack.
 MOST_NESTED = 32
 LONGEST_SCALAR = 8192
 LONGEST_KEY = 256

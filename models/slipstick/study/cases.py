@@ -198,6 +198,7 @@ class _RangeReader:
             )
         request = f"the range has {steps + 1:,.0f} values"
         check_cost("values", steps, request, "take a larger step", partial(self._problem, ""))
+        # Steps such as 0.1 have no exact double: (0.3 - 0) / 0.1 is 2.9999999999999996.
         return math.floor(steps + 1e-9)
 
     def _end(self, value: Any, key: str) -> tuple[float, Dimension]:
@@ -223,6 +224,7 @@ def quantity_node(value: float, unit: str, mark: Mark) -> Scalar:
     """Build the node of a value in base units, so that it is checked as if it were written in a
     file.
     """
+    # Below 1e15 every whole number is an exact double, and is written with all of its digits.
     is_whole = value == int(value) and abs(value) < 1e15
     number = int(value) if is_whole and unit == "1" else value
     text = number_text(value) if unit == "1" else f"{number_text(value)} {unit}"

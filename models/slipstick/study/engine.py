@@ -61,8 +61,11 @@ HERE, THREADS, PROCESSES, MPI = "here", "threads", "processes", "mpi"
 TURN = 1.0
 """Seconds after which a group gives back what it has solved."""
 
+# Blocks sent to a worker at once, and compiled models that a worker keeps.
 _MOST_TOGETHER = 64
+# Times that a process may die with a point before the point has no answer.
 _TRIES = 2
+# Seconds that a process has to import the solvers.
 _START = 120.0
 
 

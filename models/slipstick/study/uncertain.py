@@ -21,6 +21,7 @@ BAND_DRAWS = 64
 """Draws at each of many points: ends of intervals are then those of three draws."""
 
 LOW_PART, HIGH_PART = 0.05, 0.95
+# Shares of the width that a note names: at least this part of it, and at most so many settings.
 LEAST_SHARE = 0.01
 MOST_SHARES = 5
 
@@ -194,6 +195,7 @@ def _widened(value: Value, column: Array | None, own: Array | None, noise: float
     above = np.log(value.high / mine) if value.high and value.high > 0 else 0.0
     lower = -np.sqrt(min(low, 0.0) ** 2 + below**2 + more**2)
     upper = np.sqrt(max(high, 0.0) ** 2 + above**2 + more**2)
+    # Nothing of the settings matters to this value, so it keeps the interval that it has.
     if upper - lower < 1e-9:
         return value
     return replace(
@@ -253,6 +255,7 @@ def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]
     logs = logs - logs.mean(axis=0)
     target = np.log(values) - np.log(values).mean()
     total = float(target @ target)
+    # The value does not vary but for rounding: no setting causes any of its width.
     if total < 1e-24:
         return {}
     slopes = np.linalg.lstsq(logs, target, rcond=None)[0]

@@ -57,6 +57,7 @@ LEAST_RISE = 0.5
 MOST_CACHES = 3
 LEAST_GAIN = 0.2
 """Of the root-mean-square error that a further cache must take away."""
+# Resamples of the repetitions, from which the intervals of values are taken.
 DRAWS = 40
 QUARTER = 0.25
 """The quantile that is taken of repetitions: what is left of disturbance makes them slower,
@@ -232,6 +233,8 @@ def _found(sets: Array, times: Array) -> tuple[float, ...]:
     """Choose cache sizes one by one, each where it reduces the error most, as long as read times
     rise and the error falls enough.
     """
+    # Sizes on a logarithmic grid inside the measured sets: at the ends a rise has sets on one side
+    # only, and cannot be told from the first or the last time.
     tried = np.exp(np.arange(np.log(sets[0] * 1.2), np.log(sets[-1] / 1.5), np.log(_COARSE)))
     chosen: tuple[float, ...] = ()
     error = _fit(sets, times, chosen)[0]
@@ -252,6 +255,8 @@ def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Arr
     """Fit the read times for given cache sizes; return the root-mean-square relative error and the
     rise at each cache [s].
     """
+    # A read at random of a set larger than a cache misses it with the probability 1 - cache / set;
+    # each column is the part of the reads that pay the rise in time beyond that cache.
     columns = [np.ones_like(sets), *(np.maximum(0.0, 1.0 - cache / sets) for cache in caches)]
     rises, rest = nnls(np.stack(columns, axis=1) / times[:, None], np.ones_like(sets))
     return float(rest) / len(sets) ** 0.5, np.asarray(rises)

@@ -24,6 +24,7 @@ from slipstick_measure.imports.imported import ImportedSpec, quantity
 BARRIERS = ("central", "dissemination")
 LEAST_SET, MOST_SET = 4 << 10, 256 << 20
 """Bytes of the sets that are read at random."""
+# Part of a value from which on its interval is called noisy, and its change a change.
 _NOISY = 0.10
 # ratio of a size that is found to the size that the system reports, up to which they are the same
 _SAME_SIZE = 1.5

@@ -38,6 +38,7 @@ PASSES = 7
 """Times that all kernels are run in turn, so that a slow change of the host is in every
 interval.
 """
+# Bytes of a large page of x86-64 and of AArch64 with pages of 4 KiB.
 _LARGE_PAGE = 2 << 20
 
 

@@ -24,7 +24,7 @@ from slipstick.cli.console import (
     text_node,
     with_options,
 )
-from slipstick.errors import ModelError, UnitError
+from slipstick.errors import ModelError, Problem, UnitError
 from slipstick_measure.commands.curves import CURVE_OPTIONS, continue_curves
 from slipstick_measure.commands.estimated import COLUMN_OPTIONS, estimate_rows, wants_rows
 
@@ -33,9 +33,10 @@ VIEWS = ("matrix", "concurrency", "utilization", "work", "contention")
 
 if TYPE_CHECKING:
     from slipstick_measure.account import Measured
-    from slipstick_measure.fit.formula import Family
+    from slipstick_measure.fit.formula import Family, Timings
     from slipstick_measure.loads import LoadTest
     from slipstick_measure.measurements import Hints, Measurements
+    from slipstick_measure.results import Fitting
 
 
 _DATA_OPTIONS = (
@@ -653,12 +654,7 @@ def fit(
       slipstick fit load-test.csv --at 400/s --servers 4
       slipstick fit rows.csv --model mine.yaml --free parameters.share=0.7..1@machine --fitted mine-fit.yaml
     """
-    from slipstick.report.write import write_picture
-    from slipstick.results.question import as_data
     from slipstick_measure.fit.comparison import IntervalSettings, fits
-    from slipstick_measure.fit.formula import observations_of, timing_notes
-    from slipstick_measure.report.fits import draw_fits, fits_text
-    from slipstick_measure.report.measured import notes_text
 
     if curve_columns:
         predicted_numbers = [float(_whole(word, "--at") or 1) for word in _words(predicted_at)]
@@ -690,9 +686,7 @@ def fit(
         for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")
     }
     families = _families(**family_options)
-    runs = read_data(files, **options)
-    size = _quantity("--size", options["size"], "COUNT")
-    timings, notes = observations_of(runs, region, size).timings(), timing_notes(runs, region)
+    timings, notes = _timings_to_fit(files, region, options)
     timings = replace(timings, servers=servers, domain=domain)
     fitting = fits(
         timings,
@@ -702,6 +696,34 @@ def fit(
         picture is not None,
         _goal(efficiency),
     )
+    _show_fits(fitting, notes, files, picture, as_json)
+    return DONE
+
+
+def _timings_to_fit(
+    files: Sequence[Path], region: str | None, options: Mapping[str, Any]
+) -> tuple[Timings, list[Problem]]:
+    """Read files of measurements; return the times of a region, and notes on them."""
+    from slipstick_measure.fit.formula import observations_of, timing_notes
+
+    runs = read_data(files, **options)
+    size = _quantity("--size", options["size"], "COUNT")
+    return observations_of(runs, region, size).timings(), timing_notes(runs, region)
+
+
+def _show_fits(
+    fitting: Fitting,
+    notes: Sequence[Problem],
+    files: Sequence[Path],
+    picture: Path | None,
+    as_json: bool,
+) -> None:
+    """Draw fits if a picture is requested, and print them with the notes on their data."""
+    from slipstick.report.write import write_picture
+    from slipstick.results.question import as_data
+    from slipstick_measure.report.fits import draw_fits, fits_text
+    from slipstick_measure.report.measured import notes_text
+
     if picture is not None:
         write_picture(lambda: draw_fits(fitting, ", ".join(path.name for path in files)), picture)
         click.echo(f"wrote {picture}", err=True)
@@ -710,7 +732,6 @@ def fit(
     else:
         click.echo(fits_text(fitting), nl=False)
         click.echo(notes_text(notes), nl=False, err=True)
-    return DONE
 
 
 def _response_times(files: Sequence[Path], options: Mapping[str, Any]) -> LoadTest | None:

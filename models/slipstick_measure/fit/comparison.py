@@ -307,6 +307,8 @@ class FitComparison:
         beyond = A_DOUBLING * max(0.0, float(np.log2(p / self.most)))
         spread = np.hypot(own, [wider * (worst if form is None else form) for form in forms])
         bends = [UNSEEN_BEND * self._bend(candidate, p) for candidate in chosen]
+        # The errors are taken as independent, so their squares add up; 1e-12 keeps the division by
+        # a spread of 0 defined.
         spread = np.hypot(np.hypot(spread, beyond), bends) + 1e-12
         freedom = np.array([candidate.fitted.freedom for candidate in chosen])
         if not np.isfinite(spread).all():
@@ -319,6 +321,8 @@ class FitComparison:
 
         def quantile(probability: float) -> float:
             ends = centre + spread * stdtrit(freedom, probability)
+            # A single family, or equal ones: the quantile of the mixture is theirs, and there is no
+            # bracket.
             if np.ptp(ends) < 1e-12:
                 return float(ends[0])
             return float(brentq(below, ends.min() - 1e-9, ends.max() + 1e-9, args=(probability,)))

@@ -58,6 +58,7 @@ EXPLAINED = 0.5
 MOST_SHIFTED = 3.0
 """Logarithm of a factor of one parameter beyond which it is no explanation."""
 
+# Each combination of choices is fitted once, so their number multiplies the time.
 MOST_COMBINATIONS = 32
 
 Rows: TypeAlias = "NDArray[np.intp]"
@@ -301,11 +302,13 @@ def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array
             labels = np.array(task.labels(choice.owners))[rows]
             weight = weight * [_weights(fit, index, owner, choice)[option] for owner in labels]
             fixed[choice.path] = np.full(len(rows), choice.values[option])
+        # A combination of such a small weight hardly changes the mean, so it is not solved.
         if not (weight > 1e-6).any():
             continue
         values, deviation = fit.posterior.predict(_slopes(task, fixed, rows), task.owners(rows))
         mean = mean + weight * values
         square = square + weight * (deviation**2 + values**2)
+    # The difference of squares may be negative by rounding.
     return mean, np.sqrt(np.maximum(square - mean**2, 1e-12))
 
 
@@ -421,6 +424,7 @@ def _by_growth(
             continue
         doublings = np.log2(column[rows])
         apart = np.broadcast_to(doublings - doublings.mean(), finite.shape)[finite]
+        # The number is the same in all rows of the group: nothing grows with it.
         if (size := float(apart @ apart)) < 1e-9:
             continue
         slope = float(apart @ centred) / size

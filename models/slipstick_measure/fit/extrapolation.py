@@ -100,6 +100,7 @@ class Extrapolation:
 
         def largest(p: Array, time: Array) -> int:
             values = self._speedup(p, time)
+            # Of speed-ups that are equal but for rounding, that of the fewest processors.
             return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
         point = self._first(largest, 1, 1)

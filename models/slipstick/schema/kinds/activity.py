@@ -1784,9 +1784,7 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     need_model(model, "dump")
     writer = ActivityWriter(model.resources)
     body = writer.population(model)
-    kinds = {
-        resource.node: resource for resource in RESOURCES.values() if resource.node is not None
-    }
+    kinds = {kind.node: kind for kind in RESOURCES.values() if kind.node is not None}
     resources: dict[str, dict[str, Any]] = {}
     for name, resource in model.resources.items():
         repeated_name, _, index = name.rpartition(".")
@@ -1798,7 +1796,7 @@ def activity_data(model: system.Model) -> dict[str, Any]:
                 "count": writer.counts[repeated_name],
             }
     amounts = writer.values.amounts(model.amounts, means_of(model))
-    required = {resource.name: writer.requirement(resource) for resource in model.requires}
+    required = {requirement.name: writer.requirement(requirement) for requirement in model.requires}
     parameters = {"parameters": writer.values.parameters} if writer.values.parameters else {}
     components = {step.component for step in model.steps}
     useful = [name for name in model.useful if name in components]
@@ -1833,9 +1831,7 @@ class ActivityWriter:
                 self.counts[repeated_name] += isinstance(
                     resource, system.Station | system.Lock | system.Permits
                 )
-        self._items = {
-            resource.node: resource for resource in ITEMS.values() if resource.node is not None
-        }
+        self._items = {item.node: item for item in ITEMS.values() if item.node is not None}
 
     def requirement(self, requirement: system.Requirement) -> dict[str, str]:
         """Write what must hold; a relation between two comparisons is written with both."""
