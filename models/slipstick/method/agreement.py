@@ -221,18 +221,20 @@ def _compared(
     )
 
 
-def _differ(answer: Answer, reference: Answer, off: float, place: float) -> tuple[str, bool]:
+def _differ(
+    answer: Answer, reference: Answer, difference: float, half_widths_off: float
+) -> tuple[str, bool]:
     if reference.converged is False:
         return (
-            f"{answer.method} is {_percent(off)} {reference.method}, which did not converge",
+            f"{answer.method} is {_percent(difference)} {reference.method}, which did not converge",
             True,
         )
     if answer.exact:
-        return _exact(answer.method, reference.method, off, place)
-    if place <= 1:
+        return _exact(answer.method, reference.method, difference, half_widths_off)
+    if half_widths_off <= 1:
         return (
             (
-                f"{answer.method} is within the interval of {reference.method} ({_percent(off)} its"
+                f"{answer.method} is within the interval of {reference.method} ({_percent(difference)} its"
                 " mean)"
             ),
             True,
@@ -240,27 +242,27 @@ def _differ(answer: Answer, reference: Answer, off: float, place: float) -> tupl
     if answer.promise is not None:
         promised = f"it promises about {100 * answer.promise:.2g} %"
         # A method that leaves something out cannot check the promise of another.
-        is_kept = abs(off) <= answer.promise or not (reference.exact or reference.converged)
-        return f"{answer.method} is {_percent(off)} {reference.method}; {promised}", is_kept
+        is_kept = abs(difference) <= answer.promise or not (reference.exact or reference.converged)
+        return f"{answer.method} is {_percent(difference)} {reference.method}; {promised}", is_kept
     reason = next(
         (f", for it {note}" for note in answer.notes if note.startswith("leaves out")), ""
     )
-    return f"{answer.method} is {_percent(off)} {reference.method}{reason}", True
+    return f"{answer.method} is {_percent(difference)} {reference.method}{reason}", True
 
 
-def _exact(method: str, reference: str, off: float, place: float) -> tuple[str, bool]:
+def _exact(method: str, reference: str, difference: float, place: float) -> tuple[str, bool]:
     relation, claims = (
         ("is", "is") if method == EXACT else ("is exact and", "claims to be exact, but is")
     )
     if place <= 1:
         return (
-            f"{method} {relation} within the interval of {reference} ({_percent(off)} its mean)",
+            f"{method} {relation} within the interval of {reference} ({_percent(difference)} its mean)",
             True,
         )
     if place <= EDGE:
-        words = f"{method} {relation} at the edge of the interval of {reference} ({_percent(off)} its mean)"
+        words = f"{method} {relation} at the edge of the interval of {reference} ({_percent(difference)} its mean)"
         return f"{words}; one in twenty is, by chance", True
-    return f"{method} {claims} {_percent(off)} {reference}, outside its interval", False
+    return f"{method} {claims} {_percent(difference)} {reference}, outside its interval", False
 
 
 def _encloses(method: str, bounds: Value, reference: str, truth: Value) -> tuple[str, bool]:
@@ -292,6 +294,6 @@ def _half_widths_off(value: float, truth: Value) -> float:
     return abs(value - truth.value) / ((truth.high - truth.low) / 2)
 
 
-def _percent(off: float) -> str:
-    shown = float(f"{abs(100 * off):.2g}")
-    return f"{shown:g} % {'above' if off > 0 else 'below'}"
+def _percent(difference: float) -> str:
+    shown = float(f"{abs(100 * difference):.2g}")
+    return f"{shown:g} % {'above' if difference > 0 else 'below'}"

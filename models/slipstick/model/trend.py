@@ -96,14 +96,14 @@ class PeriodRate:
 
 @dataclass(frozen=True, slots=True)
 class PeriodDraws:
-    """Draws of a rate as written: yearly factors [samples, periods]."""
+    """Random draws of the yearly factors of a rate given period by period [samples, periods]."""
 
     factors: Array
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesDraws:
-    """Draws of a series.
+    """Random draws of the level of a series and of the devices about it.
 
     Parameters
     ----------

@@ -560,8 +560,8 @@ class _Grid:
         return shifted_planes
 
     def sweep(self, start: Array, steps: Array, width: int) -> Iterator[Array]:
-        """Run z(s) = sum over r of z(s - 1, one fewer of class r) M_r + start(s), yielding (P,
-        n_2.., n_R, J).
+        """Yield the planes z(s), (P, n_2.., n_R, J), of the recurrence z(s) = start(s) + sum over r
+        of M_r z(s - 1) with one customer of class r fewer.
 
         `steps` is (P or 1, R J, J): the M_r below each other. `start` enters every one of the J
         columns.

@@ -72,8 +72,8 @@ def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr]
 
 
 def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
-    """Return the time that one execution takes beside its children, without contention: a step's
-    own, or what the use of a resource costs [s].
+    """Return the time of one execution without that of its children, and without contention: the
+    time of a step, or the cost of using a resource [s].
     """
     if isinstance(activity, Step):
         return Booked(activity.name, activity.time) if booked else activity.time

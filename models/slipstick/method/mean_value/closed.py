@@ -1164,7 +1164,7 @@ class FlowEquivalentServer:
         self._known: tuple[int, dict[int, tuple[Array, Array]]] = (0, {})
 
     def full(self, processors: int) -> bool:
-        """Return whether so many processors can hold all permits."""
+        """Return whether there are enough processors to hold all permits at the same time."""
         return processors >= self.queue.servers
 
     def _cycles(self, most: int) -> list[CycleState]:

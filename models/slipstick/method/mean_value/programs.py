@@ -329,7 +329,7 @@ class _LineReader:
         self._known: dict[int, _LineTotals] = {}
 
     def totals(self, activity: Activity) -> _LineTotals:
-        """Return the totals of one execution of an activity."""
+        """Return the times, visits and services of one execution of an activity, added up by key."""
         if id(activity) not in self._known:
             self._known[id(activity)] = self._totals(activity)
         return self._known[id(activity)]

@@ -113,7 +113,7 @@ def _account(
 
 
 def _constants(network: NetworkArrays) -> dict[str, float]:
-    """Return the population at which each closed chain would saturate its slowest station."""
+    """Return the population at which each closed chain would saturate its slowest station, by name."""
     if not network.closed.any():
         return {}
     try:
@@ -200,8 +200,8 @@ def quantiles(
 def shares_within_target(
     compiled: NetworkLayout, network: NetworkArrays, values_at_point: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the share of the responses within the target of each class that has one, where the
-    distribution of the response time is known exactly [1]; see `quantiles`.
+    """Return, for each class with a target, the share of responses within it, if the distribution
+    of the response time is known exactly [1]; see `quantiles`.
 
     Parameters
     ----------
@@ -254,8 +254,8 @@ def has_quantiles(model: QueueingNetwork, label: str, exact: bool = False) -> bo
     path = _path(compiled, network, c)
     if not len(path):
         return False
-    few = not network.closed[c] or 0 < int(network.population[0, c]) <= MOST_TRACED
-    if few and _without_overtaking(network, c, path):
+    is_traceable = not network.closed[c] or 0 < int(network.population[0, c]) <= MOST_TRACED
+    if is_traceable and _without_overtaking(network, c, path):
         return True
     return not exact and _product_form_visits(network, c)
 
@@ -294,16 +294,20 @@ def _product_form_visits(network: NetworkArrays, c: int) -> bool:
     in_order = np.array([discipline == "fcfs" for discipline in network.discipline]) & _alike(
         network
     )
-    plain = (
+    is_plain_station = (
         network.without_rates
         & ~network.limited
         & (network.patience is None)
         & (network.servers <= limit("speeds"))
     )
     # Where a part of the customers has no time at all, quantiles near it are not found.
-    once = not network.closed.any() and (visits <= 1).all() and visits[c].max() == 1
-    few = len(network.classes) * len(network.stations) <= MOST_VISITS
-    return bool(few and once and (plain & (shared | in_order | network.delays)).all())
+    visited_once = not network.closed.any() and (visits <= 1).all() and visits[c].max() == 1
+    few_visits = len(network.classes) * len(network.stations) <= MOST_VISITS
+    return bool(
+        few_visits
+        and visited_once
+        and (is_plain_station & (shared | in_order | network.delays)).all()
+    )
 
 
 def _approximate_transform(
@@ -333,27 +337,27 @@ def _approximate_transform(
 
 
 def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) -> bool:
-    """Return whether no customer of a class is overtaken on its path, nor influenced by one that
-    was behind it.
+    """Return whether no customer of a class is overtaken on its path, nor delayed by a customer
+    that was behind it.
     """
     visits = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[:, path]
-    alone = len(network.classes) == 1
-    plain = (
+    single_class = len(network.classes) == 1
+    is_plain_station = (
         network.without_rates
         & ~network.limited
         & (network.servers <= limit("speeds"))
         & (network.patience is None)
     )
     queues = (
-        plain
+        is_plain_station
         & np.array([discipline == "fcfs" for discipline in network.discipline], dtype=bool)
         & _alike(network)
     )
-    if not len(path) or (visits[c] != 1).any() or (network.closed.any() and not alone):
+    if not len(path) or (visits[c] != 1).any() or (network.closed.any() and not single_class):
         return False
     if network.closed[c]:
         return bool((queues & network.single)[path].all())
-    ends = queues | (plain & network.delays & (network.scv[0, c].real == 1))
+    ends = queues | (is_plain_station & network.delays & (network.scv[0, c].real == 1))
     # Another class goes along a part of the path without a gap, once.
     rejoins = [
         np.diff(np.flatnonzero(visit)).max(initial=1) > 1 or not np.isin(visit, (0, 1)).all()
@@ -407,7 +411,7 @@ def _shared(arrays: NetworkPoints, residence: Array) -> Array:
     """Divide the time of a chain at each station among its classes [s, points, classes, stations]."""
     network = arrays.network
     time = residence[:, arrays.chain_of]
-    alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
+    is_single_class = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
     visits, service = network.visits[:, arrays.chain_of], network.service[:, arrays.chain_of]
     # An empty station has no waiting time.
     wait = np.where(time != 0, quotient(time, visits) - service, 0.0)
@@ -418,7 +422,7 @@ def _shared(arrays: NetworkPoints, residence: Array) -> Array:
     for k, kind in enumerate(network.discipline):
         if DISCIPLINES[kind].queued and network.rates[k] is None:
             shared[:, :, k] = in_order[:, :, k]
-    shared[:, alone] = time[:, alone]
+    shared[:, is_single_class] = time[:, is_single_class]
     return shared
 
 
@@ -467,8 +471,8 @@ class Measures:
                     _shared(arrays, solution.residence),
                 )
                 self._queue = solution.throughput[:, chain_of, None] * self._residence
-                alone = np.bincount(chain_of)[chain_of] == 1
-                self._queue[:, alone] = solution.queue[:, chain_of][:, alone]
+                is_single_class = np.bincount(chain_of)[chain_of] == 1
+                self._queue[:, is_single_class] = solution.queue[:, chain_of][:, is_single_class]
                 visit_share = quotient(arrays.visits * arrays.service, network.demand[:, chain_of])
                 busy = solution.utilization[:, chain_of] * visit_share
         self._utilization = busy
@@ -663,7 +667,10 @@ class CompiledNetwork(CompiledModel):
             name: measure for name, measure in measures.items() if not _too_many(name, network)
         }
         shown, errors = quantiles(compiled, network, columns)
-        more = (*((APPROXIMATE_QUANTILES,) if errors else ()), *self._without_shares(network))
+        further_notes = (
+            *((APPROXIMATE_QUANTILES,) if errors else ()),
+            *self._without_shares(network),
+        )
         own_values = {
             name: value_at(values, name, index, parameter.value)
             for name, parameter in compiled.tape.parameters.items()
@@ -678,7 +685,7 @@ class CompiledNetwork(CompiledModel):
             low=_one_point({name: shown[name] * (1 - error) for name, error in errors.items()}),
             high=_one_point({name: shown[name] * (1 + error) for name, error in errors.items()}),
             account=_one_point(_account(compiled, arrays, columns)),
-            remarks=lambda _: Remarks(notes=(*_notes_of(compiled, piece.solution), *more)),
+            remarks=lambda _: Remarks(notes=(*_notes_of(compiled, piece.solution), *further_notes)),
             gradient=lambda _: self._gradient(own_values, network, piece.solver),
         )
 
@@ -723,8 +730,8 @@ class CompiledNetwork(CompiledModel):
     def _slopes(
         self, own_values: Mapping[str, float], solver: str, seconds: float
     ) -> dict[str, dict[str, float]]:
-        """Differentiate throughputs and response times by the complex step, many parameters in
-        one call; nothing if unsolved.
+        """Return the derivatives of throughputs and response times, by the complex step, many
+        parameters in one call; empty if a point is not solved.
         """
         names = self.smooth
         if seconds > ANNOUNCED and (announce := ANNOUNCE.get()) is not None:
@@ -783,7 +790,7 @@ def _measured(
     read: Callable[[Measures], Columns],
     alike: bool = False,
 ) -> tuple[Columns, list[SolvedTogether], dict[int, str]]:
-    """Solve a network and read columns off its solutions, NaN at a point without one."""
+    """Solve a network and return columns read from the solutions, NaN at a point without one."""
     pieces, wrong = solved_points(arrays, solver, alike=alike)
     count = arrays.network.points
     if len(pieces) == 1 and len(pieces[0].points) == count:
