@@ -249,8 +249,8 @@ def condition_of(
     *,
     formula: bool = False,
 ) -> Condition:
-    """Read a condition on the answers of a case; a bare name is that of a column. Nothing is
-    solved.
+    """Read a condition on the answers of a case; a name without a case is that of a column.
+    Nothing is solved.
 
     Parameters
     ----------

@@ -900,8 +900,8 @@ def _crossing(search: ConditionSearch, change: Change) -> str:
 
 
 def _single(search: ConditionSearch, change: Change) -> str:
-    """Return the value at which a condition changes, or the two values between which it does, for
-    values that are searched singly.
+    """Write where a condition changes if only the listed values are possible: the value, or the
+    two values between which it changes.
     """
     value, before = _value(search, change.value), _value(search, change.before)
     setting_text = f"{search.of} = {value}" if search.of != YEAR else value

@@ -62,8 +62,8 @@ _PROCESSORS = {"own": "processor 0", "processor[0]": "processor 0", "other": "an
 
 
 def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
-    """Draw the steps of the first processor by name: a row for it, each that works for it, and each
-    resource.
+    """Draw the steps of the first processor by name, with rows for that processor, for each member
+    that works for it, and for each resource.
 
     Parameters
     ----------

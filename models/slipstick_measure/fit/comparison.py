@@ -143,7 +143,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class FitComparison:
-    """All families, best first.
+    """The comparison of fitted families, best first.
 
     Parameters
     ----------

@@ -1309,7 +1309,7 @@ _PATTERN = tuple(each.name for each in fields(system.ArrivalPattern))
 
 
 def _pattern_data(pattern: system.ArrivalPattern, values: QuantityWriter) -> dict[str, Any]:
-    """Write how arrivals follow each other."""
+    """Return the keys of an arrival pattern as plain data."""
     data = values.keys(pattern)
     if "trace" in data:
         data["trace"] = {"gaps": " ".join(map(repr, data["trace"]))}
