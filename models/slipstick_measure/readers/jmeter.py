@@ -23,7 +23,7 @@ from slipstick_measure.readers.reading import NUMBER, Reading
 
 JTL_HEAD = re.compile(
     r"\ufeff?(?=[^\n]*\blabel\b)timeStamp[,;\t](?:[^\n]*[,;\t])?elapsed\b"
-    r"|\ufeff?\s*(?:<\?xml[^>]*\?>)?\s*<testResults\b"
+    r"|\ufeff?\s*+(?:<\?xml[^>]*+>\s*+)?<testResults\b"
 )
 """What samples begin with: the names of their columns, or the outermost element."""
 
