@@ -720,7 +720,8 @@ PATTERNS = [
     ),
     bad(
         lambda: grouped_model({"calls": (RATES, A, ArrivalPattern())}),
-        "answers are about the first group, and calls arrives; write a group with processors first",
+        "answers are about the first group, which must be closed, but calls arrives; write a group"
+        " with processors first",
     ),
     bad(
         lambda: closed_model(service("desk", 1.0, rank=2), 2),

@@ -30,7 +30,7 @@ from slipstick.report.formatting import (
 from slipstick.report.look import axis_title, logarithmic, sheet, stroke, titled
 from slipstick.results.question import QuestionResult
 from slipstick.results.sweep import Provenance
-from slipstick.results.words import Words
+from slipstick.results.words import NO_WORDS, Words
 from slipstick.study.cases import StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.units import scale
@@ -168,7 +168,9 @@ class CompareResult(QuestionResult):
         """Write table by table."""
         return map(comparison, self.compared)
 
-    def draw(self, spec: ComparisonPictureSpec, order: Mapping[str, int]) -> Figure:
+    def draw(
+        self, spec: ComparisonPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
+    ) -> Figure:
         """Draw each computed value against the published one, a panel for each unit."""
         points = points_of(self.compared)
         units = list(dict.fromkeys(unit for unit, _ in points)) or [""]

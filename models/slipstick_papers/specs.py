@@ -325,7 +325,8 @@ class StatementSpec(WantedSpec):
         for key in ("relative_to", "above", "below"):
             if len(getattr(self, key)) not in (0, 1, len(self.of)):
                 raise broken_rule(
-                    f"one answer for each of the {len(self.of)} under of is needed, or one for all",
+                    "write one answer, or one for each of the"
+                    f" {len(self.of)} answers that `of` names",
                     key,
                 )
         for key in ("greatest", "smallest"):

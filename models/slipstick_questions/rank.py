@@ -35,7 +35,7 @@ from slipstick.results.question import (
     ResultTable,
 )
 from slipstick.results.sweep import Provenance
-from slipstick.results.words import Words, spelt
+from slipstick.results.words import NO_WORDS, Words, spelt
 from slipstick.schema.inputs import BuiltModel, Settings, build, resolved_with
 from slipstick.schema.kinds.quantity import DescribedValue, Given
 from slipstick.schema.library import TECHNOLOGY
@@ -168,7 +168,7 @@ class RankResult(QuestionResult):
                     percent(row["time_saved"], ends=row.values["time_saved"].ends),
                 ]
                 for row in self.rankings[0].rows[:_MOST_CHOICES]
-                if row["time_saved"] is not None
+                if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
             ]
             return (["change", "time saved"], rows) if len(rows) > 1 else None
         effects = sorted(
@@ -214,14 +214,14 @@ class RankResult(QuestionResult):
             for change_ranking, effect in changes_and_effects
         }
 
-    def draw(self, spec: ChangesSpec, order: Mapping[str, int]) -> Figure:
+    def draw(self, spec: ChangesSpec, order: Mapping[str, int], words: Words = NO_WORDS) -> Figure:
         """Draw the overhead reduction of each change, a group of bars for each case."""
         rankings_drawn = [
             change
             for change in self.changes
             if change.under == spec.under and change.case in (spec.cases or (change.case,))
         ]
-        return _bars(rankings_drawn, spec.title)
+        return _bars(rankings_drawn, spec.title, words)
 
 
 EFFECT_VALUES = {"time": "s", "overhead": "s", "time_saved": "1", "overhead_reduction": "1"}
@@ -772,11 +772,21 @@ def _best_quantity(ranking: Ranking) -> str:
     )
 
 
+def _is_load(path: str) -> bool:
+    """Return whether a quantity is how many there are to serve: fewer of them are no improvement."""
+    first, _, rest = path.partition(".")
+    return first == "population" or rest.endswith((".population", ".arrivals", ".processors"))
+
+
 def _quantity_head(ranking: Ranking, words: Words, several: bool) -> str:
     """Return the change of one quantity that saves most, in a reader's words."""
     size = percent(ranking.change)
     lead = f"{words.case(ranking.case)}: " if several else ""
-    solved_rows = [row for row in ranking.rows if row["time_saved"] is not None]
+    solved_rows = [
+        row
+        for row in ranking.rows
+        if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
+    ]
     if not solved_rows:
         return f"{lead}no quantity shortens the time when it is changed by {size}"
     best, *further_rows = solved_rows
@@ -1013,8 +1023,8 @@ _GROUP_WIDTH = 0.8  # width of a group of bars, as a part of its place
 _MOST_BARS = 20  # in a row, to be read at the width of a page
 
 
-def _bars(rankings: Sequence[ChangeRanking], title: str) -> Figure:
-    """Draw the effect of each change as bars, grouped by case."""
+def _bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure:
+    """Draw a group of bars for each case, a bar for each change."""
     from slipstick.report.look import axis_title, sheet, tilt, titled
 
     names = [str(effect.point["change"]) for effect in rankings[0].effects]
@@ -1024,20 +1034,20 @@ def _bars(rankings: Sequence[ChangeRanking], title: str) -> Figure:
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
         cases = rankings[row * beside : (row + 1) * beside]
         _grouped(axes, cases, names)
-        axes.set_xticks(range(len(cases)), [case.case for case in cases])
+        axes.set_xticks(range(len(cases)), [words.case(case.case) for case in cases])
         axes.set_xlim(-0.6, beside - 0.4)
-        if max(len(ranking.case) for ranking in rankings) > 12:
+        if max(len(words.case(ranking.case)) for ranking in rankings) > 12:
             tilt(axes)
         axes.set_ylabel(axis_title("overhead reduction", "%"))
-    axes.set_xlabel("case")
     return titled(figure, title, "change", *axes.get_legend_handles_labels())
 
 
 def _grouped(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[str]) -> None:
-    """Draw the bars of several cases into one panel."""
-    from slipstick.report.look import draw_intervals, filled
+    """Draw the bars of some cases."""
+    from slipstick.report.look import draw_intervals, filled, fills_of
 
     width = _GROUP_WIDTH / len(names)
+    fills = fills_of(names)
     for index, name in enumerate(names):
         effects = [_reduced(ranking.effects[index]) for ranking in rankings]
         heights, low, high = (
@@ -1046,6 +1056,6 @@ def _grouped(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[str]
         )
         heights = np.nan_to_num(heights)
         places: Array = np.arange(float(len(rankings))) - _GROUP_WIDTH / 2 + (index + 0.5) * width
-        axes.bar(places, heights, width, label=name, **filled(index))
+        axes.bar(places, heights, width, label=spelt(name), **filled(fills[name]))
         draw_intervals(axes, places, heights, low, high)
     axes.axhline(0.0, color="black", linewidth=0.8)

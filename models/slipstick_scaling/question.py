@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import combinations, pairwise
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.answer import Value, Verdict
@@ -37,6 +38,7 @@ from slipstick.report.look import (
     axis_title,
     draw_intervals,
     filled,
+    fills_of,
     logarithmic,
     plain_ticks,
     sheet,
@@ -51,7 +53,7 @@ from slipstick.results.question import (
     ResultTable,
 )
 from slipstick.results.sweep import Axis, Provenance, Sweep, split_name
-from slipstick.results.words import Words
+from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import BuiltModel
 from slipstick.schema.kinds.quantity import Formula, read_formula
 from slipstick.schema.text import canonical
@@ -72,7 +74,7 @@ from slipstick_scaling.isoefficiency import (
     run_of,
     scalability,
 )
-from slipstick_scaling.specs import BandsSpec, GrowthPictureSpec, ScaleSpec
+from slipstick_scaling.specs import BandsSpec, GrowthPictureSpec, ScalabilityPictureSpec, ScaleSpec
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -327,15 +329,21 @@ class ScaleResult(QuestionResult):
             yield _EXPONENT if scaling.printed else ""
             yield from _formula(scaling)
 
-    def draw(self, spec: BandsSpec | GrowthPictureSpec, order: Mapping[str, int]) -> Figure:
-        """Draw the processors by activity as bands up to their total number, or the growth of the
-        work.
+    def draw(
+        self,
+        spec: BandsSpec | GrowthPictureSpec | ScalabilityPictureSpec,
+        order: Mapping[str, int],
+        words: Words = NO_WORDS,
+    ) -> Figure:
+        """Stack the processors by what they do up to the line on which all of them are, or draw
+        how the work grows, or the scalability between numbers of processors.
         """
         if isinstance(spec, GrowthPictureSpec):
-            return _growth_lines(self.scalings, spec)
-        return _bands(
-            next(scaling for scaling in self.scalings if scaling.case == spec.case), spec, order
-        )
+            return _growth_lines(self.scalings, spec, words)
+        scaling = next(scaling for scaling in self.scalings if scaling.case == spec.case)
+        if isinstance(spec, ScalabilityPictureSpec):
+            return _triangle(scaling, spec)
+        return _bands(scaling, spec, order)
 
 
 @dataclass(frozen=True)
@@ -401,7 +409,7 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
             (*place, key),
             f"scale has no {key} {getattr(picture, key)!r}, so there is nothing to draw",
         )
-        for kind in (BandsSpec, GrowthPictureSpec)
+        for kind in (BandsSpec, GrowthPictureSpec, ScalabilityPictureSpec)
         for place, picture in study.pictures(kind)
         for key, names in (("case", scale_spec.cases), ("way", scale_spec.ways))
         if getattr(picture, key, names[0]) not in names
@@ -1037,9 +1045,10 @@ def _bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figur
     axes = figure.subplots()
     numbers = np.asarray(sweep.points[scaling.path], dtype=float)
     below = np.zeros(len(numbers))
-    for number, (label, heights) in enumerate(bands.items()):
+    fills = {**fills_of(bands), **order}
+    for label, heights in bands.items():
         above = below + heights
-        axes.fill_between(numbers, below, above, label=label, **filled(order.get(label, number)))
+        axes.fill_between(numbers, below, above, label=label, **filled(fills[label]))
         low, high = (
             below + numbers * end / sweep.columns["time"] for end in sweep.ends(f"account[{label}]")
         )
@@ -1071,7 +1080,7 @@ def work_of(scaling: Scaling, way: str) -> Array:
     return np.asarray(work / finite_work[0] if len(finite_work) else work)
 
 
-def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec) -> Figure:
+def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec, words: Words) -> Figure:
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
     work_values = np.concatenate(
@@ -1079,7 +1088,8 @@ def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec) -> Figur
     )
     works = [work_of(scaling, spec.way) for scaling in scalings]
     for index, (scaling, work) in enumerate(zip(scalings, works, strict=True)):
-        axes.plot(scaling.ways[spec.way][scaling.path], work, label=scaling.case, **stroke(index))
+        label = words.case(scaling.case)
+        axes.plot(scaling.ways[spec.way][scaling.path], work, label=label, **stroke(index))
     first = min(work_values)
     axes.plot(
         [first, max(work_values)],
@@ -1093,6 +1103,35 @@ def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec) -> Figur
     axes.set_xlabel(axis_title(scalings[0].path, "1"))
     axes.set_ylabel("work / work at the first point")
     return titled(figure, spec.title, "case", *axes.get_legend_handles_labels())
+
+
+_LIGHT = -1.5  # shade of a scalability that would be black, so that all cells can be read on
+
+
+def _triangle(scaling: Scaling, spec: ScalabilityPictureSpec) -> Figure:
+    """Draw a cell for each pair of numbers of processors, with the scalability of each way."""
+    points = next(iter(scaling.ways.values())).points[scaling.path]
+    numbers = [f"{number:g}" for number in np.asarray(points)]
+    rows, ways = len(numbers) - 1, scaling.matrix
+    figure = sheet(max(5.0, 1.5 + 1.15 * rows), 1.6 + 0.3 * len(ways) + 0.24 * rows * len(ways))
+    axes = figure.subplots()
+    axes.grid(visible=False)
+    least = np.full((rows, rows), np.nan)
+    for row, place in combinations(range(len(numbers)), 2):
+        cells = [matrix[row, place] for matrix in ways.values()]
+        least[row, place - 1] = min(1.0, np.nanmin([*cells, 1.0]))
+        written = [
+            f"{letter}  {'-' if math.isnan(cell) else f'{cell:.2f}'}"
+            for letter, cell in zip(ascii_lowercase, cells, strict=False)
+        ]
+        axes.text(place - 1, row, "\n".join(written), ha="center", va="center")
+    axes.imshow(least, cmap="Greys_r", vmin=_LIGHT, vmax=1.0, aspect="auto")
+    axes.set_xticks(range(rows), numbers[1:])
+    axes.set_yticks(range(rows), numbers[:-1])
+    meanings = [f"{letter} {way}" for letter, way in zip(ascii_lowercase, ways, strict=False)]
+    axes.set_xlabel(f"to this number of processors\n{', '.join(meanings)}")
+    axes.set_ylabel("from this number")
+    return titled(figure, spec.title)
 
 
 def bands_of(scaling: Scaling, way: str) -> dict[str, Array]:

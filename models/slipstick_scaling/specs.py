@@ -131,10 +131,20 @@ class GrowthPictureSpec(Drawn):
     )
 
 
+class ScalabilityPictureSpec(Drawn):
+    """The scalability between all pairs of numbers of processors."""
+
+    question: ClassVar[str] = "scale"
+    kind: Literal["scalability"] = Field(
+        description="a triangle of numbers of processors, in each cell the scalability of each way"
+    )
+    case: Name = Field("base", description="the case to draw, one that scale names")
+
+
 SCALE = QuestionKey(
     ScaleSpec | None,
     Field(None, description="the size that more processors need"),
     "slipstick_scaling.question:read",
-    (BandsSpec, GrowthPictureSpec),
+    (BandsSpec, GrowthPictureSpec, ScalabilityPictureSpec),
     position=90,
 )

@@ -10,6 +10,7 @@ from slipstick.late import np
 from slipstick.model.series import NORMAL_90
 from slipstick.model.trend import SeriesRate
 from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
+from slipstick.results.words import spelt
 from slipstick.schema.kinds.study import YEAR
 from slipstick.units import choose
 from slipstick_trends.ahead import MEANINGS
@@ -19,18 +20,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from slipstick.model.series import FittedSeries
+    from slipstick.results.words import Words
     from slipstick_trends.project import ProjectedCase, Projection
     from slipstick_trends.specs import ProjectionPictureSpec, RatesPictureSpec, SharesPictureSpec
 
 _SMALLEST = 0.02  # a class that never takes more of the time is not drawn
 
 
-def values_figure(found: Projection, spec: ProjectionPictureSpec) -> Figure:
+def values_figure(found: Projection, spec: ProjectionPictureSpec, words: Words) -> Figure:
     """Draw values over the years, a panel for each value."""
     figure = sheet(8.2, 1.0 + 3.0 * len(spec.y))
     panels = figure.subplots(len(spec.y), 1, sharex=True, squeeze=False)[:, 0]
     for name, axes in zip(spec.y, panels, strict=True):
-        _lines(axes, found, name, spec)
+        _lines(axes, found, name, spec, words)
     if found.factors is None:
         panels[-1].set_xlabel("year")
     else:
@@ -48,10 +50,12 @@ def _legend(found: Projection) -> str:
     return ", ".join(what for what, differs in differing.items() if differs)
 
 
-def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec) -> None:
+def _lines(
+    axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec, words: Words
+) -> None:
     told_by = _legend(found).split(", ")
     sweeps = {
-        ", ".join(getattr(each, what) for what in told_by if what): each.sweep
+        ", ".join(words.case(getattr(each, what)) for what in told_by if what): each.sweep
         for each in found.tracks
         if name in each.sweep.columns
     }
@@ -80,10 +84,10 @@ def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec
     if spec.log == "y":
         logarithmic(axes.yaxis, shown / factor)
     elif np.min(shown, initial=0.0, where=np.isfinite(shown)) >= 0:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.03 * axes.get_ylim()[1])
 
 
-def shares_figure(found: Projection, spec: SharesPictureSpec) -> Figure:
+def shares_figure(found: Projection, spec: SharesPictureSpec, words: Words) -> Figure:
     """Draw the part of the time that each class of cost takes over the years, with its band; a
     panel for each case.
     """
@@ -103,7 +107,8 @@ def shares_figure(found: Projection, spec: SharesPictureSpec) -> Figure:
     for track, axes in zip(tracks, panels, strict=False):
         _draw_shares(axes, track, strokes, handles)
         several = len(found.titles) > 1
-        axes.set_title(f"{track.case}, {track.trend}" if several else track.case)
+        case = words.case(track.case)
+        axes.set_title(f"{case}, {spelt(track.trend)}" if several else case)
     labels = [MEANINGS.get(name, name) for name in handles]
     return titled(figure, spec.title, "class of cost", list(handles.values()), labels)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
 from math import isfinite
@@ -29,7 +29,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.results.question import Decision, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Axis, Provenance, Sweep, split_name
-from slipstick.results.words import Words, spelt
+from slipstick.results.words import NO_WORDS, Words, spelt
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.kinds.study import YEAR
 from slipstick.schema.text import Mark, Scalar, Table, at
@@ -238,7 +238,9 @@ class ProjectResult(QuestionResult):
         return [*_outcomes(self.projection), *_warnings(self.projection)]
 
     def headline(self, words: Words) -> list[str]:
-        """Return from where to where the first cases go, and when the first condition holds."""
+        """Return from where to where the first cases go, and where the time goes, which comes first
+        if the title asks where; conditions with words of their own come before all.
+        """
         tracks = self.projection.tracks
         several = len(tracks) > 1
         heads = [_track_head(each, self.projection, words, several) for each in tracks[:2]]
@@ -248,7 +250,11 @@ class ProjectResult(QuestionResult):
             for each in track.conditions[:1]
             if not each.worded
         ]
-        return [*_share_head(self.projection, words), *heads, *histories][:3]
+        worded = _of_all(self.projection, words, _worded)
+        shares = _of_all(self.projection, words, _shares)
+        if re.search(r"\bwhere\b", words.title, re.IGNORECASE):
+            return [*worded, *shares, *heads, *histories][:3]
+        return [*worded, *heads, *shares, *histories][:3]
 
     def best(self, words: Words) -> tuple[str, str] | None:
         """Return the case with the least time in every year, where the bands of the last year are
@@ -324,15 +330,17 @@ class ProjectResult(QuestionResult):
             yield f"### Fits of {fitted_in}, and what came"
             yield held_table(used)
 
-    def draw(self, spec: ProjectedSpec, order: Mapping[str, int]) -> Figure:
+    def draw(
+        self, spec: ProjectedSpec, order: Mapping[str, int], words: Words = NO_WORDS
+    ) -> Figure:
         """Draw values over the years, a line with its band for each case and trend; a panel for
         each value. Or draw where the time goes, or the points of the rates.
         """
         if isinstance(spec, SharesPictureSpec):
-            return shares_figure(self.projection, spec)
+            return shares_figure(self.projection, spec, words)
         if isinstance(spec, RatesPictureSpec):
             return rates_figure(self.projection, spec)
-        return values_figure(self.projection, spec)
+        return values_figure(self.projection, spec, words)
 
 
 @dataclass(frozen=True)
@@ -810,7 +818,9 @@ def _outcomes(found: Projection) -> Iterator[str]:
             _subject(found, track), float(found.years[-1]), track.shares, track.saved
         )
     ]
-    worded = [text for track in found.tracks for text in _worded(track, _subject(found, track))]
+    worded = [
+        text for track in found.tracks for text in _worded(track, _subject(found, track), 0.0)
+    ]
     words = [*worded, *words]
     if words and found.factors is None:
         yield ". ".join(f"{text[0].upper()}{text[1:]}" for text in words[:_MOST_HEADS])
@@ -886,10 +896,12 @@ def _history_head(
     return f"{lead}{clause} {'throughout' if each.holds_first else 'in no year'} {track.span}"
 
 
-def _share_head(found: Projection, words: Words) -> list[str]:
-    """Return where the time of each case goes in the last year, and when worded conditions hold, in
-    one text.
-    """
+def _of_all(
+    found: Projection,
+    words: Words,
+    told: Callable[[ProjectedCase, str, float], Iterable[str]],
+) -> list[str]:
+    """Return what is told of the first cases up to the last year, in one text."""
     if found.factors is not None:
         return []
     several = len(found.tracks) > 1
@@ -898,14 +910,19 @@ def _share_head(found: Projection, words: Words) -> list[str]:
     texts = [
         text
         for track, name in zip(found.tracks, names, strict=True)
-        for text in (*_worded(track, name), *share_words(name, last, track.shares, track.saved))
+        for text in told(track, name, last)
     ]
     return (
         [". ".join(f"{text[0].upper()}{text[1:]}" for text in texts[:_MOST_HEADS])] if texts else []
     )
 
 
-def _worded(track: ProjectedCase, name: str) -> Iterator[str]:
+def _shares(track: ProjectedCase, name: str, last: float) -> Iterable[str]:
+    """Return where the time of a case goes in the last year."""
+    return share_words(name, last, track.shares, track.saved)
+
+
+def _worded(track: ProjectedCase, name: str, _: float) -> Iterator[str]:
     """Yield since when, or until when, a condition with words of its own holds."""
     for each in track.conditions:
         if each.worded and each.crossings:

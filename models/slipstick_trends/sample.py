@@ -20,10 +20,10 @@ from slipstick.report.formatting import (
     quantity,
     value_amount,
 )
-from slipstick.report.look import STROKES, axis_title, filled, sheet, titled
+from slipstick.report.look import STROKES, axis_title, sheet, titled
 from slipstick.results.question import Decision, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
-from slipstick.results.words import Words
+from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.technology import Uncertain, distribution_of, quantities
 from slipstick.schema.text import Node, canonical, value_mark
@@ -161,7 +161,9 @@ class SampleResult(QuestionResult):
             yield _quantile_table(sample)
             yield _influence_table(sample)
 
-    def draw(self, spec: HistogramSpec, order: Mapping[str, int]) -> Figure:
+    def draw(
+        self, spec: HistogramSpec, order: Mapping[str, int], words: Words = NO_WORDS
+    ) -> Figure:
         """Draw how a sampled value is distributed, its quantiles as lines."""
         outcomes = {
             outcome.name: outcome
@@ -530,7 +532,13 @@ def _histogram(axes: Axes, sampled: SampledValue) -> None:
     unit, factor = choose(finite.tolist(), Dimension.of(sampled.unit))
     counts, edges = np.histogram(finite / factor, bins=min(_MOST_BINS, max(8, len(finite) // 25)))
     axes.bar(
-        edges[:-1], counts / len(finite), np.diff(edges), align="edge", **{**filled(3), "hatch": ""}
+        edges[:-1],
+        counts / len(finite),
+        np.diff(edges),
+        align="edge",
+        facecolor="#d9f0fa",
+        edgecolor="black",
+        linewidth=0.6,
     )
     for index, (level, (middle, low, high)) in enumerate(sampled.quantiles.items()):
         colour, _, dashes = STROKES[index]

@@ -571,7 +571,7 @@ def phases(machine: SharedMemory, inputs: InputValues) -> Model:
     count, *others = {int(known(count, "processors")) for count in _list(inputs, "processors")}
     if others:
         raise ModelError(
-            "processors that start apart are the same in all phases; give each phase as many, or"
+            "with apart, all phases need the same number of processors; write one number, or"
             " leave out apart"
         )
     bodies: list[list[Activity]] = [[sequential, *[then()] * (count - 1)]]

@@ -47,6 +47,26 @@ def test_a_term_gives_the_entries_that_mention_it_its_own_first(
     assert "did you mean 'utilization'?" in capsys.readouterr().err
 
 
+WORDS_OF_THE_FIELD = (
+    *("Jackson", "Gordon Newell", "BCMP", "Erlang", "Little", "Amdahl", "Gustafson", "USL"),
+    *("Kingman", "Pollaczek", "PASTA", "Kendall", "M/M/1", "M/M/c", "M/G/1", "fork join"),
+    *("balanced job bounds", "Schweitzer", "product form", "round robin", "knee", "percentile"),
+    *("hyperexponential", "Coxian", "LogP", "alpha-beta", "BSP", "weak scaling", "Karp-Flatt"),
+    *("scaled speedup", "Brent", "false sharing", "NUMA", "TTFT", "all-reduce", "load balancer"),
+    *("thread pool", "timeout", "retry", "LQN", "Petri net", "Markov chain", "Monte Carlo"),
+    *("AIC", "MTBF", "Moore", "headroom", "autoscaling", "SLO", "tail latency", "backpressure"),
+)
+
+
+@pytest.mark.parametrize("command", [["list", "--search"], ["glossary"]], ids=str)
+def test_words_of_the_field_are_found(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = [word for word in WORDS_OF_THE_FIELD if main([*command, word]) != 0]
+    assert missing == []
+    assert "Jackson network" in capsys.readouterr().out.replace("jackson", "Jackson")
+
+
 def test_the_glossary_has_every_word_of_models_and_answers() -> None:
     methods = [name for names in METHODS.values() for name in names]
     words = [*NETWORK_DISCIPLINES, *methods, *LOCKS, *BARRIERS, *ANSWERS]

@@ -106,11 +106,11 @@ def read(path: Path, text: str) -> Model:
     [
         (
             "lock: tas, word: bus",
-            "a lock with a word needs the time of an access, and the other way round",
+            "write both the word of a lock and the time of an access, or neither",
         ),
         (
             "lock: tas, access: 2 s",
-            "a lock with a word needs the time of an access, and the other way round",
+            "write both the word of a lock and the time of an access, or neither",
         ),
         (
             "lock: mcs, together: true",

@@ -216,7 +216,7 @@ REFUSED = [
     ),
     (
         "value: time, of: [base, far, slow], above: [base, far]",
-        "one answer for each of the 3 under of is needed, or one for all",
+        "write one answer, or one for each of the 3 answers that `of` names",
     ),
     ("value: time, of: [base], greatest: [slow]", "slow does not stand under of"),
     (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,16 @@ from matplotlib.lines import Line2D
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import MissingExtraError, UnknownNameError
-from slipstick.report.look import FILLS, STROKES
-from slipstick.report.pictures import draw, fill_order, grid_of, lines_of, save
+from slipstick.report.look import FILLS, STROKES, filled, fills_of, plain_ticks, sheet
+from slipstick.report.pictures import (
+    Line,
+    coinciding,
+    draw,
+    fill_order,
+    grid_of,
+    lines_of,
+    save,
+)
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.results.words import Words
@@ -40,6 +50,11 @@ from tests.report.made_up import (
     with_sweeps,
 )
 
+REPORTS = Path(__file__).parents[2] / "reports"
+_PATTERN = re.compile(r'<pattern id="(\w+)".*?<rect [^>]*? fill="([^"]+"/>.*?)" style', re.DOTALL)
+_SWATCH = re.compile(
+    r'style="fill: ([^;]+); [^"]*"/>\s*</g>\s*<g id="text_\d+">\s*<text[^>]*>([^<]+)<'
+)
 LONG = "machine.network.protocol.ranges.small.total.per_byte"
 
 
@@ -102,10 +117,9 @@ def test_nothing_to_stack_is_drawn_all_the_same() -> None:
 
 
 def test_neighbours_in_a_stack_differ_in_grey_or_hatch() -> None:
-    greys = [np.dot(to_rgb(colour), [0.299, 0.587, 0.114]) for colour, _ in FILLS]
-    for index in range(len(FILLS) - 1):
-        assert abs(greys[index] - greys[index + 1]) > 0.12
-        assert FILLS[index][1] != FILLS[index + 1][1]
+    for (colour, hatch), (neighbour, beside) in combinations(FILLS, 2):
+        greys = [np.dot(to_rgb(fill), [0.299, 0.587, 0.114]) for fill in (colour, neighbour)]
+        assert set(hatch) != set(beside) or abs(greys[0] - greys[1]) > 0.09, (colour, neighbour)
     assert len({(marker, dashes) for _, marker, dashes in STROKES}) == len(STROKES)
 
 
@@ -148,7 +162,7 @@ def test_further_axes_and_cases_part_lines_too() -> None:
     )
     lines = lines_of(made, LINES.model_copy(update={"series": NETWORK}))
     assert len(lines) == 8
-    assert lines[0].label == "fe, base, parts 1"
+    assert lines[0].label == "fe, base, 1 part"
     assert all(len(line.x) == 3 for line in lines)
 
 
@@ -159,7 +173,7 @@ def test_a_line_of_every_method_keeps_its_colour_and_what_was_simulated_is_dots(
     )
     made = sweep("latency", [SMALL.axes[0], networks, methods], lambda _, x, *__: x)
     figure = draw(with_sweeps(made), LINES.model_copy(update={"series": NETWORK}))
-    assert _legend(figure) == ["fe", "atm", "mean-value", "simulation", "bounds"]
+    assert _legend(figure) == ["fe", "atm (as fe)", "mean-value", "simulation", "bounds"]
     drawn = [
         (each.get_color(), each.get_linestyle(), each.get_marker())
         for each in figure.axes[0].get_lines()
@@ -500,7 +514,8 @@ def test_a_component_has_one_fill_in_all_pictures_of_a_study_and_the_useful_come
         update={"name": "sums", "stack": {"fault": ["time"], "others": ["time"]}}
     )
     order = fill_order(results, [BARS, sums])
-    assert order == {"busy": 0, "fault": 1, "idle": 2, "others": 3}
+    assert order == fills_of(["busy", "fault", "idle", "others"])
+    assert [*order] == ["busy", "fault", "idle", "others"]
     colours = [
         {
             bar.get_label(): bar[0].get_facecolor()
@@ -530,3 +545,45 @@ def test_no_heading_runs_into_a_legend() -> None:
     )
     figure.draw_without_rendering()
     assert figure.texts[0].get_window_extent().x1 <= figure.legends[0].get_window_extent().x0
+
+
+def test_a_cause_has_one_look_in_all_pictures_of_the_gallery() -> None:
+    looks: dict[str, set[str]] = {}
+    for path in REPORTS.glob("*/*.svg"):
+        text = path.read_text()
+        hatches = dict(_PATTERN.findall(text))
+        for fill, label in _SWATCH.findall(text.rpartition('id="legend_1"')[2]):
+            looks.setdefault(label, set()).add(hatches.get(fill[5:-1], fill))
+    assert {"busy", "barrier", "fault", "lock", "idle", "wire"} <= looks.keys()
+    assert {label: fills for label, fills in looks.items() if len(fills) > 1} == {}
+    assert looks["busy"] == looks["useful"]
+
+
+def test_labels_of_one_cause_share_a_colour_and_no_two_labels_a_fill() -> None:
+    labels = ["2a entry", "entry", "lock:door", "marvels", "lock", "wonders"]
+    fills = fills_of(labels)
+    assert list(fills) == labels
+    assert len(set(fills.values())) == 6
+    assert fills["lock"] == fills_of(["lock"])["lock"]
+    assert filled(fills["lock"])["facecolor"] == filled(fills["lock:door"])["facecolor"]
+    assert filled(fills["lock"])["hatch"] != filled(fills["lock:door"])["hatch"]
+
+
+@pytest.mark.parametrize(
+    ("second", "added"), [([1.0, 2.0, 4.0], " (as a)"), ([1.0, 2.0, 4.1], "")], ids=str
+)
+def test_a_line_on_an_earlier_one_says_so(second: list[float], added: str) -> None:
+    none, x = np.full(3, math.nan), np.arange(3.0)
+    lines = [
+        Line("time", "s", label, x, np.array(y), none, none)
+        for label, y in (("a", [1.0, 2.0, 4.0]), ("b", second))
+    ]
+    assert coinciding(lines) == ({"b": added} if added else {})
+
+
+def test_ticks_of_whole_numbers_are_whole() -> None:
+    axes = sheet(4.0, 3.0).subplots()
+    servers = np.arange(12.0, 33.0, 2.0)
+    axes.plot(servers, servers)
+    plain_ticks(axes.xaxis, servers)
+    assert all(tick == int(tick) for tick in axes.get_xticks())

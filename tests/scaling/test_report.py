@@ -27,7 +27,7 @@ from slipstick_scaling.question import (
     bands_of,
     work_of,
 )
-from slipstick_scaling.specs import BandsSpec
+from slipstick_scaling.specs import BandsSpec, ScalabilityPictureSpec
 from tests.report.made_up import SMALL_RESULTS
 
 COUNT = np.array([2.0, 4.0, 8.0])
@@ -137,6 +137,19 @@ def test_the_picture_has_a_band_for_each_cause_under_the_line_of_all() -> None:
     assert [each.get_label() for each in axes.collections] == ["busy", "lock"]
     (line,) = axes.lines
     assert np.array_equal(np.asarray(line.get_xdata()), np.asarray(line.get_ydata()))
+
+
+def test_the_triangle_has_the_scalability_of_each_way_between_all_numbers() -> None:
+    spec = ScalabilityPictureSpec(kind="scalability", name="cells", title="All pairs")
+    with look():
+        (axes,) = ScaleResult((MADE,)).draw(spec, {}).axes
+    cells = {tuple(map(int, text.get_position())): text.get_text() for text in axes.texts}
+    assert set(cells) == {(0, 0), (1, 0), (1, 1)}
+    (matrix,) = MADE.matrix.values()
+    for (column, row), text in cells.items():
+        cell = matrix[row, column + 1]
+        assert text == ("a  -" if np.isnan(cell) else f"a  {cell:.2f}")
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["2", "4"]
 
 
 def test_the_work_is_what_processors_do_usefully_as_a_multiple_of_the_first() -> None:

@@ -436,7 +436,7 @@ STUDIES = [
             (
                 "3:38: pictures.0.kind: write 'bands', 'bars', 'changes', 'comparison', 'fits',"
                 " 'growth', 'histogram', 'lines', 'map', 'projection', 'rates',"
-                " 'shares', 'timeline' or 'trace'; got"
+                " 'scalability', 'shares', 'timeline' or 'trace'; got"
                 " 'bar'; did you mean 'bars'?"
             )
         ],

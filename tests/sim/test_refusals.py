@@ -79,8 +79,8 @@ def waits(seconds: float) -> object:
 
 
 NO_SPIN = (
-    "a test-and-set lock without back-off needs a word and a time of access, or it would spin"
-    " without end at one instant"
+    "a test-and-set lock without back-off needs a word whose access takes time, or it would"
+    " try again without end at one instant"
 )
 
 REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [

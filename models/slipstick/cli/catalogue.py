@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -169,35 +169,28 @@ def glossary(term: str | None) -> int:
       slipstick glossary
       slipstick glossary "service demand"
     """
-    text = (Path(__file__).parent.parent / "documentation" / "glossary.md").read_text("utf-8")
-    return write_text(glossary_text(text, term), None)
+    if term is None:
+        path = Path(__file__).parent.parent / "documentation" / "glossary.md"
+        return write_text(path.read_text("utf-8"), None)
+    return write_text(glossary_text(term), None)
 
 
-def glossary_text(text: str, term: str | None) -> str:
-    """Choose the entries of a glossary that mention a term, those of its name first; all of the
-    text without a term.
-
-    Parameters
-    ----------
-    text : entries ``- **term**: meaning``, which may go on in lines that are set in
+def glossary_text(term: str) -> str:
+    """Return the entries of the glossary that mention a term, those of its name first; without any,
+    what the catalogue has of that name or title.
 
     Raises
     ------
-    UnknownNameError : no entry mentions the term
+    UnknownNameError : neither mentions the term
     """
-    if term is None:
-        return text
-    entries = dict(
-        re.findall(r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE)
-    )
-    names = {head: head.replace("*", "").lower() for head in entries}
-    lower_term = term.lower()
-    mention = [
-        head
-        for head, body in entries.items()
-        if lower_term in names[head] or lower_term in body.lower()
-    ]
-    if not mention:
-        raise UnknownNameError("term", term[:100], list(names.values()))
-    mention.sort(key=lambda head: (names[head] != lower_term, lower_term not in names[head]))
-    return "".join(f"{names[head]}: {entries[head]}" for head in mention)
+    from slipstick.report.answer import catalogue_text
+    from slipstick.study.catalogue import glossary_entries, listed, mentions
+
+    entries = glossary_entries()
+    heads = [head for head in entries if mentions(f"{head} {entries[head]}", term)]
+    if not heads:
+        with suppress(UnknownNameError):
+            return catalogue_text(listed(search=term)) + "\n"
+        raise UnknownNameError("term", term[:100], [head.lower() for head in entries])
+    heads.sort(key=lambda head: (head.lower() != term.lower(), not mentions(head, term)))
+    return "".join(f"{head.lower()}: {entries[head]}" for head in heads)

@@ -426,7 +426,7 @@ class _FormulaReader:
     def _number(self, token: _FormulaToken) -> _ParsedPart:
         value, dimension = self._made(token, self._quantity, token.text)
         if dimension.time_power and not self._times:
-            why = "make it a named parameter, so that its share can be told"
+            why = "make it a named parameter, so that its share can be computed"
             raise FormulaError(f"{short(token.text)} holds time; {why}", token.column)
         return _ParsedPart(Number(value, dimension))
 

@@ -1042,7 +1042,7 @@ def timed(value: Like, name: str) -> Expr:
         if isinstance(node, Number) and node.dimension.time_power and node.value:
             raise ModelError(
                 f"the time of {name} holds a constant of {node}; make it a parameter, so that its"
-                " share can be told"
+                " share can be computed"
             )
     return _of_dimension(value, TIME, f"the time of {name}")
 

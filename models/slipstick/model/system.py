@@ -919,8 +919,8 @@ class ClosedPopulation(PopulationKind):
             raise ModelError("give at least one group of processors")
         if self.first.arrivals is not None:
             raise ModelError(
-                f"answers are about the first group, and {self.first.name} arrives; write a group"
-                " with processors first"
+                "answers are about the first group, which must be closed, but"
+                f" {self.first.name} arrives; write a group with processors first"
             )
         for number, group in enumerate(self.groups):
             if group.name and group.arrivals is None:

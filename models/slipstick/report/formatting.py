@@ -114,7 +114,15 @@ def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends 
     """Write the amount of a setting without its name; shares in percent."""
     if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(_IN_PERCENT):
         return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
+    if unit == "1/s" and 0 < value < _RARE:
+        per, seconds = ("min", 60.0) if value * 60.0 >= 1 else ("h", 3600.0)
+        low, high = (None if end is None else end * seconds for end in ends)
+        return f"{quantity(value * seconds, '1', ends=(low, high))} /{per}"
     return quantity(value, unit, 6 if value == int(value) else 4, ends)
+
+
+_RARE = 0.05
+"""Rate below which a reader expects it in a minute or an hour [1/s]."""
 
 
 def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
@@ -125,10 +133,14 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
     ('386 cells along an edge', 'a latency of a read of 200 ns')
     >>> setting("stations.app.servers", 5, "1", words), setting("stations.app.servers", 1, "1", words)
     ('5 app servers', '1 app server')
+    >>> setting("classes.users.population", 44, "1", words)
+    '44 users'
     """
     amount, meaning = setting_amount(path, value, unit, words, ends), words.quantity(path)
     first, _, further_words = meaning.partition(" ")
     integral = unit == "1" and value == int(value)
+    if integral and first == "number" and is_plural(counted := meaning.removeprefix("number of ")):
+        return f"{amount} {counted[:-1] if value == 1 and ' ' not in counted else counted}"
     if integral and is_plural(first):
         return f"{amount} {(first[:-1] if value == 1 else first)} {further_words}".rstrip()
     if integral and is_plural(meaning) and " of " not in meaning:

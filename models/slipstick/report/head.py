@@ -163,8 +163,8 @@ def _ranked(results: Results, answer: Sequence[str]) -> tuple[str, list[tuple[st
 def _alike(results: Results, base: str, case: str, name: str) -> bool:
     """Return whether two cases do the same work, so that their values can be compared.
 
-    Either they have the same useful work, speed-up times time, or they differ in the machine
-    alone; without useful work, in other hardware alone. What is done in a second is compared where
+    Either they have the same useful work, speed-up times time, or they differ in the machine or
+    the technology alone; without useful work, in other hardware alone. What is done in a second is compared where
     the model and the load are the same.
     """
     base_answer, case_answer = results.cases[base], results.cases[case]
@@ -178,7 +178,7 @@ def _alike(results: Results, base: str, case: str, name: str) -> bool:
         (compared_answer.find("speedup") or 0.0) * (compared_answer.find("time") or 0.0)
         for compared_answer in (base_answer, case_answer)
     ]
-    if all(path.startswith("machine") for path in differing):
+    if all(path.startswith(("machine", "technology")) for path in differing):
         return True
     if all(work):
         return isclose(*work, rel_tol=_ALIKE)
@@ -253,7 +253,7 @@ def _ratio(case: str, first: Answer, case_answer: Answer, name: str, words: Word
     ratio = (case_answer.find(name) or 0.0) / (first.find(name) or 1.0)
     doubt = _doubt(first, case_answer, name)
     if "1" in (plain(ratio, 3), plain(1 / ratio, 3)):
-        return f"{case} equal to three digits"
+        return f"{case} about as fast" if name == "time" else f"{case} about the same"
     if name == "time":
         how = (
             f"{plain(1 / ratio, 3)} times as fast"

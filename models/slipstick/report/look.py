@@ -8,9 +8,11 @@ numbers, at the values themselves where these are few.
 from __future__ import annotations
 
 import math
+import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,23 +26,55 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-FILLS = (  # light enough for hatches in black; neighbours differ in grey
-    ("#4477aa", ""),
-    ("#ffee99", "///"),
-    ("#ee8866", ""),
-    ("#d9f0fa", "\\\\\\"),
-    ("#66bb99", "xxx"),
-    ("#f4f4f4", ""),
-    ("#bb8fc0", "++"),
-    ("#ffd9d0", "|||"),
-    ("#7a8a99", ""),
-    ("#eef5b0", "--"),
-    ("#cc9944", "//"),
-    ("#ffffff", "\\\\"),
-)
-"""Colour and hatch of each part of a bar, in order."""
+CAUSES: Mapping[str, tuple[str, str, str]] = {
+    "extra": ("#cc9944", "//", "extra other others rest comparing check sum uneven overhead"),
+    "measured": ("#ffffff", "..", "measured"),
+    "lock": ("#ffd9d0", "|||", "lock locks semlock"),
+    "critical": ("#f6c6a0", "oo", "critical monitor"),
+    "useful": ("#4477aa", "", "busy useful work compute computing computation operations adding"),
+    "barrier": ("#66bb99", "xxx", "barrier barriers"),
+    "entry": ("#eef5b0", "--", "entry"),
+    "task": ("#ee99aa", "**", "task tasks"),
+    "queue": ("#bb8fc0", "++", "queue wait waiting"),
+    "idle": ("#f4f4f4", "", "idle running"),
+    "collection": ("#7a8a99", "", "collection"),
+    "fault": ("#ffee99", "///", "fault faults miss misses fetches fetching"),
+    "empty": ("#d9f0fa", "\\\\\\", "empty"),
+    "service": ("#ee8866", "", "sigio serve service"),
+    "remote": ("#e3c9f0", "...", "remote"),
+    "local": ("#c8d8a8", "", "local locality accesses"),
+    "protocol": ("#e0aa70", "x.", "protocol"),
+    "signal": ("#cfe8e8", "|.", "signal"),
+    "system": ("#f2e2a0", "\\\\.", "system send receive"),
+    "adapter": ("#a8d5a2", "---", "adapter adapters hardware network"),
+    "wire": ("#9cc3e8", "+", "wire bandwidth exchange border message messages"),
+    "gradients": ("#9cc3e8", "o.", "gradients"),
+    "tensor": ("#b4d3ee", "-.", "tensor"),
+    "bubble": ("#ffe0b0", "|-", "bubble"),
+    "waves": ("#c9c9e8", "*.", "waves"),
+    "switch": ("#ffffff", "xx", "switch switches"),
+    "memory": ("#c0aa88", "o-", "memory beyond"),
+    "pipeline": ("#e8e0d0", "o|", "pipeline"),
+    "software": ("#88aacc", "|/", "software"),
+}
+"""Colour, hatch and words of each cause that time or processors go to: it looks the same in all
+pictures. A label has the first cause of which it has a word."""
 
-_FURTHER_HATCHES = ("ooo", "...", "**")
+_UNNAMED = (  # neighbours differ in hatch
+    ("#f0b8c8", "/"),
+    ("#d5e4c3", "\\o"),
+    ("#e6d3a3", "-*"),
+    ("#b8ccdd", "|"),
+    ("#dccbe8", "x"),
+    ("#ffffff", "\\|"),
+    ("#bfbfbf", "/."),
+    ("#fff5cc", "o/"),
+)
+
+FILLS = (*((colour, hatch) for colour, hatch, _ in CAUSES.values()), *_UNNAMED)
+"""Colour and hatch of each area: causes first, then those of labels without a cause."""
+
+_FURTHER_HATCHES = ("OO", "**", "////", "oo..")
 
 STROKES = (  # colour, marker, dashes
     ("#000000", "o", "-"),
@@ -137,11 +171,42 @@ def stroke(index: int) -> dict[str, Any]:
     return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
 
 
+def fills_of(labels: Iterable[str]) -> dict[str, int]:
+    """Return the fill of each label, in their order: that of its cause, whatever the others are.
+
+    Words for a cause look the same; longer labels of it share its colour and differ in hatch.
+
+    >>> fills_of(["busy", "lock:door"])["busy"] == fills_of(["fault", "useful"])["useful"]
+    True
+    >>> len(set(fills_of(["entry of pass 1", "entry of pass 2", "marvels"]).values()))
+    3
+    """
+    ordered = list(dict.fromkeys(labels))
+    fills: dict[str, int] = {}
+    unnamed = count(len(CAUSES))
+    # A label such as lock or locks has the look of the cause, lock:door another of it.
+    for label in sorted(ordered, key=lambda label: not label.isalpha()):
+        place = _cause(label)
+        is_cause = label.isalpha() and place is not None
+        place = next(unnamed) if place is None else place
+        while place in fills.values() and not is_cause:
+            place += len(FILLS)
+        fills[label] = place
+    return {label: fills[label] for label in ordered}
+
+
+def _cause(label: str) -> int | None:
+    """Return the place of the cause that a label names."""
+    words = set(re.findall("[a-z]+", label.lower()))
+    causes = enumerate(CAUSES.values())
+    return next((place for place, (*_, names) in causes if words & set(names.split())), None)
+
+
 def filled(index: int) -> dict[str, Any]:
-    """Return the Matplotlib style of the filled area with this index."""
+    """Return the look of one area among others, by its fill."""
     again, place = divmod(index, len(FILLS))
     colour, hatch = FILLS[place]
-    if again:  # more areas than colours take them again, under hatches of their own
+    if again:  # a colour that is taken again has another hatch
         hatch = _FURTHER_HATCHES[(again - 1) % len(_FURTHER_HATCHES)]
     return {"facecolor": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.6}
 
@@ -308,16 +373,18 @@ def logarithmic(along: axis.Axis, values: Array) -> None:
 
 
 def plain_ticks(along: axis.Axis, values: Array) -> None:
-    """Put ticks at the values themselves if they are few and far enough apart; else keep
-    Matplotlib's ticks.
+    """Put ticks on the values themselves where they are few and apart; else on round values, of
+    whole numbers on whole ones.
     """
 
-    from matplotlib.ticker import FixedLocator, FuncFormatter
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
     along.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
     apart = np.unique(values)
     if len(apart) <= _MOST_TICKS and _apart(apart) and all(map(is_round, apart)):
         along.set_major_locator(FixedLocator(apart.tolist()))
+    elif np.all(apart == np.round(apart)):  # a tick between whole servers would be none
+        along.set_major_locator(MaxNLocator(_MOST_TICKS, integer=True))
 
 
 def names_along(axes: Axes, names: Sequence[str]) -> None:

@@ -23,6 +23,7 @@ from slipstick.report.look import (
     axis_title,
     draw_intervals,
     filled,
+    fills_of,
     ink_on,
     is_round,
     logarithmic,
@@ -39,7 +40,7 @@ from slipstick.report.look import (
 from slipstick.report.timeline import draw_phase, draw_steps, draw_timeline
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Sweep, split_name
-from slipstick.results.words import Words
+from slipstick.results.words import NO_WORDS, Words, counted
 from slipstick.units import choose
 
 if TYPE_CHECKING:
@@ -52,16 +53,12 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 
-NO_TITLES: Mapping[str, str] = {}
-
-
 def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
-    """Number the components of a study and the labels of its stacked bars, so that each has the
-    same fill and position in all pictures.
+    """Return the fill of the components of a study and of the labels of its stacked bars, in the
+    order in which they are stacked in all of its pictures.
 
     Useful components come first, those of cases in their order, others by size; a label of one
-    component has the fill of the component. Only names that are drawn have a place, so that few
-    names have the first fills.
+    component has the fill of the component.
 
     Parameters
     ----------
@@ -97,11 +94,15 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
         names += [
             name for name in TECHNOLOGIES if any(answer.technology.get(name) for answer in answers)
         ]
-    order = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    for stack in stacks:
-        for label, values in stack.items() if isinstance(stack, dict) else ():
-            order.setdefault(label, order.get(_component(values, useful), len(order)))
-    return order
+    labels = {
+        label: _component(values, useful)
+        for stack in stacks
+        if isinstance(stack, dict)
+        for label, values in stack.items()
+    }
+    own = [label for label, component in labels.items() if component not in names]
+    fills = fills_of([*names, *own])
+    return {**fills, **{label: fills[labels[label]] for label in labels if label not in fills}}
 
 
 def _component(values: Sequence[str], useful: Iterable[str]) -> str:
@@ -163,7 +164,6 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
         axes.set_ylim(0, 1.1 * bars.top)
         if tilted:
             tilt(axes)
-    axes.set_xlabel("case")
     handles, labels = axes.get_legend_handles_labels()
     stack = spec.stack if isinstance(spec.stack, str) else "part"
     legend = stack.replace("technology", "technology class")
@@ -175,7 +175,7 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
     heights_by_case = stacks(results, spec)
     shown = {name for bar in heights_by_case.values() for name, height in bar.items() if height}
     if isinstance(spec.stack, str):
-        unit, names = "s", sorted(shown, key=order.__getitem__)
+        unit, names = "s", [name for name in order if name in shown]
     else:
         unit, names = results.unit(next(iter(spec.stack.values()))[0]), [*spec.stack]
     fills = {name: order[name] for name in names if name in shown}
@@ -183,7 +183,7 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
         [[heights_by_case[case].get(label, 0.0) for case in spec.cases] for label in fills]
     ).reshape(len(fills), len(spec.cases))
     totals = table.sum(axis=0)
-    titles = [results.words.titles.get(case, case) for case in spec.cases]
+    titles = [results.words.case(case) for case in spec.cases]
     value_name = "time" if unit == "s" else _summed(spec)
     if spec.share:
         heights = np.divide(table, totals, out=np.zeros_like(table), where=totals > 0) / 0.01
@@ -343,6 +343,7 @@ _KINDS = {"account": "time of a processor", "technology": "time", "step": "time"
 _METHOD = "method"
 _LIMIT = "#a00000"  # colour of a limit
 _LONGEST_AXIS_TITLE = 44  # beside a panel; a longer one is folded [1]
+_LONGEST_LEGEND_TITLE = 26  # a longer one is folded [1]
 _PANELS = 6.0  # of the panels [inch]; the legend is beside them
 _MOST_IN_COLUMN = 16
 
@@ -366,7 +367,7 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     different units in panels.
     """
     sweep = results.sweep(spec.sweep)
-    lines = lines_of(sweep, spec, results.words.titles)
+    lines = lines_of(sweep, spec, results.words)
     labels = list(dict.fromkeys(line.label for line in lines))
     methods = [method for method in dict.fromkeys(line.method for line in lines) if method]
     if len(methods) == 1:  # nothing to tell apart
@@ -374,13 +375,17 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
     columns = 1 + (len(labels) + len(methods) - 1) // _MOST_IN_COLUMN
     alone = not spec.series and set(labels) <= set(_short(spec.y).values())
-    title = axis_title(spec.series, "") if spec.series else "value" if alone else "case"
-    longest = max(map(len, [*labels, *methods, title]))
+    title = _in_words(spec.series, results.words) if spec.series else "value" if alone else "case"
+    title = textwrap.fill(title, _LONGEST_LEGEND_TITLE)
+    hidden = coinciding(lines)
+    longest = max(
+        len(label + hidden.get(label, "")) for label in (*labels, *methods, *title.split("\n"))
+    )
     single = len(labels) == 1 and not methods and not spec.series  # the title says what it is
     beside = 0.0 if single else min(0.7 + 0.07 * longest, 4.0) * max(1, columns)
     figure = sheet(_PANELS + beside, 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
-    x_axis = _Across.of(sweep.axis(spec.x), spec)
+    x_axis = _Across.of(sweep.axis(spec.x), spec, results.words)
     for unit, axes in zip(units, panels, strict=True):
         lines_drawn = [line for line in lines if line.unit == unit]
         limits = {} if spec.relative or spec.against else results.words.limits
@@ -388,6 +393,7 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
         _panel(axes, x_axis, lines_drawn, labels, methods, spec, words)
     x_axis.write_on(panels[-1])
     handles = {} if single else _handles(labels, methods)
+    handles = {label + hidden.get(label, ""): handle for label, handle in handles.items()}
     return titled(figure, spec.title, title, list(handles.values()), list(handles), columns)
 
 
@@ -399,14 +405,16 @@ class _Across:
     unit: str
     factor: float
     log: bool
+    title: str
 
     @staticmethod
-    def of(axis: Axis, spec: LinesSpec) -> _Across:
+    def of(axis: Axis, spec: LinesSpec, words: Words) -> _Across:
+        title = _in_words(axis.path, words)
         if axis.named:
-            return _Across(axis, "", 1.0, False)
+            return _Across(axis, "", 1.0, False, title)
         numbers = [float(value) for value in axis.values]
         log = spec.log in ("x", "both") and any(number > 0 for number in numbers)
-        return _Across(axis, *choose(numbers, Dimension.of(axis.unit)), log)
+        return _Across(axis, *choose(numbers, Dimension.of(axis.unit)), log, title)
 
     def places(self, x: Array) -> Array:
         return np.where(x > 0, x / self.factor, np.nan) if self.log else x / self.factor
@@ -414,20 +422,27 @@ class _Across:
     def write_on(self, axes: Axes) -> None:
         if self.axis.named:
             names_along(axes, [str(value) for value in self.axis.values])
-            axes.set_xlabel(axis_title(self.axis.path, ""))
+            axes.set_xlabel(self.title)
             return
         places = np.array([float(value) for value in self.axis.values]) / self.factor
         if self.log:
             logarithmic(axes.xaxis, places)
         else:
             plain_ticks(axes.xaxis, places)
-        axes.set_xlabel(axis_title(self.axis.path, self.unit))
+        unit = "" if self.unit in ("", "1") else f" [{self.unit}]"
+        axes.set_xlabel(textwrap.fill(f"{self.title}{unit}", _LONGEST_AXIS_TITLE))
 
 
-def lines_of(sweep: Sweep, spec: LinesSpec, titles: Mapping[str, str] = NO_TITLES) -> list[Line]:
-    """Sort the points of a sweep into lines; cases are called by their titles."""
+def _in_words(path: str, words: Words) -> str:
+    """Return what an axis is: as its author says, or the words of a part of a network."""
+    is_known = path in words.meanings or path.startswith(("stations.", "classes.", "resources."))
+    return words.quantity(path) if is_known else axis_title(path, "")
+
+
+def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Line]:
+    """Sort the points of a sweep into lines; cases are called by their titles or names."""
     x, lines = _places(sweep, spec.x), []
-    groups, short = _groups(sweep, spec, titles), _short(spec.y)
+    groups, short = _groups(sweep, spec, words), _short(spec.y)
     for name in spec.y:
         columns = np.array([sweep.column(name), *sweep.ends(name)])
         columns = _against(sweep, columns, spec.against) if spec.against else columns
@@ -439,11 +454,47 @@ def lines_of(sweep: Sweep, spec: LinesSpec, titles: Mapping[str, str] = NO_TITLE
                 continue  # a case of another model does not have this value
             ordered = points[np.argsort(x[points], kind="stable")]
             y, low, high = _relative(columns[:, ordered]) if spec.relative else columns[:, ordered]
-            words = [] if alone else [short[name]]
-            words += [label] if label and (alone or len(groups) > 1) else []
-            label = ", ".join(words) or method
-            lines.append(Line(name, unit, label, x[ordered], y, low, high, method if words else ""))
+            told = [] if alone else [short[name]]
+            told += [label] if label and (alone or len(groups) > 1) else []
+            label = ", ".join(told) or method
+            lines.append(Line(name, unit, label, x[ordered], y, low, high, method if told else ""))
     return lines
+
+
+def coinciding(lines: Sequence[Line]) -> dict[str, str]:
+    """Return what the legend adds to the label of each line that lies on an earlier one."""
+    highest: dict[str, float] = {}
+    by_label: dict[str, dict[tuple[str, str], Line]] = {}
+    for line in lines:
+        by_label.setdefault(line.label, {})[line.value, line.method] = line
+        top = np.max(np.abs(line.y), initial=0.0, where=np.isfinite(line.y))
+        highest[line.unit] = max(highest.get(line.unit, 0.0), top)
+    added: dict[str, str] = {}
+    for place, (label, drawn) in enumerate(by_label.items()):
+        for earlier in [*by_label][:place]:
+            if earlier not in added and _coincide(drawn, by_label[earlier], highest):
+                added[label] = f" (as {earlier})"
+                break
+    return added
+
+
+_ONE_WIDTH = 0.004  # of lines that lie on each other, as a part of the highest value
+
+
+def _coincide(
+    lines: Mapping[tuple[str, str], Line],
+    others: Mapping[tuple[str, str], Line],
+    highest: Mapping[str, float],
+) -> bool:
+    """Return whether the lines of a label lie on those of another."""
+    return lines.keys() == others.keys() and all(
+        len(line.x) > 1
+        and np.array_equal(line.x, others[key].x)
+        and np.allclose(
+            line.y, others[key].y, rtol=0.0, atol=_ONE_WIDTH * highest[line.unit], equal_nan=True
+        )
+        for key, line in lines.items()
+    )
 
 
 def _short(names: Sequence[str]) -> dict[str, str]:
@@ -457,11 +508,9 @@ def _short(names: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _groups(
-    sweep: Sweep, spec: LinesSpec, titles: Mapping[str, str]
-) -> dict[tuple[str, str], Array]:
-    """Return the indices of the points of each line, by label and method; all axes except x
-    distinguish lines.
+def _groups(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[str, str], Array]:
+    """Return the indices of each line's points by its label and method: whatever varies besides x
+    tells lines apart.
     """
     tags: list[list[str]] = []
     methods = [""] * len(sweep.cases)
@@ -474,7 +523,7 @@ def _groups(
             tags.append(_tags(sweep, axis, named=axis.path != spec.series))
     shown_cases = set(spec.cases or sweep.cases)
     if not spec.series or len(shown_cases) > 1:
-        named = [titles.get(case, case) for case in sweep.cases]
+        named = [words.case(case) for case in sweep.cases]
         tags.insert(0 if not spec.series else 1, named)
     groups: dict[tuple[str, str], list[int]] = {}
     for index, tag in enumerate(zip(*tags, strict=True) if tags else [()] * len(sweep.cases)):
@@ -487,11 +536,13 @@ def _groups(
 
 
 def _tags(sweep: Sweep, axis: Axis, named: bool) -> list[str]:
-    words = {value: axis_value(value, axis.unit) for value in axis.values}
-    lead = f"{axis.path.rpartition('.')[2]} " if named else ""
     column = sweep.points[axis.path]
     values = column.tolist() if isinstance(column, np.ndarray) else column
-    return [lead + (words.get(value) or quantity(float(value), axis.unit)) for value in values]
+    known = {value: axis_value(value, axis.unit) for value in axis.values}
+    written = [known.get(value) or quantity(float(value), axis.unit) for value in values]
+    if not named:
+        return written
+    return [counted(axis.path, value) for value in written]
 
 
 def _places(sweep: Sweep, path: str) -> Array:
@@ -650,6 +701,7 @@ def _draw_limit(axes: Axes, place: float, words: str) -> None:
         ha="right",
         va="bottom",
         color=_LIMIT,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
     )
 
 
@@ -715,7 +767,7 @@ def _others(sweep: Sweep, spec: MapSpec) -> list[Axis]:
 
 def _cut(sweep: Sweep, spec: MapSpec) -> str:
     words = [
-        f"{axis.path} = {axis_value(axis.values[0], axis.unit)}"
+        f"{axis_title(axis.path, '')} = {axis_value(axis.values[0], axis.unit)}"
         for axis in _others(sweep, spec)
         if len(axis.values) > 1
     ]
@@ -940,7 +992,7 @@ def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = 
     order = fill_order(results, [spec]) if order is None else order
     with look():
         if spec.question:
-            return cast("Figure", results.questions[spec.question].draw(spec, order))
+            return cast("Figure", results.questions[spec.question].draw(spec, order, results.words))
         if spec.kind == "bars":
             return _bars(results, spec, order)
         if spec.kind == "lines":

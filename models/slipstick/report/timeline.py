@@ -14,7 +14,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME
 from slipstick.late import np
 from slipstick.report.formatting import percent
-from slipstick.report.look import STROKES, axis_title, filled, sheet, titled
+from slipstick.report.look import STROKES, axis_title, filled, fills_of, sheet, titled
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.units import choose
 
@@ -48,9 +48,7 @@ def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | Non
         3, 1, sharex=True, height_ratios=[max(1.6, 0.24 * len(members)), 1.0, 1.0]
     )
     names = dict.fromkeys(timeline.component(span) for span in timeline.spans)
-    _draw_rows(
-        rows, timeline, members, factor, order or {name: place for place, name in enumerate(names)}
-    )
+    _draw_rows(rows, timeline, members, factor, order or fills_of(names))
     _draw_active(active, timeline, factor)
     _draw_levels(queues, timeline, factor)
     queues.set_xlabel(axis_title("time", unit))
@@ -68,7 +66,7 @@ def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     Parameters
     ----------
     timeline, title : as for `draw_timeline`
-    order : not used, for steps have fills of their own, by their first appearance
+    order : not used, for steps have fills by their own names
     """
     spans = sorted(
         (span for span in timeline.spans if span.member == 0), key=lambda span: span.start
@@ -85,9 +83,7 @@ def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     for span in spans:
         bar = (span.start, span.end - span.start, numbers[_place(timeline, span)] - _ROW / 2, _ROW)
         bars.setdefault(span.label, []).append(bar)
-    return _rows_of_bars(
-        timeline.until, bars, list(rows), title, "step", {name: k for k, name in enumerate(bars)}
-    )
+    return _rows_of_bars(timeline.until, bars, list(rows), title, "step", fills_of(bars))
 
 
 def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
@@ -119,14 +115,15 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
             durations[name] = durations.get(name, 0.0) + until - before
             reached[span.member] = until
     names = dict.fromkeys(name for durations in totals.values() for name in durations)
-    order = order or {name: place for place, name in enumerate(names)}
+    order = order or fills_of(names)
+    places = [*order]
     last = {
         timeline.component(span)
         for span in timeline.spans
         if span.end == timeline.phase and span.cause is not None
     }
     bars: dict[str, list[Bar]] = {
-        name: [] for name in sorted(names, key=lambda name: (name in last, order[name]))
+        name: [] for name in sorted(names, key=lambda name: (name in last, places.index(name)))
     }
     for member, durations in totals.items():
         left_end = 0.0
@@ -172,7 +169,7 @@ def _draw_rows(
 ) -> None:
     """Draw a bar for each span; branches that run side by side share the height of a row."""
     names = {timeline.component(span) for span in timeline.spans}
-    bars: dict[str, list[Bar]] = {name: [] for name in sorted(names, key=order.__getitem__)}
+    bars: dict[str, list[Bar]] = {name: [] for name in order if name in names}
     for member in members:
         for span, bottom, height in _lanes(
             [span for span in timeline.spans if span.member == member]

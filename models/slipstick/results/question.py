@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from slipstick.answer import ANSWERED, Answer, Value
 from slipstick.late import Array
 from slipstick.results.sweep import Provenance, Sweep
-from slipstick.results.words import Words
+from slipstick.results.words import NO_WORDS, Words
 
 Cell = float | str | None
 """A number in its base unit, or words; NaN and None say that there is none."""
@@ -276,13 +276,14 @@ class QuestionResult:
         """Return answers that published tables and pictures may name beside the cases."""
         return {}
 
-    def draw(self, spec: Any, order: Mapping[str, int]) -> Any:
-        """Draw a picture of the result by its spec; returns a Matplotlib figure.
+    def draw(self, spec: Any, order: Mapping[str, int], words: Words = NO_WORDS) -> Any:
+        """Draw a picture of it as its spec says; a Matplotlib figure.
 
         Parameters
         ----------
         spec : of the picture
         order : the fill of each component, which is the same in all pictures of a study
+        words : titles of the cases
         """
         raise NotImplementedError
 

@@ -129,6 +129,18 @@ def is_plural(noun: str) -> bool:
     return len(noun) > 3 and noun.endswith("s") and not noun.endswith("ss")
 
 
+def counted(path: str, value: str) -> str:
+    """Return a quantity and its value: a number of things, or the name and the value.
+
+    >>> counted("parameters.processors", "16"), counted("processors", "1"), counted("hold", "3 ms")
+    ('16 processors', '1 processor', 'hold 3 ms')
+    """
+    subject = spelt(path.rpartition(".")[2])
+    if not (value.isdigit() and is_plural(subject)):
+        return f"{subject} {value}"
+    return f"{value} {subject.removesuffix('s') if value == '1' else subject}"
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """The words that a study and its models have for a reader.
@@ -140,6 +152,7 @@ class Words:
     member : what one of the population is, such as a thread
     limits : of values that a question sets a limit to, by name, in base units
     nouns : what resources are, such as a lock, by name
+    title : of the study
 
     >>> words = Words({"ndr": "NDR"}, {"parameters.edge": "cells along an edge"})
     >>> words.case("ndr"), words.case("half-as-long"), words.quantity("parameters.edge")
@@ -153,7 +166,7 @@ class Words:
     >>> words.value("utilization[db]"), words.part("lock:table")
     ('utilization of db', 'waiting for the lock table')
     >>> words.quantity("stations.agents.servers")
-    'servers of agents'
+    'number of agents'
     >>> words.value("time_until[door,10]"), words.value("probability_at[door,1,5]")
     ('time until 10 customers are at door', 'probability of 1 customer at door after 5 s')
     >>> words.value("waiting_time[messages,queue]"), words.value("queue_length[messages,queue]")
@@ -169,6 +182,7 @@ class Words:
     member: str = "processor"
     limits: Mapping[str, float] = field(default_factory=dict)
     nouns: Mapping[str, str] = field(default_factory=dict)
+    title: str = ""
 
     def case(self, name: str) -> str:
         """Return the title of a case, or its name in words."""
@@ -192,7 +206,7 @@ class Words:
             if about in (last, last[:-1]):
                 return spelt(last)
             both_plural = last == "servers" and is_plural(about)
-            return (f"{last} of {{}}" if both_plural else _KEYS[last]).format(spelt(about))
+            return ("number of {}" if both_plural else _KEYS[last]).format(spelt(about))
         return spelt(last) if not about else f"{spelt(last)} of {spelt(about)}"
 
     def change(self, size: str, path: str) -> str:
@@ -309,6 +323,10 @@ class Words:
         if found["operator"]:
             return _OPERATORS[found["operator"]]
         return self.value(found["value"]) if not _is_unit(found) else found["value"]
+
+
+NO_WORDS = Words()
+"""The words of a study without any: names are written as words."""
 
 
 def _is_unit(word: re.Match[str]) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, overload
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension, number_text
 from slipstick.limits import check_cost
+from slipstick.results.words import counted, spelt
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.constraints import standing_twice
 from slipstick.schema.kinds.study import (
@@ -323,6 +324,28 @@ def case_titles(study: Table) -> dict[str, str]:
             raise _refused(study, [*place, TITLE], "write a title, a few words for the report")
         titles[name] = node.text.strip()
     return titles
+
+
+def titles_made(study: Table) -> dict[str, str]:
+    """Return titles of numbered cases without one: of what they set, or of the case that they use.
+
+    A case such as ``p16: {processors: 16}`` sets one number, ``sor-80: {use: [sor]}`` goes on from
+    a case with a title.
+    """
+    titles = case_titles(study)
+    made: dict[str, str] = {}
+    for name, case_node in _settings(at(study, ["cases"])).items():
+        own = _settings(case_node)
+        used = node_text(own.pop(USE)).strip("[]") if USE in own else ""
+        if name in titles or TITLE in own:
+            continue
+        if used in titles and name.startswith(f"{used}-"):
+            made[name] = f"{titles[used]}, {spelt(name.removeprefix(f'{used}-'))}"
+        elif not used and len(own) == 1 and any(map(str.isdigit, name)):
+            ((path, node),) = own.items()
+            if (text := node_text(node))[:1].isdigit():
+                made[name] = counted(path, text)
+    return made
 
 
 def case_settings(study: Table, differing_settings: Settings | None = None) -> dict[str, Settings]:

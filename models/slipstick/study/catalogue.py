@@ -35,8 +35,8 @@ from slipstick.schema.text import Mark, Scalar, Table, at, file_text, plain, rea
 
 
 def listed(kind: str | None = None, search: str = "", titled: bool = True) -> list[CatalogueLine]:
-    """List the catalogue, or one kind of it. A search keeps entries whose name or title contains
-    the text, and laws that have such words as synonyms. Titles are read only if `titled`.
+    """List the catalogue, or one kind of it; with a search what has the text in its name or title,
+    or is a law that goes by such words, and terms of the glossary; names alone unless titled.
 
     Raises
     ------
@@ -50,11 +50,43 @@ def listed(kind: str | None = None, search: str = "", titled: bool = True) -> li
         raise UnknownNameError("kind", kind, kinds)
     wanted_kinds = kinds if kind is None else [kind if kind in kinds else kind.rstrip("s")]
     lines = [line for wanted_kind in wanted_kinds for line in _lines(wanted_kind, titled)]
-    text = search.casefold()
-    lines_found = [line for line in lines if text in _search_text(line).casefold()]
+    lines_found = [line for line in lines if mentions(_search_text(line), search)]
+    if kind is None and search:
+        lines_found += _terms(search)
     if not lines_found and search:
         raise UnknownNameError("name or title with", search[:100], [line.name for line in lines])
     return lines_found
+
+
+def mentions(text: str, words: str) -> bool:
+    """Return whether a text has the words, whatever the case and what stands between them.
+
+    >>> mentions("A Gordon-Newell network", "gordon newell"), mentions("speed-up", "speedup")
+    (True, True)
+    """
+    for hyphen in ("", " "):
+        plain_text, plain_words = (
+            re.sub(r"[\W_]+", " ", each.casefold().replace("-", hyphen)) for each in (text, words)
+        )
+        if plain_words.strip() in plain_text:
+            return True
+    return False
+
+
+def glossary_entries() -> dict[str, str]:
+    """Return the terms of the glossary and what each means, which may go over several lines."""
+    text = (Path(__file__).parent.parent / "documentation" / "glossary.md").read_text("utf-8")
+    found = re.findall(r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE)
+    return {head.replace("*", ""): meaning for head, meaning in found}
+
+
+def _terms(search: str) -> Iterator[CatalogueLine]:
+    """Yield the terms of the glossary that have the words, else those whose meaning has them."""
+    entries_here = glossary_entries()
+    by_name = [term for term in entries_here if mentions(term, search)]
+    by_meaning = [term for term, text in entries_here.items() if mentions(text, search)]
+    for term in by_name or by_meaning:
+        yield CatalogueLine("term", term, " ".join(entries_here[term].split()))
 
 
 def _search_text(line: CatalogueLine) -> str:

@@ -26,7 +26,7 @@ from slipstick.limits import limited
 from slipstick.method.names import first_quantity
 from slipstick.model.system import need_model
 from slipstick.results.study import NamedAnswers, Results, Timeline
-from slipstick.results.sweep import Sweep, split_name
+from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.schema.inputs import REFERENCES, Settings, given_values
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.study import (
@@ -66,7 +66,7 @@ from slipstick.study.points import Progress, silent
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
 from slipstick.study.sweep import SweepPlan, carried_out, checked_sweep, planned
 from slipstick.study.uncertain import with_intervals
-from slipstick.study.wording import words_of
+from slipstick.study.wording import pictures_wanted, words_of
 from slipstick.vocabulary import ABSENT
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def read_study(
                         for case, case_settings in study.cases.items()
                     }
                     study, evaluators = simulated_where_asked(study, evaluators)
-    points = _sweep_models(study, sweeps, evaluators, problems)
+    points, axes = _sweep_models(study, sweeps, evaluators, problems)
     if "answer" not in spec.model_fields_set:
         first = [
             first_quantity(case.built.sample.model, case.built.options.method)
@@ -247,6 +247,9 @@ def read_study(
         problems += values_of_first_group(study, evaluators)
     if problems:
         raise SpecError(list(dict.fromkeys(problems)))
+    if not spec.pictures:
+        drawn = study.spec.model_copy(update={"pictures": pictures_wanted(study.spec, axes)})
+        study = replace(study, spec=drawn)
     return PreparedStudy(name, study, sweeps, questions)
 
 
@@ -280,22 +283,23 @@ def _sweep_models(
     sweeps: Sequence[SweepDefinition],
     cases: Collection[str],
     problems: list[Problem],
-) -> dict[str, list[Evaluator]]:
-    """Check each sweep from each case that could be built, and return its models; problems are
-    appended to `problems`.
+) -> tuple[dict[str, list[Evaluator]], dict[str, list[Axis]]]:
+    """Check the sweeps from each case that could be built, and return the models and the axes of
+    each; adds what is wrong to the problems.
     """
     points: dict[str, list[Evaluator]] = {}
-    axes: dict[str, list[str]] = {}
+    axes: dict[str, list[Axis]] = {}
     for sweep in sweeps:
         for case in sweep.spec.cases:
             if case in cases:
                 with kept(problems):
                     read, built = checked_sweep(sweep, case, study)
-                    axes[sweep.name] = [axis.path for axis in read]
+                    axes[sweep.name] = read
                     points.setdefault(sweep.name, []).extend(built)
     with kept(problems):
-        check_axes(study, axes)
-    return points
+        paths = {name: [axis.path for axis in of_sweep] for name, of_sweep in axes.items()}
+        check_axes(study, paths)
+    return points, axes
 
 
 def _check_values(

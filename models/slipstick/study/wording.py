@@ -5,17 +5,18 @@ limits that its questions set to values.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from slipstick.answer import Answer
 from slipstick.errors import UnitError
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, OpenPopulation
+from slipstick.results.sweep import Axis
 from slipstick.results.words import KNOWN_KEYS, Words
-from slipstick.schema.kinds.study import StudySpec
+from slipstick.schema.kinds.study import LinesSpec, StudySpec
 from slipstick.schema.text import Scalar, at
-from slipstick.study.cases import StudyContext, case_titles
+from slipstick.study.cases import StudyContext, case_titles, titles_made
 from slipstick.study.evaluator import evaluator
 from slipstick.units import parse
 
@@ -33,7 +34,8 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     meanings = meanings_of(answers.values())
     limits = dict(limit for text in _conditions(study.spec) for limit in _limits(text))
     member, nouns = _population(study)
-    return Words(case_titles(study.tree), meanings, member, limits, nouns)
+    titles = {**titles_made(study.tree), **case_titles(study.tree)}
+    return Words(titles, meanings, member, limits, nouns, study.spec.title)
 
 
 def meanings_of(answers: Iterable[Answer]) -> dict[str, str]:
@@ -55,6 +57,37 @@ def _described(path: str, description: str) -> str:
         return ""
     words = re.split(r"[,;:(]", description)[0].strip()
     return "" if words.startswith("how ") else words
+
+
+_FEWEST_POINTS = 3  # fewer are no curve
+
+
+def pictures_wanted(spec: StudySpec, axes: Mapping[str, Sequence[Axis]]) -> list[LinesSpec]:
+    """Return the picture of a study that names none: the value that a question limits, or the
+    first one asked for, over the longest axis of its first sweep over numbers.
+
+    Parameters
+    ----------
+    spec : of the study, with the values that it asks for
+    axes : of its sweeps, by name
+    """
+    limits = [name for text in _conditions(spec) for name, _ in _limits(text)]
+    value = [*limits, *spec.answer][0]
+    for sweep, of_sweep in axes.items():
+        path = max(of_sweep, key=_numbers).path
+        if max(map(_numbers, of_sweep)) >= _FEWEST_POINTS:
+            words = Words()
+            subject = words.value(value)
+            title = f"{subject[0].upper()}{subject[1:]} against {words.quantity(path)}"
+            return [
+                LinesSpec(kind="lines", name="curve", title=title, sweep=sweep, x=path, y=[value])
+            ]
+    return []
+
+
+def _numbers(axis: Axis) -> int:
+    """Return how many numbers an axis has; none of names."""
+    return 0 if axis.named else len(axis.values)
 
 
 def _population(study: StudyContext) -> tuple[str, dict[str, str]]:

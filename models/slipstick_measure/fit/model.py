@@ -368,7 +368,9 @@ def _parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitParamete
     if not 0 <= parameter.lower < parameter.upper:
         between = f"from {low.strip() or 0} to {high.strip()}"
         raise _wrong(
-            scalar, f"{path} is free {between}: no room; the first must be less, and not negative"
+            scalar,
+            f"{path} is free {between}: the first value must be less than the second, and not"
+            " negative",
         )
     return parameter
 

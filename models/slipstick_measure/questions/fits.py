@@ -18,7 +18,7 @@ from slipstick.errors import (
 from slipstick.late import np
 from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
 from slipstick.results.question import QuestionResult
-from slipstick.results.words import Words
+from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import Settings
 from slipstick.schema.text import Node, Scalar, from_plain
 from slipstick.study.cases import Place, StudyContext
@@ -108,7 +108,9 @@ class FitsResult(QuestionResult):
         ]
         return {"fits.csv": rows}
 
-    def draw(self, spec: FitsPictureSpec, order: Mapping[str, int]) -> Figure:
+    def draw(
+        self, spec: FitsPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
+    ) -> Figure:
         """Draw one fit."""
         return draw_fits(self.fits[spec.fit], spec.title)
 

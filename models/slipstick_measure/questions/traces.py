@@ -13,7 +13,7 @@ from slipstick.errors import ModelError, SpecError, UnknownNameError, did_you_me
 from slipstick.model.system import need_model
 from slipstick.report.formatting import escape
 from slipstick.results.question import QuestionResult, ResultTable
-from slipstick.results.words import Words, spelt
+from slipstick.results.words import NO_WORDS, Words, spelt
 from slipstick.schema.inputs import BuiltModel
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
@@ -100,10 +100,12 @@ class TracesResult(QuestionResult):
         ]
         return {ACCESSES_FILE: rows} if rows else {}
 
-    def draw(self, spec: TracePictureSpec, order: Mapping[str, int]) -> Any:
+    def draw(
+        self, spec: TracePictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
+    ) -> Any:
         """Draw a view of some traces, one below the other."""
         return draw_traces(
-            {name: self.traces[name] for name in spec.traces}, spec.view, spec.title, order
+            {name: self.traces[name] for name in spec.traces}, spec.view, spec.title, order, words
         )
 
 

@@ -150,7 +150,7 @@ def _size(needed: Value, goal: str) -> str:
     if needed.low is None:
         return f"{words}."
     if needed.high is None:
-        return f"{words}, at least {_grouped(needed.low)}; no largest can be told."
+        return f"{words}, at least {_grouped(needed.low)}; the data give no upper limit."
     return f"{words}, between {_grouped(needed.low)} and {_grouped(needed.high)}."
 
 

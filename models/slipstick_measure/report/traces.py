@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from slipstick.expression.nodes import TIME
@@ -22,8 +21,8 @@ from slipstick.report.formatting import (
     quantity,
     terminal_blocks,
 )
-from slipstick.report.look import STROKES, axis_title, filled, names_along, sheet, titled
-from slipstick.results.words import Words
+from slipstick.report.look import STROKES, axis_title, filled, fills_of, names_along, sheet, titled
+from slipstick.results.words import NO_WORDS, Words
 from slipstick.units import choose
 from slipstick_measure.report.measured import LOST, amount, measured_text, named_part
 from slipstick_measure.results import TraceViews
@@ -230,7 +229,11 @@ def _windows(views: TraceViews) -> _HeadAndRows:
 
 
 def draw_traces(
-    traces: Mapping[str, TraceViews], view: str, title: str, order: Mapping[str, int] = NO_ORDER
+    traces: Mapping[str, TraceViews],
+    view: str,
+    title: str,
+    order: Mapping[str, int] = NO_ORDER,
+    words: Words = NO_WORDS,
 ) -> Figure:
     """Draw a view of one or several traces, one below the other.
 
@@ -240,6 +243,7 @@ def draw_traces(
     view : one of `slipstick_measure.commands.measured.VIEWS`
     title : heading
     order : the fill of each component in the pictures of a study
+    words : titles of the cases, which traces may be of
     """
     rows = max(len(trace.processors) for trace in traces.values())
     tall = min(5.0, 1.6 + 0.14 * rows) if view in ("matrix", "utilization") else 2.1
@@ -265,7 +269,7 @@ def draw_traces(
             _draw_work(axes, views, shown, order)
         else:
             _draw_contention(axes, views)
-        axes.set_title(name if len(traces) > 1 else "", loc="left", fontsize=9)
+        axes.set_title(words.case(name) if len(traces) > 1 else "", loc="left", fontsize=9)
     return titled(figure, title)
 
 
@@ -356,9 +360,7 @@ def _draw_work(
         [none, *(work for name, work in views.work.items() if name not in shown)], axis=0
     )
     base = none
-    used = {order[name] for name in shown if name in order}
-    free = (place for place in count() if place not in used)
-    fills = {name: order[name] if name in order else next(free) for name in bands}
+    fills = {**fills_of([*order, *bands]), **order}
     for name, work in bands.items():
         top = base + work / np.diff(views.edges)
         if work.any():

@@ -131,7 +131,7 @@ def test_a_law_with_a_size() -> None:
         ({}, ["parameters.wrk"], "free.yaml:3:7: free: lock-and-bus has no number at 'parameters.wrk'; did you mean"),
         ({}, ["parameters.work=3 s"], "write parameters.work=low..high, such as parameters.work=9 ms..; got"),
         ({}, ["parameters.work=3..4 s"], "'3' lacks its unit"),
-        ({}, ["parameters.work=4 s..3 s"], "parameters.work is free from 4 s to 3 s: no room; the first must be less, and not negative"),
+        ({}, ["parameters.work=4 s..3 s"], "parameters.work is free from 4 s to 3 s: the first value must be less than the second, and not negative"),
         ({}, ["parameters.work", "parameters.work"], "parameters.work is free twice; leave one out"),
         ({}, ["population.processors"], "population.processors comes from the data, so it cannot be free"),
         ({"method": "simulation"}, ["parameters.work"], "a fit needs a smooth model; simulated times jump, so take another method"),

@@ -49,7 +49,7 @@ def test_the_size_needed_is_said_with_its_interval_as_far_as_it_has_one() -> Non
     assert said(Value(10, "1", 8, 12)) == f"An {goal} needs n = 10, between 8 and 12."
     assert (
         said(Value(10, "1", 8, None))
-        == f"An {goal} needs n = 10, at least 8; no largest can be told."
+        == f"An {goal} needs n = 10, at least 8; the data give no upper limit."
     )
     assert said(Value(10, "1")) == f"An {goal} needs n = 10."
     assert said(Value(None, "1")) == f"No size has an {goal}."

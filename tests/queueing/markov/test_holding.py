@@ -95,7 +95,7 @@ def test_stations_that_hold_up_each_other_are_named() -> None:
     assert (
         str(caught.value)
         == "stations can block each other in a deadlock: station 1 waits for station 2, which waits"
-        " for it; let a capacity on each way round be larger than the population can fill"
+        " for it; on each circle of stations, give at least one a capacity above the population"
     )
 
 

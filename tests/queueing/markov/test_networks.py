@@ -522,7 +522,7 @@ def test_stations_that_take_no_time_hold_nobody() -> None:
         solve_markov_chain(network_arrays([0.0], population=3))
     assert (
         str(caught.value)
-        == "class 1 spends no time anywhere, so its cycles are endlessly many; give it a service or"
+        == "class 1 spends no time anywhere, so it would cycle infinitely often; give it a service or"
         " think time"
     )
 

@@ -459,7 +459,7 @@ UNREAD = [
         [
             (
                 "6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that its share"
-                " can be told"
+                " can be computed"
             )
         ],
     ),
@@ -469,7 +469,7 @@ UNREAD = [
         [
             (
                 "6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that its share"
-                " can be told"
+                " can be computed"
             )
         ],
     ),

@@ -118,7 +118,7 @@ REFUSED = [
             "locks: {mine: {kind: tas, latency: 9 us, back_off: exponential, base: 2 us, most: 1"
             " us}}",
         ),
-        "locks.mine.back_off: an exponential back-off needs a most of at least its base",
+        "locks.mine.back_off: the longest pause of a back-off, most, must be at least its base",
     ),
 ]
 

@@ -375,7 +375,7 @@ EXPONENT = (
     "an exponent must be a whole number from -64 to 64, written out (others by pow(x, y), of plain"
     " numbers); got"
 )
-SHARE = "holds time; make it a named parameter, so that its share can be told"
+SHARE = "holds time; make it a named parameter, so that its share can be computed"
 NESTED = "this has over 60 levels of brackets, signs and powers; give the inner part a name"
 MANY = "this has over 1000 operations; give parts of it names"
 HIGH = "this has over 150 operations that wait for each other; form groups, as in (a * b) * (c * d)"

@@ -226,7 +226,7 @@ def test_a_pair_is_refused_where_a_rule_is_about_both(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(LOCKS)
     with pytest.raises(SpecError) as caught:
         check_file(tmp_path / "study.yaml")
-    assert "an exponential back-off needs a most of at least its base" in str(caught.value)
+    assert "the longest pause of a back-off, most, must be at least its base" in str(caught.value)
     for name in ("longer", "shorter"):
         kept = "\n".join(line for line in LOCKS.splitlines() if f"  {name}:" not in line)
         (tmp_path / "study.yaml").write_text(kept)

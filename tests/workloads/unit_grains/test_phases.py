@@ -108,7 +108,9 @@ def test_the_last_to_start_is_the_last_to_end() -> None:
     )
     assert found == pytest.approx(3 * apart + together)
     two = {"repeat": (1.0, 1.0), "processors": (4.0, 2.0), "compute": (1.0, 1.0)}
-    with pytest.raises(ModelError, match="that start apart are the same in all phases"):
+    with pytest.raises(
+        ModelError, match="with apart, all phases need the same number of processors"
+    ):
         started(apart, **two)
 
 

@@ -407,8 +407,8 @@ def _check_time_spent(point: NetworkPoint) -> None:
     for r in np.flatnonzero(point.population()):
         if not point.routing.entry[r].real.any():
             raise NoAnswerError(
-                f"{point.network.classes[r]} spends no time anywhere, so its cycles are endlessly"
-                " many; give it a service or think time"
+                f"{point.network.classes[r]} spends no time anywhere, so it would cycle"
+                " infinitely often; give it a service or think time"
             )
 
 

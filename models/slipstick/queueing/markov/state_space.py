@@ -368,8 +368,8 @@ class StateSpace:
             if (target == station).any():
                 raise NoAnswerError(
                     f"stations can block each other in a deadlock: {self.names[station]} waits for"
-                    f" {self.names[to]}, which waits for it; let a capacity on each way round be"
-                    " larger than the population can fill"
+                    f" {self.names[to]}, which waits for it; on each circle of stations,"
+                    " give at least one a capacity above the population"
                 )
         after = rows.copy()
         after[:, first_column + station] = to + 1

@@ -1016,9 +1016,7 @@ class LockSpec(RepeatedSpec):
 
     def check_rules(self) -> None:
         if (self.word is None) != (self.access is None):
-            raise broken_rule(
-                "a lock with a word needs the time of an access, and the other way round"
-            )
+            raise broken_rule("write both the word of a lock and the time of an access, or neither")
         if self.back_off != "none" and self.base is None:
             raise broken_rule(
                 "a back-off needs its base, the pause after the first failure", "back_off"

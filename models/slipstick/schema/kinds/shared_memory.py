@@ -181,7 +181,7 @@ class LockKindSpec(Spec):
             raise broken_rule(f"a {self.back_off} back-off needs a base above 0 s", "back_off")
         if self.back_off == "exponential" and not self.most.value >= self.base.value:
             raise broken_rule(
-                "an exponential back-off needs a most of at least its base", "back_off"
+                "the longest pause of a back-off, most, must be at least its base", "back_off"
             )
 
 

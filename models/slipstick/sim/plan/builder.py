@@ -88,8 +88,8 @@ class LockImplementation:
         spins = self.kind == "tas" and (self.back_off == "none" or self.base == 0)
         if spins and (self.word is None or self.access.mean == 0):
             raise ModelError(
-                "a test-and-set lock without back-off needs a word and a time of access, or it"
-                " would spin without end at one instant"
+                "a test-and-set lock without back-off needs a word whose access takes time, or it"
+                " would try again without end at one instant"
             )
 
 

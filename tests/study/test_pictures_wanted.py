@@ -1,0 +1,42 @@
+"""The picture of a study that names none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slipstick.schema.kinds.study import LinesSpec
+from slipstick.study.run import prepare
+
+STUDY = "study: 1\nbase: {model: lock-and-bus}\n"
+MANY = "vary: {population.processors: [2, 4, 8], parameters.work: [1 ms, 2 ms]}\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "value"),
+    [
+        ("", "time"),
+        ("answer: [throughput, time]\n", "throughput"),
+        (
+            "seek: {most: {of: population.processors, from: 1, to: 9, where: efficiency >= 0.5}}\n",
+            "efficiency",
+        ),
+    ],
+    ids=str,
+)
+def test_a_sweep_over_numbers_is_drawn_by_the_value_that_the_question_limits(
+    tmp_path: Path, lines: str, value: str
+) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY + MANY + lines)
+    (picture,) = prepare(str(path)).spec.pictures
+    assert isinstance(picture, LinesSpec)
+    assert (picture.x, picture.y) == ("population.processors", [value])
+    assert picture.title.endswith(" against processors")
+
+
+def test_a_study_of_two_points_or_of_names_has_no_picture(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY + "vary: {population.processors: [2, 4]}\n")
+    assert prepare(str(path)).spec.pictures == []
