@@ -545,7 +545,7 @@ PROGRAM = [
     bad(
         lambda: delay(Number(3.0, TIME) + Parameter("a", TIME, 1.0), name="work"),
         "the time of work holds a constant of 3 s; make it a parameter, so that its share can be"
-        " told",
+        " computed",
     ),
     bad(
         lambda: MachineOperations(FE, "sum", "busy").collective(
