@@ -131,6 +131,9 @@ class BestProcessors:
     processors : how many [1]
     value : what is reached there
     at_the_end : it is the largest that was looked at, so a larger one may do better
+    at_the_start : it is the smallest that was looked at, above 1, so a smaller one may do better
+    examined : the numbers that were looked at, where whole numbers between them were not, or where
+        none of them stands out and smaller ones were not
     undecided : other numbers of processors that may stand out instead, for intervals overlap or
         hold the limit
     missing : smaller numbers of processors that miss what this one reaches, or have no answer
@@ -141,6 +144,13 @@ class BestProcessors:
     at_the_end: bool
     undecided: tuple[float, ...] = ()
     missing: tuple[float, ...] = ()
+    at_the_start: bool = False
+    examined: tuple[float, ...] = ()
+
+    @property
+    def among(self) -> str:
+        """Return the numbers that were looked at, where there are others between them."""
+        return f" (of {_numbers(self.examined)})" if self.examined else ""
 
     @property
     def doubt(self) -> str:
@@ -292,7 +302,12 @@ class ScaleResult(QuestionResult):
             goes_on = [_goes_on_head(scaling, words) for scaling in rest]
             heads.append(_of_cases(rest, goes_on, words, bool(grows)))
         fastest = [_fastest_head(scaling, words) for scaling in first]
-        return [*heads, _of_cases(first, fastest, words, lead="fastest at a fixed size ")]
+        lead = "fastest at a fixed size "
+        if len({scaling.fastest.among for scaling in first}) == 1:  # stated once for all cases
+            among = first[0].fastest.among
+            fastest = [text.replace(among, "") for text in fastest]
+            lead = f"fastest at a fixed size{among} "
+        return [*heads, _of_cases(first, fastest, words, lead=lead)]
 
     def decision(self, words: Words) -> Decision | None:
         """Return for each case the fastest and the largest efficient number of processors."""
@@ -693,12 +708,21 @@ def _extreme(
 ) -> BestProcessors:
     unit = "s" if name == "time" else "1"
     rivals = tuple(float(numbers[index]) for index in np.flatnonzero(undecided) if index != place)
+    apart = bool(np.any(np.diff(numbers) > 1))
+    examined = tuple(map(float, numbers)) if apart or numbers[0] > 1 else ()
     if place is None:
-        return BestProcessors(None, Value(None, unit), at_the_end=False, undecided=rivals)
+        return BestProcessors(
+            None, Value(None, unit), at_the_end=False, undecided=rivals, examined=examined
+        )
     value, low, high = (float(bound[place]) for bound in _with_ends(columns, name))
     ends = (None, None) if low == high else (finite(low), finite(high))
     return BestProcessors(
-        float(numbers[place]), Value(value, unit, *ends), place == len(numbers) - 1, rivals
+        float(numbers[place]),
+        Value(value, unit, *ends),
+        place == len(numbers) - 1,
+        rivals,
+        at_the_start=name == "time" and place == 0 and float(numbers[0]) > 1,
+        examined=examined if apart else (),
     )
 
 
@@ -820,7 +844,8 @@ def _fastest_head(scaling: Scaling, words: Words) -> str:
         return "on no number of processors, for none has an answer"
     least = quantity(best.value.value, "s", ends=best.value.ends)
     end = ", the most examined" if best.at_the_end else ""
-    return f"on {words.member_count(best.processors)}{end}, in {least}{best.doubt}"
+    end = ", the fewest examined" if best.at_the_start else end
+    return f"on {words.member_count(best.processors)}{end}{best.among}, in {least}{best.doubt}"
 
 
 def _goes_on_head(scaling: Scaling, words: Words) -> str:
@@ -831,10 +856,11 @@ def _goes_on_head(scaling: Scaling, words: Words) -> str:
         return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"
     best, goal = scaling.largest, percent(scaling.threshold)
     if best.processors is None:
-        return f"no number of processors is {goal} efficient{best.doubt}"
+        return f"no number of processors{best.among} is {goal} efficient{best.doubt}"
     end = ", the most examined" if best.at_the_end else ""
     return (
-        f"at least {goal} efficient on up to {words.member_count(best.processors)}{end}{best.doubt}"
+        f"at least {goal} efficient on up to {words.member_count(best.processors)}{end}{best.among}"
+        f"{best.doubt}"
     )
 
 
@@ -842,21 +868,25 @@ def _fastest_words(best: BestProcessors) -> str:
     if best.processors is None:
         return "At a fixed size no number of processors has an answer"
     end = ", the largest number examined" if best.at_the_end else ""
+    end = ", the smallest number examined" if best.at_the_start else end
     least = quantity(best.value.value, "s", ends=best.value.ends)
     return (
-        f"At a fixed size it is fastest on {best.processors:g} processors{end}: {least}{best.doubt}"
+        f"At a fixed size it is fastest on {best.processors:g} processors{end}{best.among}:"
+        f" {least}{best.doubt}"
     )
 
 
 def _largest_words(best: BestProcessors, threshold: float) -> str:
     goal_in_words = f"an efficiency of at least {percent(threshold)}"
     if best.processors is None:
-        return f"At a fixed size no number of processors has {goal_in_words}{best.doubt}"
+        return (
+            f"At a fixed size no number of processors{best.among} has {goal_in_words}{best.doubt}"
+        )
     end = ", the largest number examined" if best.at_the_end else ""
     reached = percent(best.value.value, ends=best.value.ends)
     return (
-        f"At a fixed size it has {goal_in_words} on up to {best.processors:g} processors{end}:"
-        f" {reached}{best.doubt}"
+        f"At a fixed size it has {goal_in_words} on up to {best.processors:g} processors{end}"
+        f"{best.among}: {reached}{best.doubt}"
     )
 
 

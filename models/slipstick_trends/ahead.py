@@ -64,6 +64,7 @@ class Overtaking:
     year : as stated
     low, high : ends of the band over the draws in which it does
     part : of the draws in which it does
+    until : the year from which it no longer does; None where it does to the end
     """
 
     case: str
@@ -73,6 +74,7 @@ class Overtaking:
     low: float | None
     high: float | None
     part: float
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +272,9 @@ def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[O
         if not np.isfinite(place):
             continue
         low, high, part = crossing_band(places, ends)
+        later = common > place
+        several = np.count_nonzero(later) > 1
+        back = first_crossings(sign * stated[:, later], common[later])[0] if several else np.nan
         found.append(
             Overtaking(
                 first.name,
@@ -279,6 +284,7 @@ def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[O
                 low,
                 high,
                 part,
+                None if np.isnan(back) else float(back),
             )
         )
     return found
@@ -382,7 +388,8 @@ def share_words(
 
 def overtaking_words(found: Overtaking) -> str:
     """Return in which year a case overtakes another."""
-    words = f"{found.case} takes less time than {found.overtaken} from {year(found.year)} on"
+    words = f"{found.case} takes less time than {found.overtaken} from {year(found.year)}"
+    words += " on" if found.until is None else f" to {year(found.until)}"
     words += crossing_words(found.low, found.high, found.part)
     return words
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, islice, pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, ClassVar
@@ -136,14 +137,16 @@ class DominantClass:
 
 @dataclass(frozen=True, slots=True)
 class ConditionHistory:
-    """When a condition holds along a track: at the first year, where that changes, and where
-    estimates do not tell; and the part of the draws in which it holds in the last year. Worded, it is told in words of its own.
+    """When a condition holds along a track: in the first year that has an answer, where that
+    changes, where estimates do not tell, and from when to when there is no answer; and the part of
+    the draws in which it holds in the last year. Worded, it is told in words of its own.
     """
 
     condition: str
     holds_first: bool | None
     crossings: tuple[Change, ...]
     undecided: tuple[tuple[float, float], ...] = ()
+    unanswered: tuple[tuple[float, float], ...] = ()
     holds_last: float | None = None
     worded: bool = False
 
@@ -727,26 +730,78 @@ def _history(
     margins: Array | None,
     band: float,
 ) -> ConditionHistory:
-    looked, holds = condition.look(found)
-    crossings, undecided = condition.changes(
-        found, years, lambda several: track.case.columns(track.values(several))
-    )
-    first = bool(holds[0]) if np.isfinite(looked[0, 0]) else None
+    columns = partial(_columns_of, track, tuple(found))
+    places, answers = _closed_in(columns, condition, found, years)
+    looked, holds = condition.look(answers)
+    crossings, undecided = condition.changes(answers, places, columns)
+    answered = np.isfinite(looked[0])
+    first = bool(holds[answered][0]) if answered.any() else None
     ends = ((1 - band) / 2, (1 + band) / 2)
     with_bands = tuple(_with_band(each, margins, years, ends) for each in crossings)
     last = None if margins is None else float(np.mean(margins[:, -1] >= 0))
     return ConditionHistory(
-        condition.text, first, with_bands, tuple(undecided), last, condition.worded
+        condition.text,
+        first,
+        with_bands,
+        tuple(undecided),
+        tuple(_stretches(places, ~answered)),
+        last,
+        condition.worded,
     )
+
+
+_NEAREST, _NEAREST_ESTIMATES = 1e-6, 0.05
+"""Years to which the gap between a year with an answer and one without is halved: a limit may lie
+between them, for the time of an open station rises without end there."""
+
+
+def _columns_of(track: TrendedCase, names: Sequence[str], years: Array) -> dict[str, Array]:
+    """Return some answers of a case in any years."""
+    columns = track.case.columns(track.values(years))
+    return {name: columns.get(name, np.full(len(years), np.nan)) for name in names}
+
+
+def _closed_in(
+    columns: Callable[[Array], dict[str, Array]],
+    condition: Condition,
+    found: Mapping[str, Array],
+    years: Array,
+) -> tuple[Array, dict[str, Array]]:
+    """Return years with their answers, and more of them beside those without an answer."""
+    nearest = _NEAREST_ESTIMATES if condition.case.form.estimated else _NEAREST
+    answered = np.isfinite(condition.look(found)[0][0])
+    places, answers = years, dict(found)
+    for index in np.flatnonzero(answered[1:] != answered[:-1]).tolist():
+        ends = [float(years[index]), float(years[index + 1])]
+        side = int(answered[index])  # of the end that has no answer
+        while ends[1] - ends[0] > nearest:
+            middle = np.array([sum(ends) / 2])
+            more = columns(middle)
+            at = int(np.searchsorted(places, middle[0]))
+            places = np.insert(places, at, middle)
+            answers = {name: np.insert(answers[name], at, more[name]) for name in answers}
+            has_answer = bool(np.isfinite(condition.look(more)[0][0, 0]))
+            ends[1 - side if has_answer else side] = float(middle[0])
+    return places, answers
+
+
+def _stretches(places: Array, chosen: Array) -> Iterator[tuple[float, float]]:
+    """Yield the first and the last place of each stretch of chosen places."""
+    at = 0
+    for is_chosen, group in groupby(chosen.tolist()):
+        end = at + len(list(group))
+        if is_chosen:
+            yield float(places[at]), float(places[end - 1])
+        at = end
 
 
 def _with_band(
     change: Change, margins: Array | None, years: Array, ends: tuple[float, float]
 ) -> Change:
     """Return a crossing the band of the first crossing to the same side in each draw, widened by
-    its own interval.
+    its own interval. There is no band where some draw has no answer in a year that was asked for.
     """
-    if margins is None:
+    if margins is None or not np.isfinite(margins).all():
         return change
     places = first_crossings(margins if change.starts else -margins, years)
     low, high, part = crossing_band(places, ends)
@@ -858,9 +913,12 @@ def _track_name(track: ProjectedCase, found: Projection, words: Words) -> str:
 def _track_head(track: ProjectedCase, found: Projection, words: Words, several: bool) -> str:
     """Return how the values of a case change over the years, in a reader's words."""
     goes = []
+    years = track.sweep.points[YEAR]
+    answered = [index for index in range(len(years)) if index not in track.sweep.failed]
+    ends = (answered[0], answered[-1]) if answered else (0, -1)
     for name in track.values[:2]:
-        first, unit, _ = _at(track.sweep, name, 0)
-        last, _, (low, high) = _at(track.sweep, name, -1)
+        first, unit, _ = _at(track.sweep, name, ends[0])
+        last, _, (low, high) = _at(track.sweep, name, ends[1])
         if not (isfinite(first) and isfinite(last)):
             continue
         sure = not low <= first <= high
@@ -868,12 +926,15 @@ def _track_head(track: ProjectedCase, found: Projection, words: Words, several: 
         if first == last:
             goes.append(f"{words.value(name)} stays {value_amount(name, first, unit)}")
             continue
-        amounts = [value_amount(name, *_at(track.sweep, name, place)) for place in (0, -1)]
+        amounts = [value_amount(name, *_at(track.sweep, name, place)) for place in ends]
         goes.append(f"{words.value(name)} {verb} from {amounts[0]} to {amounts[1]}")
     lead = f"{_track_name(track, found, words)}: " if several else ""
     if not goes:
         return f"{lead}{track.span} there is no answer"
-    return f"{lead}{track.span} {joined(goes)}"
+    span = f"from {year(float(years[ends[0]]))} to {year(float(years[ends[1]]))}"
+    failed = [year(float(years[index])) for index in track.sweep.failed]
+    missing = f"; no answer in {joined(failed)}" if failed else ""
+    return f"{lead}{span} {joined(goes)}{missing}"
 
 
 def _history_head(
@@ -890,10 +951,12 @@ def _history_head(
         f"undecided from {year(first)} to {year(last)}" for first, last in each.undecided[:1]
     ]
     if changes:
-        return f"{lead}{clause} {joined(changes)}"
+        return f"{lead}{clause} {joined(changes)}{_unanswered_words(each, track)}"
     if each.holds_first is None:
         return f"{lead}whether {clause} has no answer"
-    return f"{lead}{clause} {'throughout' if each.holds_first else 'in no year'} {track.span}"
+    missing = _unanswered_words(each, track)
+    where = "wherever there is an answer" if missing else "throughout"
+    return f"{lead}{clause} {where if each.holds_first else 'in no year'} {track.span}{missing}"
 
 
 def _of_all(
@@ -992,7 +1055,8 @@ def _goes(track: ProjectedCase) -> Iterator[str]:
 def _dominant_words(track: ProjectedCase) -> Iterator[str]:
     first, *others = track.dominant or (None,)
     if first is not None and not others:
-        yield f"{first.name} takes the most time in all years"
+        missing = " with an answer" if track.sweep.failed else ""
+        yield f"{first.name} takes the most time in all years{missing}"
     elif first is not None:
         rest = "".join(f", {_largest_from(each)}" for each in others if each)
         yield f"{first.name} takes the most time until {year(others[0].first)}{rest}"
@@ -1015,17 +1079,33 @@ def _condition_text(each: ConditionHistory, track: ProjectedCase) -> str:
     if not each.crossings and not open_:
         span = track.span
         if each.holds_first is None:
-            return f"{each.condition} has no answer in {year(float(track.sweep.points[YEAR][0]))}"
+            return f"{each.condition} has no answer {span}"
         often = ""
         if each.holds_last is not None and 0.001 < each.holds_last < 0.999:
             often = f" (at the end in {percent(each.holds_last)} of the draws)"
+        missing = _unanswered_words(each, track)
+        where = "wherever there is an answer " if missing else ""
         return (
-            f"{each.condition} holds {span}{often}"
+            f"{each.condition} holds {where}{span}{often}{missing}"
             if each.holds_first
-            else f"{each.condition} holds in no year {span}{often}"
+            else f"{each.condition} holds in no year {span}{often}{missing}"
         )
     words = [*(_crossing(crossing) for crossing in each.crossings), *open_]
-    return f"{each.condition} {', '.join(words)}"
+    return f"{each.condition} {', '.join(words)}{_unanswered_words(each, track)}"
+
+
+def _unanswered_words(each: ConditionHistory, track: ProjectedCase) -> str:
+    """Return from when to when a condition has no answer, such as where a station is saturated."""
+    years = track.sweep.points[YEAR]
+    stretches = []
+    for first, last in each.unanswered:
+        if first == years[0]:
+            stretches.append(f"in {year(last)}" if first == last else f"until {year(last)}")
+        elif last == years[-1]:
+            stretches.append(f"from {year(first)} on")
+        else:
+            stretches.append(f"from {year(first)} to {year(last)}")
+    return f", without an answer {joined(stretches)}" if stretches else ""
 
 
 def _crossing(each: Change) -> str:

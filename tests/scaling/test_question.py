@@ -365,3 +365,54 @@ def test_an_efficiency_that_falls_between_two_numbers_is_told(folder: Path) -> N
     missing = [n for n in counts if n < largest.processors and not efficient(n)]
     assert list(largest.missing) == missing
     assert largest.doubt.startswith(f", but not on {missing[0]:g}, ")
+
+
+CROWDED = """\
+activity: 1
+parameters: {all: 64 ms, each: 3 ms, processors: 4}
+population: {processors: processors}
+resources: {bus: {servers: 1}}
+cycle:
+- {name: work, delay: all / processors, scv: 1}
+- {name: send, service: bus, time: each, scv: 1}
+"""
+LISTED = """\
+study: 1
+base: {{model: crowded.yaml, method: {method}}}
+scale:
+  processors: {{parameters.processors: {numbers}}}
+  threshold: 40%
+"""
+
+
+@pytest.mark.parametrize("method", ["mean-value", "markov-chain"])
+@pytest.mark.parametrize("numbers", [[1, 3, 12], [3, 5, 6], [2, 3, 4]])
+def test_what_stands_out_is_said_of_the_numbers_that_were_solved(
+    folder: Path, method: str, numbers: list[int]
+) -> None:
+    """Each sentence is held against a run on every number that it is said of."""
+    Path("crowded.yaml").write_text(CROWDED)
+    found = scaling(LISTED.format(method=method, numbers=numbers))
+    between = list(range(numbers[0], numbers[-1] + 1))
+    said_of = numbers if found.fastest.examined else between
+    assert found.fastest.examined in ((), tuple(map(float, numbers)))
+    columns = {}
+    for number in said_of:
+        given = settings(model="crowded.yaml", method=method, parameters__processors=f"{number}")
+        (answer,), _ = solve_settings(given, Library())
+        columns[number] = answer["time"] or 0.0, answer["efficiency"] or 0.0
+    fastest = min(columns, key=lambda number: columns[number][0])
+    efficient = [number for number in columns if columns[number][1] >= 0.4]
+    assert (found.fastest.processors, found.largest.processors) == (
+        fastest,
+        max(efficient, default=None),
+    )
+    first, second = result_sentences(found)
+    assert (", the smallest number examined" in first) == (fastest == numbers[0] > 1)
+    listed = f" (of {', '.join(map(str, numbers))})"
+    assert (listed in first) == bool(found.fastest.examined)
+    assert (listed in second) == bool(found.largest.examined)
+
+
+def result_sentences(found: Scaling) -> list[str]:
+    return ScaleResult(scalings=(found,)).sentences()[:2]

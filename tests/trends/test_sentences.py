@@ -1,0 +1,99 @@
+"""What a projection says of a condition near saturation, and of two cases that pass each other, is
+executed on both sides of every year it names.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slipstick.study.run import prepare, run
+from slipstick_trends.ahead import Overtaking, overtaking_words
+from slipstick_trends.project import ProjectResult
+from tests.questions import result_of
+
+STUDY = """\
+study: 1
+base: {{model: open.yaml}}
+answer: [time]
+project:
+  trends: [trend.yaml]
+  base_year: 2005
+  years: {{from: 2005, to: 2025, step: {step}}}
+  watch: ["time < {limit!r} s"]
+  samples: 64
+"""
+MODEL = """\
+activity: 1
+parameters: {{ask: 20 ms, rate: {rate!r} /s}}
+population: {{arrivals: rate}}
+resources: {{cpu: {{servers: 1}}}}
+cycle:
+- {{name: ask, service: cpu, time: ask, scv: 1}}
+"""
+TREND = """\
+trend: 1
+source: made up
+rates:
+  processors: [{{from: 2000, to: 2030, factor: {factor!r}}}]
+"""
+SENTENCE = re.compile(
+    r"time < \S+ s (?:(holds|holds wherever there is an answer|holds in no year)"
+    r" from 2005 to 2025|holds from (\S+) on|holds until (\S+)|has no answer from 2005 to 2025)"
+    r"(?:, without an answer (until|in|from) (\S+))?"
+)
+
+
+def time(rate: float, factor: float, year: float) -> float | None:
+    """Return the time of M/M/1; None where it is saturated."""
+    service_rate = 50 * factor ** (year - 2005)
+    return 1 / (service_rate - rate) if service_rate > rate else None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_year_that_is_named_is_where_the_condition_or_its_answer_begins(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    monkeypatch.chdir(tmp_path)
+    factor = chance.choice([0.97, 1.03, 1.1, 1.2])
+    rate = 50 * chance.uniform(0.7, 1.5)
+    limit = 0.02 * 10 ** chance.uniform(-1.5, 2.5)
+    Path("open.yaml").write_text(MODEL.format(rate=rate))
+    Path("trend.yaml").write_text(TREND.format(factor=factor))
+    Path("study.yaml").write_text(STUDY.format(limit=limit, step=chance.choice([1, 5, 20])))
+    result = result_of(run(prepare("study.yaml")), ProjectResult)
+    (line,) = [line for line in result.sentences() if "time <" in line]
+    said = SENTENCE.search(line)
+    assert said, line
+    assert "of the draws" not in line
+
+    def holds(year: float) -> bool | None:
+        seconds = time(rate, factor, year)
+        return None if seconds is None else seconds < limit
+
+    whole, starts, ends, since, unanswered = said.groups()
+    years = np.linspace(2005, 2025, 2001).tolist()
+    if unanswered:  # written with one digit
+        beside = [holds(float(unanswered) + off) is not None for off in (-0.06, 0.06)]
+        assert beside[:: -1 if since == "from" else 1] == [False, True] or since == "in"
+    elif whole or starts or ends:
+        assert all(holds(year) is not None for year in years)
+    if whole:
+        answered = {holds(year) for year in years} - {None}
+        assert answered == {whole != "holds in no year"}
+    if starts:
+        assert (bool(holds(float(starts) - 0.06)), holds(float(starts) + 0.06)) == (False, True)
+    if ends:
+        assert (holds(float(ends) - 0.06), bool(holds(float(ends) + 0.06))) == (True, False)
+    if not (whole or starts or ends):
+        assert all(holds(year) is None for year in years)
+
+
+def test_a_case_that_is_passed_again_is_not_said_to_be_faster_from_then_on() -> None:
+    ahead = Overtaking("new", "old", "trend", 2008.0, None, None, 1.0, until=2015.5)
+    assert overtaking_words(ahead) == "new takes less time than old from 2008 to 2015.5"
