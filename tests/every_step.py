@@ -46,6 +46,10 @@ from slipstick.model.system import (
     TaskPool,
     buffer,
     closed_model,
+    grouped_model,
+    open_model,
+    phased_model,
+    superstep_model,
 )
 from slipstick.model.tasks import Loop
 
@@ -156,6 +160,27 @@ PLACES: dict[str, Callable[[Callable[[str], Activity]], Activity]] = {
 """Where an activity stands, made with a name."""
 
 
+Population = Callable[[Callable[[str], Activity], dict[str, Resource]], Model]
+
+POPULATIONS: dict[str, Population] = {
+    "of phases": lambda of, resources: phased_model(
+        (2, 3, of("a")), (1.5, 2, of("b")), resources=resources
+    ),
+    "of supersteps": lambda of, resources: superstep_model(
+        (2, [of("a"), of("b")], delay(0.5, name="meet")), resources=resources
+    ),
+    "of two groups": lambda of, resources: grouped_model(
+        {
+            "few": (1, of("a")),
+            "many": (2, of("b") >> delay(4.0, name="more", scv=1.0)),
+        },
+        resources=resources,
+    ),
+    "of a stream": lambda of, resources: open_model(of("a"), 0.15, resources=resources),
+}
+"""Populations other than one closed group, made with an activity of a name."""
+
+
 def kinds_of(module: object, base: type) -> set[type]:
     """Return the kinds of a module that are used as they are: those without kinds of their own."""
     classes = [kind for _, kind in inspect.getmembers(module, inspect.isclass)]
@@ -164,8 +189,8 @@ def kinds_of(module: object, base: type) -> set[type]:
 
 
 def every_model() -> Iterator[tuple[str, Callable[[], Model]]]:
-    """Yield every kind in every place, of one and of three processors, of constant and of
-    exponential times, with what it is; building it may be refused.
+    """Yield every kind in every place, of one and of three processors, and alone in every other
+    population, of constant and of exponential times, with what it is; building it may be refused.
     """
     uses: dict[str, Use] = {kind.__name__: _plainly(make) for kind, make in STEPS.items()}
     uses |= {f"at a {kind.__name__}": make for kind, make in RESOURCES.items()}
@@ -175,6 +200,9 @@ def every_model() -> Iterator[tuple[str, Callable[[], Model]]]:
                 for scv in (0.0, 1.0):
                     title = f"{kind} {place}, {processors} processors, scv {scv:g}"
                     yield title, _maker(make, around, processors, scv)
+        for population, build in POPULATIONS.items():
+            for scv in (0.0, 1.0):
+                yield f"{kind} {population}, scv {scv:g}", _maker_of(make, build, scv)
 
 
 def _plainly(make: Callable[[str, float], Activity]) -> Use:
@@ -192,6 +220,14 @@ def _maker(
         return closed_model(cycle, processors, resources={**_PLAIN, **make("a", scv)[1]})
 
     return build
+
+
+def _maker_of(make: Use, build: Population, scv: float) -> Callable[[], Model]:
+    def build_model() -> Model:
+        resources = {**_PLAIN, **make("a", scv)[1]}
+        return build(lambda name: make(name, scv)[0], resources)
+
+    return build_model
 
 
 def exact_answers(model: Model) -> list[Answer]:

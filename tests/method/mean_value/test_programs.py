@@ -8,11 +8,14 @@ from functools import cache
 import numpy as np
 import pytest
 
+from slipstick import solve
+from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue, programs
 from slipstick.method.mean_value.traversal import MOST_FOLLOWED, ordered_ends
 from slipstick.model.activity import barrier, delay, pipeline, service
+from slipstick.model.steps import Activity
 from slipstick.model.system import Station, phased_model, superstep_model
 from slipstick.random_times import (
     RandomTime,
@@ -205,3 +208,24 @@ def test_two_processors_of_supersteps_that_only_visit_each_other_never_wait_ther
     # / 2.
     assert [two["time"], two["time"] == three["time"]] == [pytest.approx(2 * 3.1, rel=1e-12), False]
     assert sum(three.account.values()) == pytest.approx(three["time"], rel=1e-12)
+
+
+def test_processors_that_find_a_server_each_never_wait() -> None:
+    """Waits were those for one server, and the time was called exact: 4.41 s."""
+
+    def visits(number: int) -> list[Activity]:
+        return [service("disk", 1.0, name=f"visit-{line}") for line in range(number)]
+
+    disks = {"disk": Station(2, "ps")}
+    meet = delay(0.5, name="meet")
+    each = MeanValue(superstep_model((2, visits(2), meet), resources=disks)).points({}).answer(0)
+    assert each.exact
+    assert each["time"] == 3.0
+    with pytest.raises(
+        NoAnswerError,
+        match="mean-value takes stations of one server, or of one for each processor, in supersteps; disk has 2 for 3",
+    ):
+        solve(superstep_model((2, visits(3), meet), resources=disks), method="mean-value")
+    assert solve(superstep_model((2, visits(3), meet), resources=disks))["time"] == pytest.approx(
+        4.0
+    )

@@ -24,6 +24,7 @@ supersteps under 5 %) and tests/method/mean_value/test_programs.py.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -392,6 +393,26 @@ class _LineReader:
         return totals
 
 
+def _queues_at(model: Model, name: str, lines: int) -> bool:
+    """Return whether processors may wait at a station that some lines visit: none does where each
+    finds a server of its own.
+
+    Raises
+    ------
+    NoAnswerError : there are several servers, but fewer than lines: the wait for all that others
+        have left is that for one server
+    """
+    if name not in model.resources:  # the processors
+        return True
+    servers = model.resources[name].capacity
+    if 1 < servers < lines:
+        raise NoAnswerError(
+            f"mean-value takes stations of one server, or of one for each processor, in supersteps;"
+            f" {name} has {servers} for {lines}: simulate it"
+        )
+    return servers < lines
+
+
 class _SuperstepSolver:
     """Solves one superstep; tables have a row for each processor [processors, points]."""
 
@@ -399,9 +420,10 @@ class _SuperstepSolver:
         self._lines = [reader.totals(line) for line in superstep.bodies]
         self._barrier = reader.totals(superstep.barrier)
         self._repeat, self._name = reader.numbers[superstep.repeat], reader.model.name
-        self._queues = list(
-            dict.fromkeys(name for line in self._lines for kind, name in line if kind == "visits")
-        )
+        visitors = Counter(name for line in self._lines for kind, name in line if kind == "visits")
+        self._queues = [
+            name for name, lines in visitors.items() if _queues_at(reader.model, name, lines)
+        ]
         self._time = self._rows("time", "")
         self._waited, self._visits, self._service, self._square = (
             {name: self._rows(kind, name) for name in self._queues}
