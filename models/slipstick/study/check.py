@@ -92,13 +92,13 @@ def _checked(path: Path) -> Iterator[str]:
     """Check a spec file; yield its kind, then the defaults that a reader should know of."""
     library = Library()
     kind, tree = library.open(path)
-    spec = validate(spec_model(kind, tree), tree)
+    spec, notes = validate(spec_model(kind, tree), tree), list[str]()
     if kind == "technology":
         from slipstick.schema.kinds.technology import check_values
 
         check_values(tree, library)
     if kind == "fitted":
-        _check_model_of_fit(cast("FittedSpec", spec).model, tree, path)
+        notes += _notes_on_model_of_fit(cast("FittedSpec", spec).model, tree, path)
     if model_words(kind) or kind in ("workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to
         # import.
@@ -124,22 +124,27 @@ def _checked(path: Path) -> Iterator[str]:
         else:
             build_workload(reference, library)
     yield kind
+    yield from notes
     times = list(_times(spec))
     without = Counter(default for default in times if default)
     for default, number in without.items():
         yield f"{number} of {len(times)} times without an scv: {default}"
 
 
-def _check_model_of_fit(model: str, tree: Table, path: Path) -> None:
-    """Refuse a fit of a model that is neither in the catalogue nor a file beside the fit or here."""
+def _notes_on_model_of_fit(model: str, tree: Table, path: Path) -> list[str]:
+    """Refuse a fit of a model whose name is nearly one of the catalogue; note a model that is neither
+    there nor a file beside the fit or here, which may stand elsewhere.
+    """
     from slipstick.schema.inputs import model_names
 
     file = model if is_file_name(model) else f"{model}.yaml"
     if model in model_names() or (path.parent / file).exists() or Path(file).exists():
-        return
+        return []
+    why = f"there is no model {short(model)}, and no file {short(file)}"
     words = did_you_mean(model, model_names())
-    why = f"there is no model {short(model)}, and no file {short(file)}{words}"
-    raise value_mark(tree, "model").error(why, "model")
+    if "did you mean" in words:
+        raise value_mark(tree, "model").error(f"{why}{words}", "model")
+    return [f"{why} here: its parameters are not looked up"]
 
 
 def _times(value: object) -> Iterator[str]:
