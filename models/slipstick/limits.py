@@ -230,7 +230,7 @@ def check_cost(
     ----------
     name : of the limit
     cost : of the request, in what the limit counts
-    what : the request with its cost in words, as the beginning of a sentence
+    work_in_words : the request with its cost in words, as the beginning of a sentence
     otherwise : the alternatives to it, in words
     error : makes the error of a message
     points : number of points with this cost each; the limit is for one of them, inside `added_up`

@@ -522,8 +522,8 @@ class _Account:
         return {name: share for name, share in booked.items() if share or name == USEFUL}
 
     def _regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """Return the account by regions: each loses the time beyond what the reference run would
-        need without loss.
+        """Return the account by regions: each loses what it takes beyond the time without loss,
+        which follows from its time in the reference run.
         """
         reference = self.growth.reference(point, self.timed)
         first = self._time(reference)
@@ -546,7 +546,9 @@ class _Account:
     def _closed(
         self, point: MeasuredPoint, elapsed: float, account: dict[str, float], remainder: str
     ) -> dict[str, float]:
-        """Return an account completed by its remainder; raises if it exceeds the elapsed time."""
+        """Return an account as it is; raise if its other parts exceed the elapsed time, so that its
+        remainder is negative.
+        """
         if account[remainder] < -ROUNDING * elapsed:
             booked = elapsed - account[remainder]
             why = (

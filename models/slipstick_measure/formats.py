@@ -115,7 +115,7 @@ def load_test(
     servers: Mapping[str, int] | None = None,
     format: str | None = None,
 ) -> LoadTest | None:
-    """Read files as a load test; None if the first is not one.
+    """Read files as a load test, each at one load or at several; None if the first is not one.
 
     Parameters
     ----------
@@ -255,8 +255,8 @@ def table_called(reference: str) -> str:
 
 
 def runs_called(reference: str) -> Path | None:
-    """Return the path of measured runs: an existing file, or a profile or table of the
-    catalogue.
+    """Return the path of a profile or a table of the catalogue with measured runs; None for an
+    existing file, which goes first, and for other names.
     """
     if Path(reference).exists():
         return None

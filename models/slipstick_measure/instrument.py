@@ -607,8 +607,8 @@ def _shared(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
 def _added(
     workers: Sequence[_Spent], begin: float, end: float
 ) -> tuple[dict[str, float], dict[str, int]]:
-    """Add up the times of the workers of one processor; time between workers is idle, time after a
-    kill is missing.
+    """Add up the times of the workers of one processor; time without a worker is idle, after a kill
+    missing.
     """
     waits: dict[str, float] = {}
     events: dict[str, int] = {}

@@ -310,8 +310,8 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
 
 
 def _head(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str:
-    """Return which resource limits the throughput at the end of the axis, to how much, and from
-    which value on the population exceeds the saturation point.
+    """Return the sentence on which resource limits the throughput at the end of the axis, to how
+    much, and from which value or population on; or that nothing is saturated.
     """
     names = bottlenecks.bottlenecks
     last = len(names) - 1

@@ -797,7 +797,9 @@ def _against(choice: ChosenPoints) -> str:
 
 
 def _nothing(choice: ChosenPoints) -> str:
-    """Return that no point meets the conditions, and which one comes closest."""
+    """Return the sentence that no point meets the conditions, with the point that comes closest or
+    the reason why none is known.
+    """
     total, solvable_count = choice.points
     if not solvable_count:
         return f"none of {counted(total, 'point')} meets the conditions on what is varied"

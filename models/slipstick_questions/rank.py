@@ -417,8 +417,8 @@ class _CaseRanking:
         )
 
     def _effect(self, path: str, change: float, answer: Answer) -> Answer:
-        """Return the effect of one changed value on the time; None if the value is not allowed,
-        such as half a processor.
+        """Return the effect of one changed value on the time; the time saved is None if the spec
+        does not allow the value, such as half a processor.
         """
         from slipstick.method.methods import form_of
 

@@ -143,7 +143,9 @@ class ConditionSearch:
         return bool(self.crossings) or any(True for _ in self.ends_of_answers)
 
     def answer(self, place: float) -> Answer:
-        """Return the provenance of the last searched place up to a given one."""
+        """Return an answer without values, with the provenance of the last searched place up to a
+        given one.
+        """
         places, how = self.looked
         return (
             Answer(self.case, **how.at(max(0, bisect_right(places, place) - 1)))
@@ -619,8 +621,8 @@ class _Closer:
             self._run(index, float(self.places[index]), float(needed[index]), new=False)
 
     def _needed(self) -> Array:
-        """Return the run length that each undecided place needs, as a multiple; interval widths
-        fall with its square root. Infinite for decided places.
+        """Return the run length that each undecided place needs, as a multiple of the case's own;
+        the width of an interval falls with the square root of it. Infinite for decided places.
         """
         margins, holds = self.asked.condition.look(self.found)
         middle, low, high = margins

@@ -266,7 +266,9 @@ def _exact(method: str, reference: str, difference: float, place: float) -> tupl
 
 
 def _encloses(method: str, bounds: Value, reference: str, truth: Value) -> tuple[str, bool]:
-    """Return whether an interval meets bounds, which is all that a simulated mean can show."""
+    """Return a sentence on whether an interval meets bounds, and whether it does; more cannot be
+    required of a simulated mean.
+    """
     assert truth.value is not None
     low = truth.value if truth.low is None else truth.low
     high = truth.value if truth.high is None else truth.high

@@ -184,12 +184,14 @@ class LadderForm(CompiledModel):
 
     @property
     def block(self) -> int:
-        """The number of points that this method solves together."""
+        """The number of points that the method that takes every point solves together."""
         return 1 if self.estimated else BLOCK
 
     @property
     def estimated(self) -> bool:
-        """Whether this method gives estimates; exact values then have intervals of width 0."""
+        """Whether the method that takes every point gives estimates; exact values then have
+        intervals of width 0.
+        """
         return self._fallback[0].estimates
 
     def blocks(self, values: Values, count: int) -> Iterator[Rows]:

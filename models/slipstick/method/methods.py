@@ -334,8 +334,8 @@ def default_answer(
 
 
 def _with_takeovers(form: CompiledModel | None, answer: Answer) -> Answer:
-    """Add takeovers to the limits of a closed form; they are searched one by one, and a longer list
-    is not searched.
+    """Add takeovers to the limits of a closed form. They are searched one by one, so an answer with
+    more than `_MOST_TAKEOVERS` limits, which nobody reads through, stays without them.
     """
     if not isinstance(form, ClosedForm) or answer.failed or len(answer.limits) > _MOST_TAKEOVERS:
         return answer

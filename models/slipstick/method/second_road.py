@@ -91,7 +91,7 @@ def checked(
     ----------
     subject : the system or the network
     values : of its parameters [points]
-    found : by the default method
+    solution : by the default method
     simulation : settings; `Simulation.check` says how much is looked at
     simulated : answers points by simulation
     """
@@ -366,7 +366,9 @@ def _of_activity(
 
 
 def _branches(model: Model) -> bool:
-    """Return whether a cycle may take one of several branches."""
+    """Return whether a cycle has branches side by side or tasks of a pool, so that its account
+    follows one of them.
+    """
     return any(is_parallel(node) or node.use == ASKED for node in each_once(model.bodies))
 
 

@@ -38,8 +38,8 @@ def _triangular(probability: Array, low: float, mode: float, high: float) -> Arr
 
 
 def _discrete(probability: Array, values: Sequence[float], weights: Sequence[float]) -> Array:
-    """Return the first value at which the added-up weights reach the part; the values keep their
-    order.
+    """Return the first value at which the added-up weights, as parts of their sum, reach the
+    probability; the values keep their order.
     """
     reached = np.cumsum(weights) / np.sum(weights)
     place = np.searchsorted(reached, probability, side="left")

@@ -325,8 +325,8 @@ def _newton_steps(
 
 
 def _congestion(load: Array, change: Array | float) -> tuple[Array, Array]:
-    """Return 1 - a, the idle part of each station, (P, 1, K), and 1 + L + C, what an arrival finds
-    there, (P, 1 or R, K).
+    """Return 1 - a, the idle part of each station, (P, 1, K), and 1 + L + C, the number that an
+    arrival finds there and itself, (P, 1 or R, K).
     """
     spare = 1 - np.add.reduce(load, axis=1, keepdims=True)
     if isinstance(change, float):

@@ -561,7 +561,7 @@ class _Grid:
 
     def sweep(self, start: Array, steps: Array, width: int) -> Iterator[Array]:
         """Yield the planes z(s), (P, n_2.., n_R, J), of the recurrence z(s) = start(s) + sum over r
-        of M_r z(s - 1) with one customer of class r fewer.
+        of z_r M_r, where z_r is z(s - 1) with one customer of class r fewer.
 
         `steps` is (P or 1, R J, J): the M_r below each other. `start` enters every one of the J
         columns.

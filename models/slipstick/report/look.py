@@ -196,7 +196,9 @@ def fills_of(labels: Iterable[str]) -> dict[str, int]:
 
 
 def _cause(label: str) -> int | None:
-    """Return the place of the cause that a label names."""
+    """Return the index in `CAUSES` of the cause that a label names by one of its words; None where
+    it names none.
+    """
     words = set(re.findall("[a-z]+", label.lower()))
     causes = enumerate(CAUSES.values())
     return next((place for place, (*_, names) in causes if words & set(names.split())), None)

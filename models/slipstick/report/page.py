@@ -369,7 +369,9 @@ def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
 
 
 def _settings(results: Results, case: str) -> str:
-    """List the settings of a case, beginning with those that few other cases share."""
+    """List the settings of a case, beginning with those that few other cases share, because these
+    tell it from the others.
+    """
     counts = Counter(item for settings in results.settings.values() for item in settings.items())
     # The model has a column of its own.
     own = sorted(results.settings.get(case, {}).items(), key=lambda item: counts[item])

@@ -1142,7 +1142,7 @@ of it has them.
 
 
 def _without_effect(settings: Settings, inputs: Inputs, built: BuiltModel) -> list[str]:
-    """List the settings of a shared-memory machine that no time of the model depends on."""
+    """List the settings of a shared-memory machine that nothing in the model depends on."""
     if not isinstance(built.model, Model) or not any(
         path.startswith("machine.interconnect.") for path in built.entries
     ):

@@ -215,7 +215,9 @@ def _as_word(value: object) -> object:
 
 
 def _field(program_input: Input) -> tuple[Any, Any]:
-    """Return the pydantic field of an input; its default is that of the program."""
+    """Return the pydantic field of an input; one that is not given is None, for which the program
+    has a default.
+    """
     if program_input.options:
         words: Any = Literal.__getitem__(program_input.options)
         kind: Any = Annotated[words | None, BeforeValidator(_as_word)]

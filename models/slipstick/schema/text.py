@@ -577,7 +577,9 @@ class _TreeReader:
         raise _EndOfPassError
 
     def broken(self, mark: Mark, error_text: str) -> NoReturn:
-        """End the pass at a syntax error, as the YAML parser does."""
+        """End the pass at a syntax error, as the YAML parser does, which knows the place only and
+        no path.
+        """
         self.path.clear()
         self.stop(mark, _syntax(error_text)[1])
 
@@ -889,7 +891,9 @@ def nearest_file(path: Path) -> str:
 
 @cache
 def standard_input() -> bytes:
-    """Read standard input once and return the same bytes at each later call."""
+    """Read standard input once and return the same bytes at each later call, because a command may
+    read a file several times.
+    """
     return _up_to("input_bytes", sys.stdin.buffer)
 
 

@@ -53,7 +53,7 @@ class UncertainValues:
 def told_apart(
     settings: Mapping[str, Node], library: Library
 ) -> tuple[dict[str, Node], UncertainValues]:
-    """Replace ranges by their midpoints, and a fit by its values; return the settings and the
+    """Replace ranges by their geometric means, and a fit by its values; return the settings and the
     distribution of the uncertain ones.
 
     Nine of ten values lie in a range; the logarithm is normal.
@@ -100,8 +100,8 @@ def told_apart(
 
 
 def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
-    """Parse ``low..high``: return the midpoint as a node, its logarithm, and the standard deviation
-    of the logarithm; None for other values.
+    """Parse ``low..high``: return the geometric mean as a node, its logarithm, and the standard
+    deviation of the logarithm; None for other values.
     """
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
         return None

@@ -50,7 +50,7 @@ def kept_look(
 
     Parameters
     ----------
-    plan, expected, events, parts : as of `second_look`
+    plan, expected, events, waits_and_utilizations : as of `second_look`
     """
     folder = cache_folder()
     # Equal plans that were built in another way may have other bytes: they are simulated again.

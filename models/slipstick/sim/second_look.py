@@ -138,7 +138,7 @@ def second_look(
     plan : what is run
     expected : by the number of its group
     events : at most
-    parts : waits of a visit and utilizations of resources, by names such as ``wait[bus]``, which are
+    waits_and_utilizations : of a visit and of resources, by names such as ``wait[bus]``, which are
         held against the run as well [s, 1]
 
     >>> from slipstick.sim.plan.builder import Builder

@@ -37,7 +37,7 @@ path or a name, is one.
 
 def check_reference(reference: str) -> list[str]:
     """Check the spec, program, law or file of measurements that a name or a path stands for; return
-    its kinds.
+    a line for each spec of that name.
 
     Parameters
     ----------

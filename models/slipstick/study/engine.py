@@ -210,8 +210,8 @@ class Engine:
         return [blocks_by_number[number] for number in range(len(all_blocks))]
 
     def _parted(self, blocks: Sequence[Block], rest: Sequence[int]) -> list[int]:
-        """List the simulations to be split into replications: all, if too few points remain to keep
-        the workers busy.
+        """List the simulations to be split into replications, where too few points remain to keep
+        all workers busy.
 
         Limits are of a point, so under limits each point stays whole.
         """
@@ -254,7 +254,7 @@ class Engine:
         blocks_by_number: dict[int, SolvedBlock],
         progress: Progress,
     ) -> None:
-        """Solve the remaining blocks on all workers."""
+        """Solve the remaining blocks, and keep every worker busy until all are solved."""
         executor, workers = self._started()
         most = 1 if self.on == THREADS else max(1, min(_MOST_TOGETHER, len(rest) // (4 * workers)))
         waiting, tries, pending = deque(rest), dict[int, int](), dict[Future[Any], list[int]]()

@@ -64,8 +64,7 @@ class _PointReader(pickle.Unpickler):
 
 
 class Journal:
-    """Answer at the case's own values, with the model's notes; a simulation computes at least the
-    given shares.
+    """The points that are kept in a folder, where a later run finds them.
 
     Parameters
     ----------
@@ -207,7 +206,7 @@ class Journal:
 
 
 def _of_failure(block: Block, limits: Limits) -> bytes:
-    """Key under which a failed point is stored; failures hold only for the limits of the run."""
+    """Return the key under which a failed point is stored; it holds for the run's limits only."""
     return sha256(block.key + repr(limits).encode()).digest()
 
 

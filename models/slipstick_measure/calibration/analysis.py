@@ -263,7 +263,7 @@ def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Arr
 
 
 def _refined(sets: Array, times: Array, start: Sequence[float]) -> tuple[float, ...]:
-    """Adjust cache sizes to the smallest error, keeping their order."""
+    """Adjust cache sizes to the smallest error, and return them in order of size."""
 
     def error(logs: Array) -> float:
         return _fit(sets, times, [float(size) for size in np.exp(logs)])[0]

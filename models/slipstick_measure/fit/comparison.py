@@ -276,8 +276,8 @@ class FitComparison:
         )
 
     def predict(self, p: float, level: float) -> tuple[float, float]:
-        """Return bounds on the time on `p` processors from all families, weighted by their evidence
-        [s].
+        """Return the interval of the time on `p` processors from all families, weighted by their
+        evidence [s].
 
         The logarithm of the time has a mixture of Student's distributions. Weights are exp(-behind
         / 2) (Akaike's). The spread of a family is that of its parameters (by slopes) and the error
@@ -330,9 +330,9 @@ class FitComparison:
         return float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
 
     def _bend(self, candidate: Candidate, p: float) -> float:
-        """Return by how much the logarithm of a prediction departs from the straight line through
-        the last two measured numbers of processors; 0 within the rows, and for families the caller
-        chose.
+        """Return by how much the growth of a prediction's logarithm beyond the largest measured
+        number of processors departs from the direction between the last two measured numbers; 0
+        within the rows, and for families the caller chose.
         """
         timings = candidate.fitted.timings
         timings = timings.select(timings.n == timings.n.max())
@@ -347,8 +347,8 @@ class FitComparison:
     def predictions(
         self, numbers: Sequence[float], level: float
     ) -> dict[float, tuple[float, float]]:
-        """Return bounds on the time for those numbers of processors that have a prediction with a
-        finite error [s].
+        """Return the interval of the time on each of those numbers of processors that have a
+        prediction with a finite error [s].
         """
         ends = {p: self.predict(p, level) for p in numbers if not self.refusal(p)}
         return {p: interval for p, interval in ends.items() if interval[1] <= WIDEST * interval[0]}
@@ -701,8 +701,8 @@ def _answer(
 def _size_needed(
     fitted: FittedFormula, p: float, efficiency: float, sure: FitIntervals | None, level: float
 ) -> Value:
-    """Return the size that `p` processors need for an efficiency; the upper end is None where no
-    size may be enough.
+    """Return the size that `p` processors need for an efficiency; the upper end is None where even
+    the largest sizes may not be enough.
     """
     size = size_needed(fitted, p, efficiency)
     if size is None or sure is None or size <= fitted.timings.n.min():

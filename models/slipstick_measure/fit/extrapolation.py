@@ -109,7 +109,7 @@ class Extrapolation:
         return float(self._speedup(np.array([p]), np.array([time]))[0]), int(p)
 
     def largest_efficient(self, efficiency: float) -> int:
-        """Return the largest number of processors up to which the efficiency stays above the given
+        """Return the largest number of processors up to which the efficiency is at least the given
         one.
 
         Efficiency is T(1) / (p T(p)) for a shared work, T(1) / T(p) for one of each processor's

@@ -173,7 +173,8 @@ class LoadFit:
 
     def percentile(self, station: StationFit, load: float, quantile: float) -> float | None:
         """Return a percentile of the response time at a first-come first-served station [s]; None
-        for users, for services that are not exponential, and beyond saturation.
+        from saturation on, and for users and for services that are not exponential, for which
+        slipstick has no formula.
         """
         servers = station.kind.servers
         if self.think is not None or station.kind.scv != 1 or load * station.service >= servers:
@@ -197,8 +198,9 @@ class LoadFit:
         )
 
     def curves(self) -> dict[str, tuple[Array, Array]]:
-        """Return, by the name of each station that the rows do not rule out, loads up to the last
-        one measured or predicted, and response times [s]; empty if no station describes the rows.
+        """Return, by the name of each station that the rows do not rule out, loads from the least
+        to the last that was measured or predicted, and response times [s]; empty if no station
+        describes the rows.
         """
         measured = [load_of(row) for row in self.rows]
         last = max([*measured, *(prediction.load for prediction in self.predictions)])

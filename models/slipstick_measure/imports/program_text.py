@@ -106,7 +106,9 @@ class ProgramText:
             self.known[name] = self.value(text)
 
     def calls(self) -> Iterator[CalledFunction]:
-        """Yield the calls in the program's order, up to the call that ends the model."""
+        """Yield the calls in the order in which the program makes them, up to the call that ends
+        the model.
+        """
         yield from self._gone_through(_statements(self.reading.text), 0)
 
     def value(self, text: str) -> Known:

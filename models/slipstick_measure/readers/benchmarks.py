@@ -166,7 +166,9 @@ def _command_row(command: str, line: int, seconds: float) -> dict[str, Any]:
 
 
 def _counts(command: str) -> dict[str, str]:
-    """Return the option of a command that gives the number of processors, if exactly one does."""
+    """Return the number of processors, as ``p``, from the option of a command that counts them;
+    empty unless exactly one option does.
+    """
     counts = [
         value
         for name, value in _options(command)
@@ -328,7 +330,7 @@ def _read_google_text(reading: Reading) -> Measurements:
 
 
 def _all_have(rows: Sequence[Mapping[str, Any]], counter: str) -> bool:
-    """Return whether every row has a rate."""
+    """Return whether every row has a rate, so that rates can be compared."""
     return bool(rows) and all(row.get(counter) for row in rows)
 
 

@@ -51,7 +51,7 @@ class TraceSpans:
     end: Array
 
     def select(self, which: Any) -> TraceSpans:
-        """Return some accesses, by a mask or by indices."""
+        """Return some of the spans, by a mask or by indices."""
         return TraceSpans(
             self.processor[which], self.label[which], self.start[which], self.end[which]
         )
@@ -454,7 +454,7 @@ class TraceColumns:
         )
 
     def least(self, subject: str, column: array[float]) -> float:
-        """Return the minimum of a column; refuse negative and infinite numbers."""
+        """Return the minimum of a column; refuse numbers that are negative or not finite."""
         least = min(column, default=inf)
         if not (least >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
             odd = next((number for number in column if not 0 <= number < inf), None)

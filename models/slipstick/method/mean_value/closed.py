@@ -262,7 +262,7 @@ def _put(
     Parameters
     ----------
     recursion : that it was solved by
-    plain : the same without lumping
+    unlumped : the same without lumping
     """
     groups = unlumped.model.population.groups
     cycles = {

@@ -181,7 +181,7 @@ class InARow:
         ----------
         first_wait, present, service : as for `waits`
         flows : visits in a second of the other customers [1/s] [..., places]
-        others : their number
+        other_processors : their number
         """
         rates = flows * self.first
         away = np.where(

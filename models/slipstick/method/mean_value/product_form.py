@@ -111,7 +111,8 @@ def as_arrays(
     queues : all of which have product form at these points
     numbers : every number of the model [points]
     members : processors of each group
-    alone : of each group the time of a cycle without waits, and the services by visit [s, points]
+    times_and_services : of each group the time of a cycle without waits, and the services by visit
+        [s, points]
     """
     # The engine of queueing networks is imported only where it is needed.
     from slipstick.queueing.network import network_arrays

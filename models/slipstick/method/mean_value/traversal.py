@@ -1072,8 +1072,8 @@ class PassingTimes:
     def _waits(
         self, service: RandomTime, apart: int, step: Array, floor: Array, earlier_work: Array
     ) -> Array:
-        """Return the waits, from the work left by those before, in mean and variance: V(k) = (V(k -
-        apart) + step - gap)+.
+        """Return the mean waits [s], from the work left by those before, which is followed in mean
+        and variance: V(k) = (V(k - apart) + step - gap)+.
 
         Source: Lindley, Proc. Cambridge Philosophical Society 48(2), 1952, 277-289.
 

@@ -709,7 +709,7 @@ def read_formula(
     tree, loc : where it is written
     formula : its text
     expr_by_name : what its names stand for
-    wanted : the dimension it must have; None takes any
+    dimension : the dimension it must have; None takes any
     answers : names are those of answers, such as ``utilization[cpu]``
 
     Raises

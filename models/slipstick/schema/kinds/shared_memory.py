@@ -85,9 +85,7 @@ class CacheSpec(Spec):
 
 
 class BusSpec(Spec):
-    """List the classes and stations that a network names and does not define, even if it has other
-    faults.
-    """
+    """One bus for all processors."""
 
     kind: Literal["bus"] = Field(description="one bus for all")
     transactions: Literal["split", "atomic"] = Field(

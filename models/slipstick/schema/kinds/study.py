@@ -110,7 +110,9 @@ RANGE = ("from", "to", "step", "factor", "count", "spacing")
 
 
 def axis_kind(value: Any) -> str | None:
-    """Return whether the value of an axis is a list or a range, for pydantic."""
+    """Return the tag of an axis for pydantic: ``list`` for values, ``range`` for a table; None for
+    other values.
+    """
     if isinstance(value, list):
         return "list"
     return "range" if isinstance(value, dict | AxisSpec) else None
@@ -139,7 +141,9 @@ Processors = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
 def _vary_kind(value: Any) -> str | None:
-    """Return whether a value is a named sweep or values by path, for pydantic."""
+    """Return the tag of a value for pydantic: a named sweep, or values by path as `axis_kind`
+    distinguishes them. A range has none of a sweep's keys.
+    """
     if isinstance(value, dict) and not any(key in value for key in RANGE):
         return "sweep"
     return "sweep" if isinstance(value, SweepSpec) else axis_kind(value)

@@ -413,7 +413,9 @@ class Kernel(EventLoop):
         return False
 
     def spawn(self, target: int, taken: SimulatedLock | None, token: Token, now: float) -> bool:
-        """Start another token beside this one, and give it the lock that this one holds."""
+        """Start another token beside this one; a lock in `taken`, which this token holds, passes to
+        it.
+        """
         beside = self.token(token.customer, token.group)
         beside.since, beside.pc, beside.destination = now, target, token.destination
         if taken is None:

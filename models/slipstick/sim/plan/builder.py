@@ -348,7 +348,7 @@ class Builder:
         self.patch(fork, 2)
 
     def _send(self, branches: Sequence[Body]) -> None:
-        """Write several bodies that begin and are not waited for."""
+        """Write several bodies that begin beside the customer, which does not wait for them."""
         spawned = [self.emit(Op.SPAWN, -1, -1) for _ in branches]
         onward = self.emit(Op.JUMP, -1)
         for spawn, body in zip(spawned, branches, strict=True):
@@ -444,8 +444,8 @@ class Builder:
             self.patch(done, 0)
 
     def _place(self, name: str) -> tuple[int, int]:
-        """Return the number of a resource, stations first, and how many customers it serves, or are
-        held, at a time.
+        """Return the number of a resource, stations first, and how many customers it serves, or how
+        many hold it, at a time.
         """
         if name in self._locks:
             number, plan, _ = self._locks[name]

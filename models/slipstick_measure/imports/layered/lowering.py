@@ -515,8 +515,9 @@ class Lowering:
         return self._rounds([(count, body) for count, body in bodies if body])
 
     def _fork(self, both: Both, task: Task, reply: Items) -> Items:
-        """Return a fork; if different branches queue for one processor, all orders of starting them
-        are equally probable.
+        """Return a fork. If branches that are not alike queue for one processor, the orders in
+        which they may start are equally probable: all orders, or of more than `MOST_ORDERED`
+        branches the rotations.
         """
         branches = [
             (branch, items)
