@@ -473,7 +473,8 @@ class _Account:
         return {name: share * elapsed for name, share in (self._shares(point) or {}).items()}
 
     def _shares(self, point: MeasuredPoint) -> dict[str, float] | None:
-        """Return the account as fractions of the time, from POP efficiencies.
+        """Return the account as fractions of the time, from POP efficiencies; None without the
+        parallel efficiency or what it follows from.
 
         With the largest useful time T CommE, the average one T PE and the time on an ideal network
         T Trf, what lies between them is imbalance, serialization and transfer, whether the tool

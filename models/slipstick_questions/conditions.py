@@ -184,8 +184,8 @@ class Condition:
         )
 
     def look(self, columns: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the margin of the critical part of the condition, with its interval, and whether
-        the condition holds.
+        """Return the margin of the part of the condition that is nearest to failing, or fails
+        worst, with its interval, and whether all parts hold.
 
         Returns
         -------

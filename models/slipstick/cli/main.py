@@ -838,7 +838,7 @@ def references_of(model: str, specs: Mapping[str, str | None]) -> dict[str, Node
 
 def _live(results: Results, prepared: PreparedStudy) -> PageSection | None:
     """Return the section of a report's page in which the model can be varied; None where the model
-    does not allow it.
+    does not allow it, for the report is complete without it.
     """
     from slipstick.report.html import PAGE_SECTIONS
 

@@ -821,8 +821,8 @@ class _States:
     def _picks(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Go on with one of the bodies that the rule of a pick may choose; bodies that tie are
-        equally likely.
+        """Go on with each of the bodies that the rule of a pick may choose, with its probability
+        under the rule.
         """
         (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]

@@ -335,7 +335,7 @@ def default_answer(
 
 def _with_takeovers(form: CompiledModel | None, answer: Answer) -> Answer:
     """Add takeovers to the limits of a closed form. They are searched one by one, so an answer with
-    more than `_MOST_TAKEOVERS` limits, which nobody reads through, stays without them.
+    more than `_MOST_TAKEOVERS` limits, a list too long to read, stays without them.
     """
     if not isinstance(form, ClosedForm) or answer.failed or len(answer.limits) > _MOST_TAKEOVERS:
         return answer

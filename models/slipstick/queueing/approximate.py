@@ -729,8 +729,8 @@ def _within_capacity(
 
 
 def _first_guess(network: NetworkArrays, count: Array, load: Array) -> Array:
-    """Return queues to start at: closed customers in proportion to demand, open ones as if their
-    class shared the station alone, (P, R, K).
+    """Return queues to start at: closed customers in proportion to demand, open ones as if there
+    were no closed ones and the servers were shared, (P, R, K).
     """
     demand = network.demand
     cycle = network.think + demand.sum(axis=2)

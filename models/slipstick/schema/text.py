@@ -881,7 +881,7 @@ def opened(path: Path | str, start: Mark, bound: str, advice: str) -> Iterator[B
 
 
 def nearest_file(path: Path) -> str:
-    """Suggest a file with a similar name in the same folder; empty if there is none."""
+    """Suggest a file with a similar name in the same folder; without one, to check the name."""
     names: list[str] = []
     with suppress(OSError, ValueError):  # no such folder, or a NUL
         names = [sibling.name for sibling in islice(path.parent.iterdir(), 1000)]

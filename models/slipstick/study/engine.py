@@ -323,8 +323,8 @@ class Engine:
 
 
 def _with_pace(progress: Progress, points: int) -> Progress:
-    """Return progress that also announces the remaining time, extrapolated from the points solved
-    so far.
+    """Return progress that also announces how long all points take, by the pace of those solved so
+    far.
     """
     pace, done = WorkPace(elapsed=True), 0
 

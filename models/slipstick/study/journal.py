@@ -121,7 +121,9 @@ class Journal:
         return result if isinstance(result, SolvedBlock) else None
 
     def keep(self, block: Block, solved_block: SolvedBlock, seconds: float, limits: Limits) -> None:
-        """Store a result with the seconds that it took."""
+        """Store a result that took at least `LEAST` seconds, or a failure, as long as there is
+        room.
+        """
         failed = bool(solved_block.failed) and not solved_block.columns
         if (seconds < LEAST and not failed) or not (
             self._file is not None or (self._free and self._open())

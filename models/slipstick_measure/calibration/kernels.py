@@ -135,7 +135,9 @@ def _end(ticks: Array) -> None:
 
 @_compiled
 def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
-    """Acquire a lock; returns the last value read, so that the compiler cannot drop the read."""
+    """Acquire a lock once `zero` is known; return the last value read, of which conditions leave a
+    bit unknown to the compiler, so that it cannot drop the read.
+    """
     previous, mine = np.int64(1), np.int64(0)
     if kind == TAS:
         while previous & 1:

@@ -168,7 +168,7 @@ def _mix(
     model: ToolModel, element: XmlElement, classes: dict[str, Any], name: str, shares: list[float]
 ) -> SpecAxes:
     """Return the populations that give one of two closed classes a share of all customers, for
-    those shares that make it a whole number.
+    those shares that make it a whole number, as JMVA does.
     """
     closed = [class_name for class_name, document in classes.items() if "population" in document]
     if len(closed) != 2:

@@ -232,7 +232,9 @@ def _task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTas
 def _check_split(
     task: EstimationTask, spec: ValidationSpec, place: Place, study: StudyContext
 ) -> None:
-    """Refuse a set without a group that the other groups can predict."""
+    """Refuse a set whose fitted rows leave none to fit or none to predict, and one without a group
+    that the other groups can predict.
+    """
     count = len({*task.labels(task.groups)})
     if spec.fitted_to and len(task.chosen) in (0, task.count):
         subject = "no row" if not task.chosen else "every row"

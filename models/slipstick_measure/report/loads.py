@@ -100,7 +100,7 @@ _NO_THINKING = 0.05
 
 
 def _think_words(test: LoadTest, thinking: float) -> str:
-    """Describe the think time, which may be zero."""
+    """Describe the think time; one near zero or below it has a sentence of its own."""
     times = [row.response for row in test.rows if row.response]
     if thinking < -_NO_THINKING * min(times):
         return (

@@ -652,8 +652,9 @@ class _NetworkEstimates:
 
     @cached_property
     def _unbooked(self) -> dict[Place, float]:
-        """Return, for chains whose customers starve, the part of the time of unended cycles at each
-        place: the time at a station beyond what is booked there, divided by the visits.
+        """Return, for chains whose customers starve, the share of the time of unended cycles at
+        each place, in proportion to the time at its station beyond what is booked there, and to its
+        visits.
         """
         times: dict[Place, float] = {}
         result = self.result

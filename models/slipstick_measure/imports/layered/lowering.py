@@ -655,7 +655,9 @@ class Lowering:
         return share.share if share is not None and share.capped else 1.0
 
     def _own_name(self, work: Work, task: Task) -> str:
-        """Return a name for work that work of no other task has."""
+        """Return a name for work, with that of its task where another task has work of the same
+        name.
+        """
         if not hasattr(self, "_owners"):
             owners: dict[str, set[str]] = {}
             for owner in self.network.tasks.values():
