@@ -407,13 +407,13 @@ def _with_transient(
         return answers
     from slipstick.method.networks.transient import with_transient
 
-    own = {
+    own_values = {
         path: parameter.value
         for path, parameter in parameters.items()
         if parameter.value is not None
     }
     return tuple(
-        answer if answer.failed else with_transient(answer, model, values, own)
+        answer if answer.failed else with_transient(answer, model, values, own_values)
         for answer in answers
     )
 

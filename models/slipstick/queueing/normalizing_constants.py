@@ -439,25 +439,31 @@ def _solve_lattice(closed: ClosedPart) -> ClosedSolution:
     pace = demand / closed.last[:, None]
     scale = _scales(demand.real, pace.real, delay.real, population)
     load, pace, grid = demand * scale[:, :, None], pace * scale[:, :, None], _Grid(population)
-    shown: list[Array | None] = [None] * demand.shape[2]
-    run = loop(lattice, pace, delay) if pace.shape[2] and not several else None
+    probability: list[Array | None] = [None] * demand.shape[2]
+    compiled_lattice = loop(lattice, pace, delay) if pace.shape[2] and not several else None
     with np.errstate(all="ignore"):
-        if run:
-            total, with_one_less = run(_powers(scale * delay, population), population, pace)
-            less, queue = (
+        if compiled_lattice:
+            total, with_one_less = compiled_lattice(
+                _powers(scale * delay, population), population, pace
+            )
+            total_with_one_less, queue = (
                 with_one_less[..., 0],
                 pace * with_one_less[..., 1:] / total[:, None, None],
             )
         elif several:
             start = grid.thinking(scale * delay)
-            total, less, queue, shown = _with_several(grid, start, load, pace, several)
+            total, total_with_one_less, queue, probability = _with_several(
+                grid, start, load, pace, several
+            )
         else:
-            total, less, queue = _singles_only(grid, grid.thinking(scale * delay), pace)
+            total, total_with_one_less, queue = _singles_only(
+                grid, grid.thinking(scale * delay), pace
+            )
             queue = queue / total[:, None, None]
-        throughput = scale * less / total[:, None]
-    least = np.minimum(total.real, less.real.min(axis=1))
-    in_range = np.isfinite(total) & np.isfinite(less).all(axis=1) & (least > 1e-270)
-    return ClosedSolution(throughput, queue, shown, in_range)
+        throughput = scale * total_with_one_less / total[:, None]
+    least = np.minimum(total.real, total_with_one_less.real.min(axis=1))
+    in_range = np.isfinite(total) & np.isfinite(total_with_one_less).all(axis=1) & (least > 1e-270)
+    return ClosedSolution(throughput, queue, probability, in_range)
 
 
 def _powers(away: Array, population: Array) -> Array:

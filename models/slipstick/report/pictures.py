@@ -150,17 +150,17 @@ class _Bars:
 def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     """Draw one stacked bar for each case, its total written above it."""
     bars = _stacked_bars(results, spec, order)
-    beside = _beside(spec.cases)
-    rows = -(-len(spec.cases) // beside)
-    figure, tilted = _sheet_of_bars(bars.titles, beside, rows)
+    bars_in_row = _beside(spec.cases)
+    rows = -(-len(spec.cases) // bars_in_row)
+    figure, tilted = _sheet_of_bars(bars.titles, bars_in_row, rows)
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
-        cut = slice(row * beside, (row + 1) * beside)
+        cut = slice(row * bars_in_row, (row + 1) * bars_in_row)
         _stack(axes, bars.heights[:, cut], bars.fills)
         tops = _intervals(axes, bars.reach[cut], bars.heights[:, cut].sum(axis=0))
         _totals(axes, tops, bars.totals[cut])
         axes.set_ylabel(bars.axis)
         axes.set_xticks(range(len(bars.titles[cut])), bars.titles[cut])
-        axes.set_xlim(-0.6, beside - 0.4)
+        axes.set_xlim(-0.6, bars_in_row - 0.4)
         axes.set_ylim(0, 1.1 * bars.top)
         if tilted:
             tilt(axes)
@@ -999,9 +999,8 @@ def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = 
             return _lines(results, spec)
         if spec.kind == "map":
             return _map(results, spec)
-        shown = spec.show
-        draw = {"run": draw_timeline, "steps": draw_steps, "phase": draw_phase}[shown]
-        return draw(results.timelines[spec.name], spec.title, order)
+        draw_of_kind = {"run": draw_timeline, "steps": draw_steps, "phase": draw_phase}[spec.show]
+        return draw_of_kind(results.timelines[spec.name], spec.title, order)
 
 
 def save(

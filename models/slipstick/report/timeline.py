@@ -268,12 +268,12 @@ def _draw_active(axes: Axes, timeline: Timeline, factor: float) -> None:
 
 
 def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
-    used = [
+    used_resources = [
         name
         for name, changes in timeline.levels.items()
         if any(present for _, present, _ in changes)
     ]
-    for (colour, _, dashes), name in zip(STROKES, used[:_MOST_RESOURCES], strict=False):
+    for (colour, _, dashes), name in zip(STROKES, used_resources[:_MOST_RESOURCES], strict=False):
         changes = timeline.levels[name]
         axes.step(
             [time / factor for time, _, _ in changes],
@@ -286,7 +286,7 @@ def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
     _whole(axes)
     axes.set_ylabel("present")
     axes.set_title("at each resource, in service included", loc="left", fontsize=9)
-    if used:
+    if used_resources:
         axes.legend(loc="upper right", fontsize=8, ncols=3)
 
 

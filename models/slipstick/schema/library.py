@@ -208,11 +208,12 @@ def kinds_called(reference: str) -> list[str]:
 
 
 def _folders(kind: str) -> list[Path]:
-    own = Path("specs") / KINDS[kind].folder
+    own_folder = Path("specs") / KINDS[kind].folder
     shipped_folder = shipped() / KINDS[kind].folder
     return (
-        [own, shipped_folder]
-        if own.is_dir() and not (shipped_folder.is_dir() and own.samefile(shipped_folder))
+        [own_folder, shipped_folder]
+        if own_folder.is_dir()
+        and not (shipped_folder.is_dir() and own_folder.samefile(shipped_folder))
         else [shipped_folder]
     )
 

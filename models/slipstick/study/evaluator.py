@@ -305,8 +305,11 @@ def with_derived(
     """
     if not {OVERHEAD, REDUCTION} & set(wanted_values):
         return dict(cases)
-    before = _overhead(cases[base]) if base in cases else None
-    return {name: _with(answer, before if name != base else None) for name, answer in cases.items()}
+    overhead_of_base = _overhead(cases[base]) if base in cases else None
+    return {
+        name: _with(answer, overhead_of_base if name != base else None)
+        for name, answer in cases.items()
+    }
 
 
 def _overhead(answer: Answer) -> Value | None:

@@ -1220,25 +1220,29 @@ def parameters_of(values: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
 
 
 def part_of(
-    node: type[HardwarePart], spec: Spec, at: Mapping[str, Parameter], path: str, **own: Any
+    part_class: type[HardwarePart],
+    spec: Spec,
+    at: Mapping[str, Parameter],
+    path: str,
+    **values_without_key: Any,
 ) -> HardwarePart:
     """Make a part of a machine whose fields are the keys of its spec: quantities by path, all else
     as it stands.
 
     Parameters
     ----------
-    node : the part
+    part_class : the part
     spec, path : the checked keys, and where they stand
     at : every quantity of the file, by path
-    own : values of the fields that are no keys
+    values_without_key : values of the fields that are no keys
     """
-    keys = [name for name in node._fields if name not in own]
+    keys = [name for name in part_class._fields if name not in values_without_key]
     values = {key: getattr(spec, key) for key in keys}
-    read = {
+    value_by_field = {
         key: at[f"{path}.{key}"] if isinstance(value, Given) else value
         for key, value in values.items()
-    } | own
-    return node._make(read[name] for name in node._fields)
+    } | values_without_key
+    return part_class._make(value_by_field[name] for name in part_class._fields)
 
 
 def hardware_of(
