@@ -166,8 +166,10 @@ _MOST_NUMBERS = 8
 
 
 def _numbers(numbers: Sequence[float]) -> str:
-    """Write a list of numbers of processors; of many only the first."""
+    """Write a list of numbers of processors; of many only the first, or the ends of a range."""
     more = len(numbers) - _MOST_NUMBERS
+    if more > 0 and all(np.diff(numbers) == 1):
+        return f"{numbers[0]:g} to {numbers[-1]:g}"
     shown = ", ".join(f"{number:g}" for number in numbers[:_MOST_NUMBERS])
     return f"{shown} and {more} more" if more > 0 else shown
 
@@ -841,7 +843,7 @@ def _fastest_head(scaling: Scaling, words: Words) -> str:
     """Return on how many processors a case is fastest at a fixed size."""
     best = scaling.fastest
     if best.processors is None:
-        return "on no number of processors, for none has an answer"
+        return f"on no number of {words.members}, for none has an answer"
     least = quantity(best.value.value, "s", ends=best.value.ends)
     end = ", the most examined" if best.at_the_end else ""
     end = ", the fewest examined" if best.at_the_start else end
@@ -856,7 +858,7 @@ def _goes_on_head(scaling: Scaling, words: Words) -> str:
         return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"
     best, goal = scaling.largest, percent(scaling.threshold)
     if best.processors is None:
-        return f"no number of processors{best.among} is {goal} efficient{best.doubt}"
+        return f"no number of {words.members}{best.among} is {goal} efficient{best.doubt}"
     end = ", the most examined" if best.at_the_end else ""
     return (
         f"at least {goal} efficient on up to {words.member_count(best.processors)}{end}{best.among}"

@@ -159,6 +159,19 @@ def test_a_method_that_fails_leads_to_the_next_with_a_note(error: Exception) -> 
     assert points.answer(3).notes == (f"sound answers by default: {failure}",)
 
 
+def test_a_method_that_fails_while_it_looks_at_points_leads_to_the_next() -> None:
+    """A chain is solved to see whether it takes a point."""
+
+    class Looking(Failing):
+        def takes(self, values: Values) -> Flags:
+            return np.isfinite(self.solution(values).values["time"])
+
+    form = Looking(np.linalg.LinAlgError("singular"), fails_from=3)
+    points = on(Method("faulty", "activity", lambda *_: form, 1.0), fixed("sound")).points(SIZES)
+    assert points.provenance().methods == ["faulty", "faulty", "sound", "sound"]
+    assert "LinAlgError: singular" in points.answer(3).notes[0]
+
+
 def test_a_method_that_fails_while_it_is_compiled_is_noted_as_well() -> None:
     def compiled(*_: object) -> CompiledModel:
         raise ZeroDivisionError("nothing")

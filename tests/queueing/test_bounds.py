@@ -239,3 +239,18 @@ def test_delays_are_think_time(bounds: object) -> None:
         np.testing.assert_allclose(low, high)
     alone = bounds(network_arrays([2.0], population=4, discipline="is"))
     assert [each.tolist() for each in alone] == [[[2.0]], [[2.0]]]
+
+
+@pytest.mark.parametrize("bounds", SHARP)
+def test_sharp_bounds_refuse_stations_without_product_form(bounds: object) -> None:
+    """With two such stations of 1 s and scv 9 the throughput of 3 customers is 0.63 /s, below the
+    0.75 /s of the balanced job bound.
+    """
+    assert callable(bounds)
+    wild = network_arrays([1.0, 1.0], population=3, discipline="fcfs", scv=9)
+    words = (
+        "station 1 is first come first served and its scv is not 1, so there is no product form, which"
+        " .* bounds need; asymptotic bounds take any"
+    )
+    with pytest.raises(ModelError, match=words):
+        bounds(wild)

@@ -192,7 +192,8 @@ def test_the_formula_says_that_first_phases_of_a_closed_population_may_be_too_sh
     closed = solve(changed(TWO, customers={"population": 8}), method="formula")
     words = (
         "in a closed population first phases of several rounds behind think times were up to a"
-        " fifth shorter than simulated"
+        " fifth shorter than simulated, and up to three fifths longer where second phases fill the"
+        " budget"
     )
     assert words in closed.notes
     assert words not in solve(TWO, method="formula").notes
@@ -218,6 +219,28 @@ def test_first_phases_of_closed_populations_are_as_simulated(
     run = solve(model, method="simulation", simulation=Simulation(seed=313, cycles=3000))
     for name in ("phase_time[prompt]", "throughput"):
         assert number(formula, name) == pytest.approx(number(run, name), rel=0.06)
+
+
+def test_a_population_beyond_the_budget_waits_for_its_first_phases() -> None:
+    """With as many in the second phase as the budget has units no room is left for first phases:
+    they were six times as long as simulated, and second phases ended before they began.
+    """
+    customers = {"population": 120, "think_time": "1 s"}
+    model = changed(TWO, customers=customers, budget=64, places=200)
+    model["parameters"] = {**TWO["parameters"], "prompt": 30}
+    formula = solve(model, method="formula")
+    run = solve(model, method="simulation", simulation=Simulation(seed=314, cycles=1500))
+    assert formula["response_time"] == pytest.approx(run["response_time"], rel=0.03)
+    assert formula["time_per_unit[answer]"] == pytest.approx(run["time_per_unit[answer]"], rel=0.15)
+
+
+def test_short_second_phases_of_a_population_are_simulated() -> None:
+    """By the formula they ended before their first phases did."""
+    model = changed(TWO, customers={"population": 20, "think_time": "0.5 s"})
+    model["phases"] = {**TWO["phases"], "answer": {"work": 2, "least": 1}}
+    with pytest.raises(NoAnswerError, match="rounds in a closed population, and here they have"):
+        solve(model, method="formula")
+    assert solve(model, simulation=FEW).method == "simulation"
 
 
 @pytest.mark.parametrize(("model", "method"), [(TWO, "formula"), (COMMIT, "markov-chain")])

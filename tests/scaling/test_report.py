@@ -310,3 +310,13 @@ def test_the_head_says_once_what_holds_of_several_cases() -> None:
         ),
         "fastest at a fixed size on 7 processors, in 400 ms",
     ]
+
+
+def test_the_head_speaks_of_customers_and_of_the_ends_of_a_range() -> None:
+    looked_at = tuple(map(float, range(2, 61)))
+    nothing = BestProcessors(None, Value(None, "1"), at_the_end=False, examined=looked_at)
+    scaling = replace(MADE, fastest=nothing, largest=nothing, growth=None)
+    assert ScaleResult((scaling,)).headline(Words(member="customer")) == [
+        "no number of customers (of 2 to 60) is 50 % efficient",
+        "fastest at a fixed size (of 2 to 60) on no number of customers, for none has an answer",
+    ]

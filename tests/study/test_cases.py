@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.schema.text import Scalar, Table, read_text
-from slipstick.study.cases import MOST_USED, case_settings, shown
+from slipstick.study.cases import MOST_USED, case_settings, shown, titles_made
 from slipstick.study.check import check_reference
 from tests.specs import refused, study, valid
 
@@ -147,3 +147,11 @@ def test_a_case_may_have_any_name(name: str, tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(text)
     assert check_reference(str(path)) == ["study"]
+
+
+def test_a_case_is_titled_by_the_number_that_is_in_its_name() -> None:
+    """`fast-db_v2` sets another number than its own: it was called `buyers 10 ms`."""
+    cases = "{p16: {processors: 16}, fast-db_v2: {stations.db.demand.buyers: 10 ms}}"
+    tree = read_text(f"study: 1\ncases: {cases}\n", "study.yaml")
+    assert isinstance(tree, Table)
+    assert titles_made(tree) == {"p16": "16 processors"}

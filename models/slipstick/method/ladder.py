@@ -257,7 +257,7 @@ class LadderForm(CompiledModel):
             if not unsolved.any():
                 return solved_parts
             if (form := self.form(method)) is not None:
-                taken = unsolved & np.broadcast_to(form.takes(values), (count,))
+                taken = unsolved & np.broadcast_to(_taken(form, values), (count,))
                 solved_parts += [(np.flatnonzero(taken), method, form)] if taken.any() else []
                 unsolved &= ~taken
         if unsolved.any():
@@ -361,6 +361,18 @@ class LadderForm(CompiledModel):
         }
         exact_values = {**solution.values, **booked}
         return replace(solution, low=exact_values, high=exact_values)
+
+
+def _taken(form: CompiledModel, values: Values) -> NDArray[np.bool_]:
+    """Return which points a form takes; where it fails as it looks, all: it fails again as it solves
+    them, and those at which it does go on.
+    """
+    try:
+        return np.asarray(form.takes(values))
+    except SlipstickError:
+        raise
+    except Exception:  # noqa: BLE001  # noted where it solves
+        return np.ones(1, dtype=bool)
 
 
 def _failure(method: Method, error: Exception) -> str:

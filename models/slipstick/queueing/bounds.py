@@ -181,6 +181,12 @@ def _one_class(network: NetworkArrays, name: str) -> tuple[Array, Array, Array, 
             f"{network.stations[station]} is not a single server of one speed, which {name} bounds"
             " need; asymptotic bounds take any"
         )
+    for name_of_station, why in zip(network.stations, network.without_product_form, strict=True):
+        if why:  # with scv 9 the throughput of two stations lies 16 % below the balanced job bound
+            raise ModelError(
+                f"{name_of_station} {why}, so there is no product form, which {name} bounds need; asymptotic"
+                " bounds take any"
+            )
     demand = network.demand[:, 0].real
     queueing = demand[:, ~network.delays]
     # A delay is think time for the other stations.
@@ -200,7 +206,7 @@ def balanced_job(network: NetworkArrays) -> Bounds:
 
     Raises
     ------
-    ModelError : several classes, open ones, or a station of several speeds
+    ModelError : several classes, open ones, or a station of several speeds or without product form
 
     >>> from slipstick.queueing.network import network_arrays
     >>> balanced_job(network_arrays([0.6, 0.4], population=4, think=1.0))
@@ -240,7 +246,7 @@ def proportional(network: NetworkArrays) -> Bounds:
 
     Raises
     ------
-    ModelError : several classes, open ones, or a station of several speeds
+    ModelError : several classes, open ones, or a station of several speeds or without product form
 
     >>> from slipstick.queueing.network import network_arrays
     >>> proportional(network_arrays([0.6, 0.4], population=4))
@@ -295,7 +301,7 @@ def geometric(network: NetworkArrays) -> Bounds:
 
     Raises
     ------
-    ModelError : several classes, open ones, or a station of several speeds
+    ModelError : several classes, open ones, or a station of several speeds or without product form
 
     >>> from slipstick.queueing.network import network_arrays
     >>> geometric(network_arrays([0.6, 0.4], population=4))

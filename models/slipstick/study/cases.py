@@ -7,6 +7,7 @@ Nothing here is built or solved, and no numerical library is imported.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -329,8 +330,8 @@ def case_titles(study: Table) -> dict[str, str]:
 def titles_made(study: Table) -> dict[str, str]:
     """Return titles of numbered cases without one: of what they set, or of the case that they use.
 
-    A case such as ``p16: {processors: 16}`` sets one number, ``sor-80: {use: [sor]}`` goes on from
-    a case with a title.
+    A case such as ``p16: {processors: 16}`` sets the one number that is in its name, ``sor-80: {use:
+    [sor]}`` goes on from a case with a title.
     """
     titles = case_titles(study)
     made: dict[str, str] = {}
@@ -341,9 +342,10 @@ def titles_made(study: Table) -> dict[str, str]:
             continue
         if used in titles and name.startswith(f"{used}-"):
             made[name] = f"{titles[used]}, {spelt(name.removeprefix(f'{used}-'))}"
-        elif not used and len(own) == 1 and any(map(str.isdigit, name)):
+        elif not used and len(own) == 1:
             ((path, node),) = own.items()
-            if (text := node_text(node))[:1].isdigit():
+            number = re.match(r"[0-9]+(?:\.[0-9]+)?", text := node_text(node))
+            if number and number[0] in re.findall(r"[0-9]+(?:\.[0-9]+)?", name):
                 made[name] = counted(path, text)
     return made
 

@@ -41,19 +41,22 @@ _APPLY = re.compile(r"[sl]apply\s*+\(")
 _APPLIED = re.compile(r",\s*+function\s*+\(\s*+(?P<name>\w++)\s*+\)$")
 _CONDITION = re.compile(r"(?P<word>if|while|elif|else\s++if)\s*+(?P<open>\(?)(?P<of>.+)", re.DOTALL)
 _ASSIGNED = re.compile(
-    r"(?:(?:const|static|float|double|int|long|char|my|our|var)\s++)*\*?[$@]?"
+    r"(?:(?:const|static|final|public|private|float|double|int|long|char|my|our|var)\s++)*\*?[$@]?"
     r"(?P<name>[A-Za-z_][\w.]*+)\s*+(?:\[(?P<at>[^\]]++)\]|\[\])?\s*+"
     r"(?P<how><<-|<-|[-+*/]?=(?!=))\s*+(?P<of>.+)$",
     re.DOTALL,
 )
-_DECLARED = re.compile(r"(?:(?:const|static|float|double|int|long|my)\s++)++(?P<of>.+)$", re.DOTALL)
+_DECLARED = re.compile(
+    r"(?:(?:const|static|final|public|private|float|double|int|long|my)\s++)++(?P<of>.+)$",
+    re.DOTALL,
+)
 _SEVERAL = re.compile(r"(?P<names>\w++(?:\s*+,\s*+\w++)++)\s*+=(?!=)\s*+(?P<of>.+)$", re.DOTALL)
 _RESULT = re.compile(
     r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.]++\s*+(?:<-|=)\s*+"
     r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
 )
 _CALLED = re.compile(
-    r"(?:PDQ_|[Pp]dq(?:::|\.|->))?(?P<name>[A-Z][A-Za-z]++)\s*+\((?P<given>.*)\)$", re.DOTALL
+    r"(?:PDQ_|\w++(?:::|\.|->))?(?P<name>[A-Z][A-Za-z]++)\s*+\((?P<given>.*)\)$", re.DOTALL
 )
 
 

@@ -181,13 +181,14 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn]) -> None:
     """Take for the region a column of words that tells rows of the same processors and size apart:
     they are of several programs, or variants of one, and no repetitions.
     """
-    if "p" not in roles.place or {"region", "repetition", "processor", "metric"} & set(roles.place):
+    if "p" not in roles.place or {"region", "processor", "metric"} & set(roles.place):
         return
-    places = [columns[roles.place[ours]].cells for ours in ("p", "n") if ours in roles.place]
-    runs = list(zip(*places, strict=True))
+    names_of_runs = [ours for ours in ("p", "n", "repetition") if ours in roles.place]
+    runs = list(zip(*(columns[roles.place[ours]].cells for ours in names_of_runs), strict=True))
     if len(set(runs)) == len(runs):
         return
     used = {*roles.place.values(), *roles.values}
+    choices = list[tuple[bool, int]]()
     for column in columns:
         of_words = column.kind in ("", "ideal") and not column.known
         if column.index in used or not of_words or column.words in names.OCCASIONS:
@@ -196,9 +197,10 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn]) -> None:
         for word, run in zip(column.cells, runs, strict=True):
             runs_of.setdefault(word.strip(), []).append(run)
         alone = all(len(set(own)) == len(own) for own in runs_of.values())
-        if alone and "" not in runs_of and sum(len(own) > 1 for own in runs_of.values()) > 1:
-            roles.place["region"] = column.index
-            return
+        if "" not in runs_of and sum(len(set(own)) > 1 for own in runs_of.values()) > 1:
+            choices.append((not alone, column.index))
+    if choices:  # the first that leaves no repetitions, or else the first
+        roles.place["region"] = min(choices)[1]
 
 
 def _take_told(

@@ -101,14 +101,18 @@ def _of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 
 def _of_xml(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield the outermost samples; nested ones are parts of them."""
+    """Yield the outermost samples, and those of transactions; other nested ones are their parts."""
     root = parsed(replace(reading, text=reading.text.lstrip("\ufeff")))
-    for element in (child for results in root.children for child in results.children):
-        if element.tag in ("sample", "httpSample"):
-            yield (
-                element.line,
-                {_ATTRIBUTES.get(name, name): text for name, text in element.attributes.items()},
-            )
+    elements = [child for results in root.children for child in results.children][::-1]
+    while elements:
+        element = elements.pop()
+        if element.tag not in ("sample", "httpSample"):
+            continue
+        attributes = element.attributes.items()
+        cells = {_ATTRIBUTES.get(name, name): text for name, text in attributes}
+        yield element.line, cells
+        if _TRANSACTION in cells.get("responseMessage", ""):
+            elements += reversed(element.children)
 
 
 def _sample(reading: Reading, line: int, cells: Mapping[str, str]) -> Iterator[_Sample]:
@@ -197,6 +201,10 @@ def read_summary(reading: Reading) -> LoadRow:
     threads.
     """
     lines = list(_SUMMED.finditer(reading.text))
+    if not lines:
+        reading.refuse(
+            1, "", "the lines in which JMeter sums up are cut before their mean time (Avg)"
+        )
     total_lines = [line for line in lines if line["of"] == "="] or lines
     active = max((int(line["active"]) for line in lines if line["active"]), default=0)
     if int(total_lines[-1]["failed"]):

@@ -248,7 +248,8 @@ class Reading:
         if rate is None or (self.rate and self.rate.unit != rate.unit):
             why = f"{short(unit_text or '')} does not fit: {metric} is work in a time, such as GB/s"
             if rate is not None and self.rate is not None:
-                why = f"{short(rate.written)} does not fit {self.rate.written} before"
+                units = (unit.written and short(unit.written) for unit in (rate, self.rate))
+                why = f"{' does not fit '.join(unit or 'no unit' for unit in units)} before"
             if ("unit", unit_text) not in self._told:
                 self.wrong(line, "unit", why)
             self._told.add(("unit", unit_text))

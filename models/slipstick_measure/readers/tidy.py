@@ -265,6 +265,7 @@ class _TableReading:
         self.spread: list[int] = []
         self.short_clock: list[tuple[int, str]] = []
         self.devices: dict[str, int] = {}
+        self.device_at: dict[tuple[int | None, float | None, str], str] = {}
 
     def read_row(self, line: int, cells: Sequence[str]) -> None:
         """Read a row: its coordinates, then the value in each column of values."""
@@ -325,7 +326,13 @@ class _TableReading:
             return None
         if cell.get("processor") and own is None:
             return None
-        return Coordinates(p, n, cell.get("region", ""), repetition, own)
+        where = Coordinates(p, n, cell.get("region", ""), repetition, own)
+        before = self.device_at.setdefault(where[:3], device) if device else device
+        if before != device:
+            why = f"{p} is of {device} here and of {before} before"
+            reading.wrong(line, "p", f"{why}; keep each kind of processor in a file of its own")
+            return None
+        return where
 
     def _note_units(self, line: int, name: str, unit: str | None) -> None:
         units = self.units.setdefault(metric_name(name), [unit]) if unit else []
