@@ -16,7 +16,8 @@ from slipstick_measure.traces.kinds import STREAM
 from slipstick_measure.traces.trace import ReadTrace, TraceColumns
 
 _HEADING = re.compile(
-    r"^\"?Start ?\((?P<unit>[num]?s|sec)\)\"?,\"?Duration\b.*\bName\"?\s*$", re.MULTILINE
+    r"^\"?Start ?\((?P<unit>[num]?s|sec)\)\"?,\"?Duration(?: ?\((?P=unit)\))?\"?,.*\bName\"?\s*$",
+    re.MULTILINE,
 )
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0}
 
