@@ -564,6 +564,11 @@ def _shares(answer: Answer, most: int | None) -> str:
     return "\n\n".join(filter(None, (_share(name, answer, most) for name in times)))
 
 
+STEEP = 5.0
+"""Share above which a change of 1 % is no small change, and its saving is written with "about" [1]:
+at an M/M/1 queue 80 % busy the slope says 5 %, and 4.8 % is right; at 95 % busy 20 and 16.8 %."""
+
+
 def _share(name: str, answer: Answer, most: int | None) -> str:
     """Write the parameters by how much of the value a change of 1 % saves, to first order.
 
@@ -582,7 +587,7 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
         [
             path,
             f"{'+' if slopes.get(path, share) < 0 else '-'}1 %",
-            percent(abs(share) / 100),
+            f"{'about ' * (abs(share) > STEEP)}{percent(abs(share) / 100)}",
             percent(share),
             *described.get(path, ["", ""]),
         ]
