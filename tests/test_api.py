@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -606,3 +607,21 @@ def test_a_stage_is_no_activity_and_names_the_fork() -> None:
     )
     with pytest.raises(ModelError, match=re.escape(message)):
         parallel(delay(1.0)) >> delay(1.0)
+
+
+def test_results_of_a_study_can_be_pickled_with_its_questions() -> None:
+    """The class of a study is built with the questions that it asks, so that none is imported
+    unasked: pickle found another class under its name.
+    """
+    study = {
+        "study": 1,
+        "base": {"model": "lock-and-bus"},
+        "cases": {"more": {"population.processors": 6}},
+        "rank": {"most": 2},
+        "vary": {"population.processors": [1, 2]},
+    }
+    for settings in (study, {key: value for key, value in study.items() if key != "rank"}):
+        results = run(settings)
+        copy = pickle.loads(pickle.dumps(results))
+        assert copy.to_dict() == results.to_dict()
+        assert copy.spec == results.spec

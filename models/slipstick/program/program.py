@@ -143,7 +143,9 @@ class Program:
         """Check the inputs given, and add the defaults of the others; see `on`."""
         if not isinstance(machine, self.machine):
             kind = "a machine" if self.machine is Machine else "a machine with shared memory"
-            got = machine.name if isinstance(machine, Machine | SharedMemory) else repr(machine)
+            got = (
+                machine.name if isinstance(machine, Machine | SharedMemory) else described(machine)
+            )
             raise ModelError(
                 f"{self.name} runs on {kind}, as load('machine/...') gives it; got {got}"
             )

@@ -357,6 +357,9 @@ class EngineSpec(Spec):
 class StudySpec(Described):
     """One base, many questions."""
 
+    added: ClassVar[frozenset[str] | None] = frozenset()
+    """The questions of other packages that the class has; None: all of them."""
+
     study: Literal[1] = Field(description="version of this format")
     text: Note = Field("", description="what the study is about, for the head of its report")
     base: Settings = Field({}, description="model, machine, workload, and values by path")
@@ -384,6 +387,10 @@ class StudySpec(Described):
         if "base" in self.cases:
             why = "a difference cannot be called base; that is what it differs from"
             raise broken_rule(why, "cases", "base")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the class by its questions: it is built with those of the study."""
+        return _blank, (type(self).added,), self.__getstate__()
 
     @property
     def questions(self) -> dict[str, Any]:
@@ -440,4 +447,12 @@ def _model_with(added: frozenset[str] | None) -> type[StudySpec]:
         picture_kind: Any = Annotated[reduce(or_, classes), Field(discriminator="kind")]
         keys["pictures"] = (list[picture_kind], StudySpec.model_fields["pictures"])
     model = create_model("StudySpec", __base__=StudySpec, __doc__=StudySpec.__doc__, **keys)
-    return cast("type[StudySpec]", model)
+    with_questions = cast("type[StudySpec]", model)
+    with_questions.added = added
+    return with_questions
+
+
+def _blank(added: frozenset[str] | None) -> StudySpec:
+    """Return an empty study of the class with some questions, to be filled by pickle."""
+    model = _model_with(added)
+    return model.__new__(model)
