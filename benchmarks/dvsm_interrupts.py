@@ -214,7 +214,7 @@ def main() -> None:
     for name, (time, delay) in MEASURED.items():
         if short and "8" in name:
             continue
-        case = dict(cases[name])
+        case = {key: value for key, value in cases[name].items() if key != "title"}
         machine = load(f"machine/{case.pop('machine')}")
         assert isinstance(machine, Machine)
         written = {
