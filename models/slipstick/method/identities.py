@@ -22,9 +22,9 @@ from slipstick.expression.nodes import TIME, Expr, Number, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, NDArray, np
 from slipstick.method.answers import Remarks, Solution
-from slipstick.model.activity import Attempt, Hold, Step
+from slipstick.model.activity import Attempt
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
-from slipstick.model.steps import Activity, each_once
+from slipstick.model.steps import HELD, SERVED, Activity, each_once
 from slipstick.model.system import (
     ClosedPopulation,
     HeldResource,
@@ -38,7 +38,7 @@ from slipstick.model.system import (
     Station,
 )
 from slipstick.structure.work import demands, total_work
-from slipstick.vocabulary import LOCKS, SIMULATION
+from slipstick.vocabulary import LOCKS, SECOND_PHASES, SEVERAL_PERMITS, SIMULATION
 
 ROUNDING = 1e-6
 """Relative difference that rounding, and the end of an iteration, explain."""
@@ -332,9 +332,8 @@ def _takes_one(node: Activity) -> bool:
     """Return whether a node is a visit that waits once and takes one server, or permit, until its
     processor goes on.
     """
-    if isinstance(node, Hold):
-        return node.permits is None and node.after is None
-    return isinstance(node, Step)
+    unlike = {SECOND_PHASES, SEVERAL_PERMITS} & node.constructs
+    return node.use in (SERVED, HELD) and not unlike
 
 
 def _of_network(model: QueueingNetwork) -> Iterator[Product]:
