@@ -281,3 +281,19 @@ def test_a_rate_that_vanishes_has_no_mean_time() -> None:
     )
     with pytest.raises(NoAnswerError, match=words):
         mean_time_until(explore_rows(np.zeros((1, 1), dtype=np.int16), up), [3])
+
+
+def test_a_factor_that_is_singular_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rates that lie too far apart leave a factor without an inverse."""
+
+    def singular(*_: object, **__: object) -> None:
+        raise RuntimeError("Factor is exactly singular")
+
+    def around(rows: Any) -> Any:
+        yield np.arange(len(rows)), (rows + 1) % 3, np.ones(len(rows)), 0
+
+    ring = explore_rows(np.zeros((1, 1), dtype=np.int16), around)
+    monkeypatch.setattr("slipstick.queueing.markov.chain.linalg.splu", singular)
+    message = "states was not found: Factor is exactly singular; try another method: gth, direct"
+    with pytest.raises(NoAnswerError, match=message):
+        stationary(ring, method="direct")

@@ -309,7 +309,13 @@ def _solved(
         return gth(generator.toarray())
     real = sparse.csr_array(generator.real)
     if len(start) not in solved_before or abs(solved_before[len(start)][0] - real).max() > 0:
-        pi, solve = _balanced(real, method, start)
+        try:
+            pi, solve = _balanced(real, method, start)
+        except RuntimeError as error:  # rates so far apart that a factor is singular
+            raise NoAnswerError(
+                f"the steady state of {len(start):,} states was not found: {error}; try another"
+                f" method: {', '.join(METHODS)}"
+            ) from error
         _check(real, pi)
         solved_before[len(start)] = real, pi, solve
         # Two sizes at most are kept: the factors of a chain may take a large part of the memory.
