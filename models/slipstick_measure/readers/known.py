@@ -113,6 +113,7 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
 )
 """Texts that are known, in the order in which they are tried."""
 
+GZIP = b"\x1f\x8b"
 PACKED: Mapping[bytes, tuple[str, str]] = {
     b"PK\x03\x04": (
         "a zip archive; Extra-P's experiments are such",
@@ -123,8 +124,11 @@ PACKED: Mapping[bytes, tuple[str, str]] = {
         "a database of SQLite, as nsys exports",
         "slipstick trace reads nsys stats --report cuda_gpu_trace --format csv",
     ),
-    b"PAR1": ("Parquet", "slipstick trace reads records in it; write a table of runs as CSV"),
-    b"\x1f\x8b": ("packed by gzip", "unpack it, unless it is a trace: slipstick trace FILE"),
+    b"PAR1": (
+        "Parquet",
+        "slipstick trace reads records in a file that ends in .parquet; write a table of runs as CSV",
+    ),
+    GZIP: ("packed by gzip", "unpack it, unless it is a trace: slipstick trace FILE"),
 }
 """First bytes of files that are no text, with what they are and the way out."""
 
@@ -142,13 +146,17 @@ def known_text(text: str) -> KnownFile | None:
     return next((tool for tool in KNOWN_TEXTS if tool.pattern.search(text[:200_000])), None)
 
 
-def known_bytes(path: Path | str) -> tuple[str, str] | None:
-    """Return the kind of a binary file and advice; None if it is unknown."""
+def known_bytes(path: Path | str) -> str:
+    """Return what a binary file is, with advice; empty if it is unknown."""
     file = Path(path)
     if not file.is_file():
-        return None
+        return ""
     with file.open("rb") as opened:
         head = opened.read(512)
     if file.suffix == ".cubex" or (head[257:262] == b"ustar" and b"anchor.xml" in head[:100]):
-        return CUBE
-    return next((packing for mark, packing in PACKED.items() if head.startswith(mark)), None)
+        packing, way = CUBE
+    else:
+        packing, way = next(
+            (known for mark, known in PACKED.items() if head.startswith(mark)), ("", "")
+        )
+    return packing and f"this is {packing}: {way}"

@@ -292,9 +292,8 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     ------
     SpecError : no such file, too large, empty, or not text
     """
-    if packed := known_bytes(path):
-        packing, way = packed
-        raise SpecError([Problem(shown_name(path), 1, 1, "", f"this is {packing}: {way}")])
+    if binary := known_bytes(path):
+        raise SpecError([Problem(shown_name(path), 1, 1, "", binary)])
     text = file_text(path, "data_bytes", "keep what you need of it, or split it")
     text = _without_labels(text)
     reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)

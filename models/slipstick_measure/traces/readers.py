@@ -28,7 +28,7 @@ from slipstick.extensions import Registry
 from slipstick.limits import check_cost, limit, too_many
 from slipstick.schema.text import Mark, file_text, opened, shown_name
 from slipstick.units import scale
-from slipstick_measure.readers.known import known_text
+from slipstick_measure.readers.known import GZIP, known_bytes, known_text
 from slipstick_measure.readers.reading import delimiter_of, split_unit
 from slipstick_measure.traces.chrome import is_chrome, read_chrome
 from slipstick_measure.traces.memory_samples import is_memory_samples, read_memory_samples
@@ -58,7 +58,9 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
     start, read = Mark(shown_name(path), 1, 1), 0
     decode = getincrementaldecoder("utf-8")().decode
     with opened(path, start, bound, advice) as raw:
-        packed, _ = raw.read(2) == b"\x1f\x8b", raw.seek(0)
+        packed, _ = raw.read(2) == GZIP, raw.seek(0)
+        if not packed and (binary := known_bytes(path)):
+            raise start.error(binary)
         file = GzipFile(fileobj=raw) if packed else raw
         while True:
             try:

@@ -642,6 +642,16 @@ def test_a_mark_of_the_byte_order_is_no_part_of_a_trace(name: str, tmp_path: Pat
     assert spans_of(read_trace(path)) == spans_of(read_trace(FILES / name))
 
 
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [(b"SQLite format 3\x00\xff", "a database of SQLite"), (b"\x89HDF\r\n\x1a\n", "HDF5")],
+)
+def test_a_binary_file_of_another_tool_is_named(first: bytes, name: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(first)
+    assert refusal(tmp_path / "x").startswith(f"this is {name}")
+    assert refusal(tmp_path / "x", "nsys").startswith(f"this is {name}")
+
+
 def test_other_files_are_no_traces(tmp_path: Path) -> None:
     assert "there is no such file" in refusal(tmp_path / "x.parquet")
     (tmp_path / "x.parquet").mkdir()
