@@ -7,10 +7,12 @@ neither tells is refused, with the option that says it.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import TypeAlias
 
 from slipstick_measure.measurements import METRICS
 from slipstick_measure.readers import names
@@ -80,6 +82,13 @@ class TableColumn:
         head, _, tail = self.words.rpartition(" per ")
         return (bool(head) and tail in names.PROCESSORS) or bool(self.rate and self.rate.of_one)
 
+    def recurs(self, runs: Sequence[tuple[str, ...]]) -> bool:
+        """Return whether every row has a cell, and two or more cells are those of several runs."""
+        runs_of: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+        for cell, run in zip(self.cells, runs, strict=True):
+            runs_of[cell.strip()].add(run)
+        return "" not in runs_of and sum(len(own) > 1 for own in runs_of.values()) > 1
+
     def kind_by_name(self) -> str:
         """Return the kind of the values by the heading; empty if it does not show."""
         word, metric = self.words, metric_name(self.words)
@@ -129,6 +138,7 @@ class Roles:
     ----------
     place : index of each of our columns: p, n, region, metric, unit, repetition, processor
     values : by index, the metric and the region of it; no metric where a column names it
+    programs : columns whose words together name the program or its variant, which is the region
     of_one : columns whose values are those of one processor each
     guessed : by role, the column that was taken by a guess
     left_out : headings of columns that are not read
@@ -138,6 +148,7 @@ class Roles:
 
     place: dict[str, int] = field(default_factory=dict)
     values: dict[int, tuple[str | None, str]] = field(default_factory=dict)
+    programs: list[int] = field(default_factory=list)
     of_one: set[int] = field(default_factory=set)
     guessed: dict[str, TableColumn] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
@@ -168,8 +179,8 @@ def roles_of(columns: Sequence[TableColumn], mapped: Mapping[str, str], rate_tol
     free = _take_told(roles, list(columns), mapped)
     free = _take_places(roles, free)
     _take_values(roles, free, columns, rate_told)
-    _take_programs(roles, columns)
-    used = {*roles.place.values(), *roles.values}
+    _take_programs(roles, columns, "region" in mapped)
+    used = {*roles.place.values(), *roles.values, *roles.programs}
     roles.left_out = [column.text for column in columns if column.index not in used and column.text]
     roles.of_one |= {
         column.index for column in columns if column.index in roles.values and column.is_of_one
@@ -177,30 +188,82 @@ def roles_of(columns: Sequence[TableColumn], mapped: Mapping[str, str], rate_tol
     return roles
 
 
-def _take_programs(roles: Roles, columns: Sequence[TableColumn]) -> None:
-    """Take for the region a column of words that tells rows of the same processors and size apart:
-    they are of several programs, or variants of one, and no repetitions.
+def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_told: bool) -> None:
+    """Take for the region the columns of words that tell rows of the same processors and size
+    apart: they are of several programs, or variants of one, and no repetitions.
+
+    Refused are words beside a column of regions that the user did not name, and numbers that tell
+    rows apart, such as sizes of blocks: they may be variants, sizes or repetitions.
     """
-    if "p" not in roles.place or {"region", "processor", "metric"} & set(roles.place):
-        return
-    names_of_runs = [ours for ours in ("p", "n", "repetition") if ours in roles.place]
-    runs = list(zip(*(columns[roles.place[ours]].cells for ours in names_of_runs), strict=True))
-    if len(set(runs)) == len(runs):
+    if "p" not in roles.place or roles.refusals:
         return
     used = {*roles.place.values(), *roles.values}
-    choices = list[tuple[bool, int]]()
-    for column in columns:
-        of_words = column.kind in ("", "ideal") and not column.known
-        if column.index in used or not of_words or column.words in names.OCCASIONS:
-            continue
-        runs_of: dict[str, list[tuple[str, ...]]] = {}
-        for word, run in zip(column.cells, runs, strict=True):
-            runs_of.setdefault(word.strip(), []).append(run)
-        alone = all(len(set(own)) == len(own) for own in runs_of.values())
-        if "" not in runs_of and sum(len(set(own)) > 1 for own in runs_of.values()) > 1:
-            choices.append((not alone, column.index))
-    if choices:  # the first that leaves no repetitions, or else the first
-        roles.place["region"] = min(choices)[1]
+    free = [
+        column
+        for column in columns
+        if column.index not in used
+        and column.kind in _APART
+        and column.words not in names.OCCASIONS
+    ]
+    runs = _runs([columns[roles.place[ours]] for ours in _RUN if ours in roles.place])
+    words = [column for column in free if not column.known and column.recurs(runs)]
+    # The first column that leaves no repetitions goes before others.
+    words.sort(key=lambda column: len({*_with(runs, column)}) < len(runs))
+    chosen: list[TableColumn] = []
+    for column in words:
+        if len({*_with(runs, column)}) > len({*runs}):
+            chosen.append(column)
+            runs = _with(runs, column)
+    if chosen and "region" not in roles.place:
+        roles.programs = [column.index for column in chosen]
+        roles.place["region"] = roles.programs[0]
+    elif chosen and not region_told:
+        why = "its words tell rows of one region apart; keep rows of each in a file of its own"
+        roles.refusals.append((chosen[0].text, why))
+        return
+    for column in free:
+        if column.known and _is_setting(column, runs):
+            size = "" if "n" in roles.place else ", n=NAME"
+            why = (
+                "its numbers tell rows of the same processors apart: are they variants, sizes or"
+                f" repetitions? say --column region=NAME{size} or repetition=NAME, or take the"
+                " column out of the file"
+            )
+            roles.refusals.append((column.text, why))
+            return
+
+
+_RUN = ("p", "n", "region", "metric", "repetition", "processor")
+"""The roles that tell runs apart."""
+_APART = ("", "ideal", "p", "load")
+"""The kinds of columns that may tell programs and their variants apart: no measured values."""
+
+_Run: TypeAlias = tuple[str, ...]
+
+
+def _runs(columns: Sequence[TableColumn]) -> list[_Run]:
+    """Return the run of each row: its cells in some columns."""
+    return list(zip(*([cell.strip() for cell in column.cells] for column in columns), strict=True))
+
+
+def _with(runs: Sequence[_Run], column: TableColumn) -> list[_Run]:
+    """Return the runs of rows that another column tells apart as well."""
+    return [(*run, cell.strip()) for run, cell in zip(runs, column.cells, strict=True)]
+
+
+def _is_setting(column: TableColumn, runs: Sequence[_Run]) -> bool:
+    """Return whether a column tells rows of the same run apart as settings do, and measured values
+    mostly do not: each cell is that of several runs, and the cells of a run are equally frequent.
+    """
+    cells_of: dict[_Run, Counter[str]] = defaultdict(Counter)
+    for cell, run in zip(column.cells, runs, strict=True):
+        cells_of[run][cell.strip()] += 1
+    runs_of = Counter(cell for cells in cells_of.values() for cell in cells)
+    return (
+        min(runs_of.values()) > 1
+        and all(len(set(cells.values())) == 1 for cells in cells_of.values())
+        and any(len(cells) > 1 for cells in cells_of.values())
+    )
 
 
 def _take_told(

@@ -210,7 +210,10 @@ def _note_understood(
     plain = all(_is_ours(ours, column) for ours, column in held.items())
     if plain and not left_out and not roles.guessed and roles.weak is None:
         return
-    clauses = [", ".join(f"{ours} = {column.text}" for ours, column in held.items())]
+    headings = {ours: column.text for ours, column in held.items()}
+    if roles.programs:
+        headings["region"] = " ".join(columns[index].text for index in roles.programs)
+    clauses = [", ".join(f"{ours} = {heading}" for ours, heading in headings.items())]
     if left_out:
         clauses.append(f"left out: {', '.join(left_out)}")
     if per_processor := [columns[index].text for index in sorted(roles.of_one)]:
@@ -326,7 +329,8 @@ class _TableReading:
             return None
         if cell.get("processor") and own is None:
             return None
-        where = Coordinates(p, n, cell.get("region", ""), repetition, own)
+        region = " ".join(bare_cell(cells[index]) for index in self.roles.programs)
+        where = Coordinates(p, n, region or cell.get("region", ""), repetition, own)
         before = self.device_at.setdefault(where[:3], device) if device else device
         if before != device:
             why = f"{p} is of {device} here and of {before} before"

@@ -164,6 +164,16 @@ REFUSED: dict[str, tuple[str, Hints, str]] = {
             " processors? Say --scaling weak if it did, --scaling strong if it stayed"
         ),
     ),
+    "numbers that tell rows apart": (
+        "p,block,time [s]\n1,16,10\n2,16,6\n1,32,9\n2,32,5\n",
+        Hints(),
+        "block: its numbers tell rows of the same processors apart: are they variants, sizes or",
+    ),
+    "words that tell rows of one region apart": (
+        "p,region,compiler,time [s]\n1,loop,a,10\n2,loop,a,6\n1,loop,b,9\n2,loop,b,5\n",
+        Hints(),
+        "compiler: its words tell rows of one region apart; keep rows of each in a file of its own",
+    ),
     "waits that are means": (
         "p,time [s],wait [s]\n1,480,0\n64,18.65,10.1\n",
         Hints(),
@@ -179,6 +189,31 @@ REFUSED: dict[str, tuple[str, Hints, str]] = {
 def test_what_can_be_read_in_two_ways_is_asked(name: str, tmp_path: Path) -> None:
     text, hints, words = REFUSED[name]
     assert any(words in each for each in refused(tmp_path, text, hints=hints))
+
+
+def test_words_of_several_columns_name_a_program_together(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(
+        "p,program,flags,language,time [s]\n"
+        "1,lu,fast,C,10\n2,lu,fast,C,6\n1,lu,slow,C,12\n2,lu,slow,C,7\n"
+        "1,ft,fast,C,20\n2,ft,fast,C,11\n1,ft,slow,C,24\n2,ft,slow,C,13\n2,ft,slow,C,15\n"
+    )
+    runs = read(tmp_path / "x.csv")
+    assert [(run.region, run.p, run.value) for run in runs.records if run.region == "ft slow"] == [
+        ("ft slow", 1, 24),
+        ("ft slow", 2, 13),
+        ("ft slow", 2, 15),
+    ]
+    assert {run.region for run in runs.records} == {"lu fast", "lu slow", "ft fast", "ft slow"}
+    assert "region = program flags" in runs.notes[0].message
+
+
+def test_measured_numbers_beside_the_times_of_repetitions_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(
+        "p,time [s],iterations done\n1,10,50\n1,11,51\n2,5,51\n2,6,50\n4,3,52\n4,2.8,50\n"
+    )
+    runs = read(tmp_path / "x.csv")
+    assert [run.region for run in runs.records] == [""] * 6
+    assert "left out: iterations done" in runs.notes[0].message
 
 
 def test_what_was_understood_is_a_note_with_the_command_that_says_otherwise(tmp_path: Path) -> None:
