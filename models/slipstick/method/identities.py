@@ -72,14 +72,14 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
-class StationLoad:
-    """What one pass of an activity asks of a station, or of a lock or permits.
+class ResourceLoad:
+    """What one pass of an activity asks of a station, a lock or permits.
 
     Parameters
     ----------
-    name : of the station
-    servers : it has, or permits
-    demand : service of one pass [s]; None where it is how long a lock is held
+    name : of the resource
+    servers : number of its servers, or of its permits
+    demand : service of one pass [s]; None of a lock, for how long it is held is a result
     visits : of one pass [1]
     """
 
@@ -106,9 +106,9 @@ class Identities:
 
     def __init__(self, model: Model | QueueingNetwork) -> None:
         self._products: list[Product]
-        self._stations = [] if isinstance(model, QueueingNetwork) else _station_loads(model)
+        self._resources = [] if isinstance(model, QueueingNetwork) else _resource_loads(model)
         columns = [
-            side for load in self._stations for side in (load.demand or zero(TIME), load.visits)
+            side for load in self._resources for side in (load.demand or zero(TIME), load.visits)
         ]
         self._demands = Tape(columns) if columns else None
         if isinstance(model, QueueingNetwork):
@@ -141,7 +141,7 @@ class Identities:
         with np.errstate(all="ignore"):
             checks = [*_ends(solution), *_loads(solution)]
             checks += self._of_products(solution, values)
-            checks += self._of_stations(solution, values)
+            checks += self._of_resources(solution, values)
         for contradicts, text, left_side, right in checks:
             for index in np.flatnonzero(np.broadcast_to(contradicts, (solution.count,))):
                 sides = (
@@ -176,7 +176,7 @@ class Identities:
             allowed = HALF_WIDTHS * half_width + _slack(solution) * np.maximum(product_value, total)
             yield np.abs(product_value - total) > allowed, text, product_value, total
 
-    def _of_stations(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
+    def _of_resources(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
         """Check the utilization law and Little's law at the stations of an activity, and Little's law
         for those who wait for its locks and permits.
 
@@ -186,7 +186,7 @@ class Identities:
         if self._demands is None or "throughput" not in columns or not np.any(answered):
             return
         sides = iter(self._demands.run(only(values, self._demands.parameters)))
-        for load in self._stations:
+        for load in self._resources:
             demand, visits, name = next(sides), next(sides), load.name
             names = [f"{kind}[{name}]" for kind in ("utilization", "queue_length", "wait")]
             if not columns.keys() >= set(names):
@@ -267,9 +267,10 @@ def _of_activity(model: Model) -> Iterator[Product]:
             yield Product(*names, population=group.processors, think_time=think_time)
 
 
-def _station_loads(model: Model) -> list[StationLoad]:
-    """List what one pass asks of each station: of a closed population of one kind, a stream, or the
-    phases of a program, whose rounds are spread over the processors.
+def _resource_loads(model: Model) -> list[ResourceLoad]:
+    """List what one pass asks of each resource whose visits each wait once: in a closed population
+    of one kind, in a stream, and in the phases of a program, whose rounds are spread over the
+    processors.
     """
     passes = _passes(model)
     if any(isinstance(node, Attempt) for node in each_once(model.bodies)):
@@ -290,7 +291,7 @@ def _station_loads(model: Model) -> list[StationLoad]:
         name for node in each_once(model.bodies) if not _takes_one(node) for name in node.uses
     }
     return [
-        StationLoad(
+        ResourceLoad(
             name,
             resource.capacity,
             demands_of[name] if isinstance(resource, Station) else None,

@@ -325,7 +325,9 @@ of them for any interval [1]: of a group that ended nothing, a run of 15 million
 STARVED_TOGETHER = 0.05
 """The same of each of two groups: which customers of them starve changes slowly, and decides how
 many of each group are served. Two groups at a station served last come first, of which 75 and 33 %
-of the time was in such cycles, gave 5.132 s +- 1 %, and 10.3 s with other random numbers."""
+of the time was in such cycles, gave 5.132 s +- 1 %, and 10.3 s with other random numbers. The part
+itself is a choice, not a measurement: where less of the time is in such cycles, they can change the
+numbers that are served by about as much."""
 
 
 def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResult]) -> Result:
