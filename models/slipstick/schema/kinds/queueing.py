@@ -216,8 +216,8 @@ class QueueingNetworkSpec(ModelFileSpec):
 
     def check_rules(self) -> None:
         chained: set[Any] = {name for chain in self.chains.values() for name in chain.classes}
-        for name, class_name in self.classes.items():
-            if not class_name.tells_customers and name not in chained:
+        for name, class_spec in self.classes.items():
+            if not class_spec.tells_customers and name not in chained:
                 raise broken_rule("give the class a population or arrivals", "classes", name)
 
     def build(
@@ -262,12 +262,12 @@ class QueueingNetworkSpec(ModelFileSpec):
         chained = {label for chain in self.chains.values() for label in chain.classes}
         silent = {
             label
-            for label, class_name in self.classes.items()
-            if class_name.population is None and class_name.arrivals is None
+            for label, class_spec in self.classes.items()
+            if class_spec.population is None and class_spec.arrivals is None
         }
         classes = {
-            label: members(class_name, ("classes", label))
-            for label, class_name in self.classes.items()
+            label: members(class_spec, ("classes", label))
+            for label, class_spec in self.classes.items()
             if label not in chained & silent
         }
         stations = {
