@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from slipstick import network, open_class, solve, station
+from slipstick import delay, network, open_class, service, solve, station
 from slipstick.answer import ANSWERED, HELD, Answer, AskedValue, Limit, Takeover, Value
 from slipstick.expression.nodes import TIME
+from slipstick.model.system import grouped_model
 from slipstick.report.answer import answer_text, answers_text
 from slipstick.report.formatting import WIDTH, plain_table, telling
 from slipstick.schema.kinds.quantity import DescribedValue, Given
@@ -206,3 +207,15 @@ def test_a_steep_saving_is_written_as_about_that_much() -> None:
     )
     times = [solve(model)["response_time[jobs]"] or 0.0 for model in (queue, faster)]
     assert times[1] / times[0] == pytest.approx(1 - 0.168, abs=1e-3)
+
+
+def test_the_account_of_several_groups_names_the_group_whose_time_it_divides() -> None:
+    think = delay(1.0, name="think", scv=1.0)
+    groups = {
+        "users": (4, think >> service("db", 0.1, name="query", scv=1.0)),
+        "batch": (1, service("db", 0.3, name="job", scv=1.0)),
+    }
+    answer = replace(solve(grouped_model(groups)), groups=tuple(groups))
+    assert "where the time of users goes: 74 % useful work, 26 % waiting for db" in answer_text(
+        answer
+    )

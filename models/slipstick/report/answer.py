@@ -312,7 +312,8 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         if total > 0 and time >= _LEAST_TOLD * total
     ]
     if len(answer.account) > 1 and booked:
-        yield wrapped(f"where the time goes: {', '.join(booked)}", _INDENT)
+        whose_time = f"the time of {answer.groups[0]}" if answer.groups else "the time"
+        yield wrapped(f"where {whose_time} goes: {', '.join(booked)}", _INDENT)
 
 
 def _but_for_intervals(answer: Answer) -> str:
