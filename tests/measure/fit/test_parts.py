@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -65,6 +66,27 @@ def test_few_stations_have_a_closed_form(outside: float, demands: list[float]) -
     assert cycle_times(outside, np.array(demands), populations) == pytest.approx(
         recursion, rel=1e-9
     )
+
+
+def _by_decimals(outside: int, demands: tuple[str, str], customers: int) -> float:
+    """The closed form of two stations in decimals of 60 digits, which lose nothing that counts."""
+    with localcontext(prec=60):
+        large, small = (Decimal(demand) for demand in demands)
+        sums = []
+        for demand in (large, small):
+            sums.append(term := Decimal(1))
+            for number in range(customers - 1, 0, -1):
+                term *= number * demand / outside
+                sums[-1] += term
+        above = outside * (large - small) + customers * (large**2 * sums[0] - small**2 * sums[1])
+        return float(above / (large * sums[0] - small * sums[1]))
+
+
+@pytest.mark.parametrize("outside", [2000, 4000, 4040, 8000])
+def test_stations_that_are_nearly_alike_lose_few_digits(outside: int) -> None:
+    for demands, error in ((("1.0002", "1"), 2e-9), (("1.00001", "1"), 5e-5)):
+        cycle = cycle_times(float(outside), np.array(demands, dtype=float), np.array([4000.0]))
+        assert cycle[0] == pytest.approx(_by_decimals(outside, demands, 4000), rel=error)
 
 
 @given(positive, st.lists(positive, min_size=1, max_size=3), st.integers(1, 50))

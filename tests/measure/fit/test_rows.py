@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,6 @@ from slipstick.errors import NoAnswerError
 from slipstick.late import Array
 from slipstick_measure.fit.comparison import compare, fits
 from slipstick_measure.fit.families import (
-    EXACT,
     FAMILIES,
     cycle_times,
     repair_cycles,
@@ -131,16 +132,32 @@ def test_repairmen_agree_with_the_recursion_and_their_limits() -> None:
     assert repair_cycles(np.array([1.0]), np.array([1.0]), 10, large) == pytest.approx(500.0)
 
 
-def test_many_customers_cost_little_and_err_little() -> None:
-    """The error is largest at the knee, and falls with the root of the number."""
-    for count in (EXACT + 1, 4 * EXACT):
-        p, demand = np.array([count]), np.array([[1.0]])
+def test_many_customers_are_solved_exactly() -> None:
+    for count in (1025.0, 4096.0):
+        p, demand, outside = np.array([count]), np.array([[1.0]]), np.array([count - 1])
         exact_cycle = repair_knee(count)
-        near = cycle_times(np.array([count - 1]), demand, p)[0]
-        assert near == pytest.approx(exact_cycle, rel=0.25 / np.sqrt(count))
+        assert cycle_times(outside, demand, p)[0] == pytest.approx(exact_cycle, rel=1e-9)
+        assert repair_cycles(outside, demand[0], 1, p)[0] == pytest.approx(exact_cycle, rel=1e-9)
     assert cycle_times(np.array([1.0]), np.array([[1.0, 2.0]]), np.array([1e7]))[
         0
     ] == pytest.approx(2e7, rel=1e-3)
+
+
+@pytest.mark.parametrize("servers", [1, 3, 40])
+@pytest.mark.parametrize("outside", [700, 200_000])
+def test_a_station_of_several_servers_is_solved_exactly(servers: int, outside: int) -> None:
+    """The weights of all states, in decimals of 40 digits."""
+    with localcontext(prec=40):
+        for customers in (2, 30, 1500):
+            weights = [Decimal(1)]
+            for n in range(1, customers + 1):
+                weights.append(weights[-1] * (customers - n + 1) / outside / min(n, servers))
+            busy = sum(min(n, servers) * weight for n, weight in enumerate(weights)) / sum(weights)
+            point = np.array([float(outside)]), np.ones(1), servers, np.array([float(customers)])
+            assert repair_cycles(*point)[0] == pytest.approx(float(customers / busy), rel=1e-9)
+    for population in (2.0, 1500.0):
+        alone = repair_cycles(np.zeros(1), np.ones(1), servers, np.array([population]))
+        assert alone[0] == pytest.approx(population / min(servers, population), rel=1e-9)
 
 
 def repair_knee(count: float) -> float:
