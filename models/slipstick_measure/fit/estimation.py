@@ -493,34 +493,34 @@ def _result(
         names=tuple(
             [parameter.path for parameter in task.free]
             + [
-                f"{task.free[choice_index].path} {column}={owner}"
-                for choice_index, column, owner in posterior.offsets
+                f"{task.free[index].path} {column}={owner}"
+                for index, column, owner in posterior.offsets
             ]
         ),
         centre=tuple(posterior.centre.tolist()),
         covariance=tuple(map(tuple, posterior.covariance.tolist())),
         spread={
-            f"{task.free[choice_index].path} {column}": deviation
-            for (choice_index, column), deviation in posterior.spread.items()
+            f"{task.free[index].path} {column}": deviation
+            for (index, column), deviation in posterior.spread.items()
         },
     )
 
 
 def _parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]:
     posterior, k = fit.posterior, len(task.free)
-    for place_of_parameter, parameter in enumerate(task.free):
+    for index, parameter in enumerate(task.free):
         entry = task.observed.built.entries[parameter.path]
-        deviation = float(posterior.deviations[place_of_parameter])
+        deviation = float(posterior.deviations[index])
         owners = tuple(
             OwnerFactor(
                 f"{column}={owner}",
                 float(np.exp(posterior.centre[k + place])),
-                float(posterior.spread[place_of_parameter, column]),
+                float(posterior.spread[index, column]),
             )
-            for place, (index, column, owner) in enumerate(posterior.offsets)
-            if index == place_of_parameter
+            for place, (of, column, owner) in enumerate(posterior.offsets)
+            if of == index
         )
-        middle = float(posterior.centre[place_of_parameter])
+        middle = float(posterior.centre[index])
         yield EstimatedParameter(
             parameter.path,
             str(entry.given.dimension),
