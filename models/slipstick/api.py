@@ -465,7 +465,8 @@ def _solve_object(
     simulation: Simulation | None,
 ) -> Answer | Sweep | StreamedSweep:
     """Answer for a model that is built already, at one point or at many."""
-    from slipstick.method.methods import form_of
+    from slipstick.method.methods import form_of, note_on_groups
+    from slipstick.method.names import group_names
     from slipstick.model.system import Model
 
     parameters = _parameters(model)
@@ -489,7 +490,10 @@ def _solve_object(
         answer = form_of(model, parameters, method, simulation).points(fixed).answer(0)
         if answer.failed:
             raise NoAnswerError(answer.failed)
-        return replace(answer, subject=model)
+        notes = answer.notes
+        if len(groups := group_names(model)) > 1:
+            notes += (note_on_groups(groups, "time, throughput, "),)
+        return replace(answer, subject=model, notes=notes)
     _check_lengths(varied, isinstance(values_given, Axes))
     from slipstick.sim.settings import Simulation
     from slipstick.study.points import SolvableModel

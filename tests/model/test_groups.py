@@ -45,6 +45,9 @@ def test_answers_are_about_the_first_group() -> None:
     assert answer.account == {"busy": 9.0, "memory": 1.0}
     assert answer["processors_lost[memory]"] == pytest.approx(0.1)
     assert answer.notes[0] == "leaves out waiting for bus"
+    assert answer.notes[-1].startswith(
+        "time, throughput, account, quantiles and shares are those of the first group, test"
+    )
 
 
 def test_an_empty_group_is_in_nobodys_way() -> None:

@@ -389,13 +389,23 @@ def answered(
     )
 
 
-def _with_groups(answer: Answer, groups: Sequence[str]) -> Answer:
-    """Add notes on the groups of an answer, and on which values belong to the first group."""
-    note = (
-        f"account, quantiles and shares are those of the first group, {groups[0]}, and speed-up and processors"
-        " lost of its processors"
+def note_on_groups(groups: Sequence[str], beside: str = "") -> str:
+    """Return the note on which values belong to the first of several groups.
+
+    Parameters
+    ----------
+    groups : their names
+    beside : further values of the first group, as the beginning of a list
+    """
+    return (
+        f"{beside}account, quantiles and shares are those of the first group, {groups[0]}, and"
+        " speed-up and processors lost of its processors"
     )
-    notes = answer.notes if answer.failed else (*answer.notes, note)
+
+
+def _with_groups(answer: Answer, groups: Sequence[str]) -> Answer:
+    """Add the names of the groups to an answer, and a note on which values belong to the first."""
+    notes = answer.notes if answer.failed else (*answer.notes, note_on_groups(groups))
     return replace(answer, groups=tuple(groups), notes=notes)
 
 
