@@ -36,21 +36,56 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     """
     tier_demands = demands(test)
     station = None if tier_demands else _fitted(test)
-    spec = ImportedSpec("queueing-network", f"Load test {test.file}", test.file)
-    thinking = think_time(test)
     rest = beside_tiers(test, tier_demands) if station is None else station.beside
-    last = test.rows[-1]
-    if last.users is not None:
-        think = max(0.0, thinking or 0.0)
-        load: dict[str, Any] = {
-            "population": round(last.users),
-            "think_time": quantity(think * 1e3, "ms", "little"),
+    spec = ImportedSpec("queueing-network", f"Load test {test.file}", test.file)
+    customers = _customers(spec, test)
+    stations = _tiers(tier_demands) if station is None else _server(spec, station)
+    if rest:
+        source = "light" if station is None else "fitted"
+        stations[REST] = {
+            "discipline": "is",
+            "demand": {CLASS: quantity(rest * 1e3, "ms", source)},
         }
-        _say_think(spec, test, thinking)
-    else:
-        load = {"arrivals": quantity(last.rate or last.completed or 0.0, "/s", "measured")}
+    used = {"measured", *(["fitted"] if station else ["utilization"])}
+    used |= {"little"} if "think_time" in customers else set()
+    used |= {"light"} if rest and station is None else set()
+    sources = {"measured": f"the load test {test.file}", **_SOURCES}
+    spec.document |= {
+        "sources": {name: source for name, source in sources.items() if name in used},
+        "classes": {CLASS: customers},
+        "stations": stations,
+    }
+    _compare(spec, test)
+    for demand in tier_demands:
+        spec.say(_residual(demand, test))
+    return spec
+
+
+_SOURCES = {
+    "utilization": "utilization x servers / throughput, by least squares over all loads",
+    "fitted": "least squares of the response times at all loads",
+    "little": "users / throughput - response time, mean of all loads",
+    "light": "what no tier takes of the response time at the least load",
+}
+
+
+def _customers(spec: ImportedSpec, test: LoadTest) -> dict[str, Any]:
+    """Return the customers at the last load: users who think, or arrivals."""
+    last = test.rows[-1]
+    if last.users is None:
+        return {"arrivals": quantity(last.rate or last.completed or 0.0, "/s", "measured")}
+    thinking = think_time(test)
+    _say_think(spec, test, thinking)
+    return {
+        "population": round(last.users),
+        "think_time": quantity(max(0.0, thinking or 0.0) * 1e3, "ms", "little"),
+    }
+
+
+def _tiers(tier_demands: list[Demand]) -> dict[str, Any]:
+    """Return a station for each tier."""
     names = _names(tier_demands)
-    stations: dict[str, Any] = {
+    return {
         names[demand.tier]: {
             "servers": demand.servers,
             "discipline": "ps",
@@ -58,51 +93,23 @@ def load_spec(test: LoadTest) -> ImportedSpec:
         }
         for demand in tier_demands
     }
-    if station is not None:
-        stations[SERVER] = {
+
+
+def _server(spec: ImportedSpec, station: StationFit) -> dict[str, Any]:
+    """Return the station that was fitted to the response times, with a note on it."""
+    spec.say(
+        f"{SERVER}: {station.service * 1e3:.4g} ms a request and {station.beside * 1e3:.4g} ms"
+        f" beside it, of {station.kind.words}, as slipstick fit finds them from the response"
+        " times, for no utilization was measured"
+    )
+    return {
+        SERVER: {
             "servers": station.kind.servers,
             "discipline": "fcfs",
             "demand": {CLASS: quantity(station.service * 1e3, "ms", "fitted")},
             **({"scv": {CLASS: station.kind.scv}} if station.kind.scv != 1 else {}),
         }
-        spec.say(
-            f"{SERVER}: {station.service * 1e3:.4g} ms a request and {station.beside * 1e3:.4g} ms"
-            f" beside it, of {station.kind.words}, as slipstick fit finds them from the response"
-            " times, for no utilization was measured"
-        )
-    if rest:
-        stations[REST] = {
-            "discipline": "is",
-            "demand": {CLASS: quantity(rest * 1e3, "ms", "light" if station is None else "fitted")},
-        }
-    spec.document |= {
-        "sources": {
-            "measured": f"the load test {test.file}",
-            **(
-                {
-                    "utilization": "utilization x servers / throughput, by least squares over all loads"
-                }
-                if station is None
-                else {"fitted": "least squares of the response times at all loads"}
-            ),
-            **(
-                {"little": "users / throughput - response time, mean of all loads"}
-                if "think_time" in load
-                else {}
-            ),
-            **(
-                {"light": "what no tier takes of the response time at the least load"}
-                if rest and station is None
-                else {}
-            ),
-        },
-        "classes": {CLASS: load},
-        "stations": stations,
     }
-    _compare(spec, test)
-    for demand in tier_demands:
-        spec.say(_residual(demand, test))
-    return spec
 
 
 def _fitted(test: LoadTest) -> StationFit:

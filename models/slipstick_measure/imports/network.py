@@ -140,27 +140,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     """
     records = [run for table in tables for run in table.records]
     two = [run for run in records if BETWEEN_TWO.fullmatch(run.region)]
-    latencies = [run for run in two if run.metric == "time" and "read" not in run.region.casefold()]
-    where = records[0]
-    if not latencies:
-        alone = any(run.metric == "throughput" for run in two)
-        way = (
-            "give the file of its latencies as well"
-            if alone
-            else "a collective is read by measured and fit"
-        )
-        why = f"there is no latency of messages between two processes; {way}"
-        raise SpecError([where.problem(why, "")])
-    if len(names := list(dict.fromkeys(run.region for run in latencies))) > 1:
-        raise SpecError(
-            [
-                latencies[0].problem(
-                    f"latencies of several benchmarks, {', '.join(names)}; give one", ""
-                )
-            ]
-        )
-    if zero := next((run for run in latencies if not run.value > 0), None):
-        raise SpecError([zero.problem("is 0; a message takes some time")])
+    latencies = _latencies(records[0], two)
     sizes = np.unique([run.n or 0.0 for run in latencies])
     if len(sizes) < LEAST_POINTS:
         raise SpecError(
@@ -178,10 +158,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     spec = ImportedSpec("network", _title(tables), latencies[0].file)
     numbered = tuple(f"range-{number}" for number in range(1, len(ranges) + 1))
     titles = _PROTOCOLS[_is_verb(latencies[0])] if len(ranges) == 2 else numbered
-    least = min(message_range.per_byte for message_range in ranges)
-    wire, source = least, "the least time of a byte in the lines fitted to the latencies"
-    if rates and 1 / (fastest := max(rates, key=lambda run: run.value)).value < least:
-        wire, source = 1 / fastest.value, f"largest rate, {fastest.text}, line {fastest.line}"
+    wire, source = _wire_time(ranges, rates)
     spec.document |= {
         "source": "measured",
         "sources": {
@@ -213,6 +190,44 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     _show(spec, latencies, ranges, sizes, times)
     _name_unused(spec, records, {id(run) for run in (*latencies, *rates)})
     return spec
+
+
+def _latencies(first: Measurement, two: Sequence[Measurement]) -> list[Measurement]:
+    """Return the latencies among measurements between two processes; refuse none, and those of
+    several benchmarks.
+
+    Parameters
+    ----------
+    first : measurement of the files, at whose line a lack of latencies is refused
+    two : measurements between two processes
+    """
+    latencies = [run for run in two if run.metric == "time" and "read" not in run.region.casefold()]
+    if not latencies:
+        alone = any(run.metric == "throughput" for run in two)
+        way = (
+            "give the file of its latencies as well"
+            if alone
+            else "a collective is read by measured and fit"
+        )
+        why = f"there is no latency of messages between two processes; {way}"
+        raise SpecError([first.problem(why, "")])
+    if len(names := list(dict.fromkeys(run.region for run in latencies))) > 1:
+        why = f"latencies of several benchmarks, {', '.join(names)}; give one"
+        raise SpecError([latencies[0].problem(why, "")])
+    if zero := next((run for run in latencies if not run.value > 0), None):
+        raise SpecError([zero.problem("is 0; a message takes some time")])
+    return latencies
+
+
+def _wire_time(ranges: Sequence[MessageRange], rates: Sequence[Measurement]) -> tuple[float, str]:
+    """Return the time of a byte on the wire [s/B] and its source: the largest rate, or the least
+    time in the fitted lines if that is less.
+    """
+    least = min(message_range.per_byte for message_range in ranges)
+    fastest = max(rates, key=lambda run: run.value, default=None)
+    if fastest is not None and 1 / fastest.value < least:
+        return 1 / fastest.value, f"largest rate, {fastest.text}, line {fastest.line}"
+    return least, "the least time of a byte in the lines fitted to the latencies"
 
 
 def _name_unused(spec: ImportedSpec, records: Sequence[Measurement], used: Container[int]) -> None:
