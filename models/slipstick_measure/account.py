@@ -53,6 +53,8 @@ OVERLAP = 1.02
 USEFUL, WAITING, EXTRA, ON_ONE = "busy", "waiting", "extra work", "waits on one processor"
 _WITHOUT_TIME = ("throughput", "speedup")
 """Metrics of runs that state no time: the account is of one unit of work."""
+_OF_WHOLE = ("time", "cycle", *_WITHOUT_TIME)
+"""Metrics of which one is the time of the complete run, or gives that of a unit of work."""
 
 ROUNDING = 0.01
 """How much more than the time an account may book before it is refused, for clocks differ and
@@ -93,10 +95,11 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
     UnknownNameError : the region asked for is not there
     SpecError : which region is the whole cannot be told
     """
-    names = list(dict.fromkeys(region for point in points for region in point.regions("time")))
-    names = names or list(
-        dict.fromkeys(region for point in points for region in point.regions("throughput"))
+    regions_by_metric = (
+        list(dict.fromkeys(region for point in points for region in point.regions(metric)))
+        for metric in _OF_WHOLE
     )
+    names = next(filter(None, regions_by_metric), [])
     if region_name is not None and region_name not in names:
         raise UnknownNameError("region with a time", region_name, names)
     if not names:
@@ -132,7 +135,7 @@ def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
             value.run
             for point in points
             for (metric, _, _), value in point.values.items()
-            if metric in ("time", "throughput")
+            if metric in _OF_WHOLE
         )
         listed = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:8])
         listed += ", ..." if len(names) > 8 else ""
@@ -199,8 +202,11 @@ def measured(
     points, notes = reduce_repetitions(runs, statistic)
     regions = regions_of(points, region)
     if region is not None:  # runs of other programs in one table have no time of this one
-        of_region = [point for point in points if region in point.regions("time")]
-        points = of_region or points
+        points = [
+            point
+            for point in points
+            if any(region in point.regions(metric) for metric in _OF_WHOLE)
+        ]
     notes = [*runs.notes, *notes, *unknown_metrics(runs.records), *regions.notes]
     account = _Account(runs, points, regions, runs.timer or 0.0 if timer is None else timer, notes)
     answers = tuple(map(account.answer, points))
@@ -387,11 +393,12 @@ class _Account:
         """Return the elapsed time of the complete run; for measured throughputs or speed-ups, the
         time of one unit of work.
         """
-        reduced = point.find("time", self.regions.whole) or point.find("cycle")
+        whole = self.regions.whole
+        reduced = point.find("time", whole) or point.find("cycle", whole) or point.find("cycle")
         if reduced is not None:
             return reduced
         for metric in _WITHOUT_TIME:
-            rate = point.find(metric, self.regions.whole) or point.find(metric)
+            rate = point.find(metric, whole) or point.find(metric)
             if rate is not None and min(rate.values) > 0:
                 return Reduced(1 / rate.value, tuple(1 / value for value in rate.values), rate.run)
         return None

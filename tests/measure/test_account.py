@@ -169,6 +169,19 @@ def test_a_region_may_be_the_whole() -> None:
         measured(table(*records), region="c")
 
 
+@pytest.mark.parametrize("metric", ["time", "cycle", "throughput", "speedup"])
+def test_a_program_among_several_has_its_own_points(metric: str) -> None:
+    records = [
+        run(p, metric, value, program)
+        for program, p, value in (("a", 1, 1.0), ("a", 2, 2.0), ("b", 2, 3.0), ("b", 4, 6.0))
+    ]
+    answers = measured(table(*records), region="b").answers
+    assert [answer.point["p"] for answer in answers] == [2, 4]
+    assert not any(answer.failed for answer in answers)
+    with pytest.raises(SpecError, match="which region is the whole\\? there are a, b"):
+        measured(table(*records))
+
+
 def test_pop_by_its_definitions() -> None:
     """Load balance is average over largest useful time, communication efficiency largest useful
     time over time.
