@@ -367,6 +367,10 @@ def _parted(text: str) -> list[str]:
     return [*pieces, last] if last or pieces else []
 
 
+_CASTS = {"double": "double", "float": "double", "int": "int", "long": "int"}
+"""Casts of C and Java, each with the function that does the same."""
+
+
 class _Expression:
     """Evaluator of arithmetic, texts and lists in known names; raises NotKnownError for anything
     else.
@@ -428,6 +432,10 @@ class _Expression:
             return float(text)
         if kind == "text":
             return self._text(text)
+        cast, end = ([sign for _, sign in self._tokens[self._at : self._at + 2]] + ["", ""])[:2]
+        if text == "(" and cast in _CASTS and end == ")":
+            self._at += 2
+            return _computed(_CASTS[cast], [self._power()], {})
         if text in ("(", "["):
             inside = self._listed(")" if text == "(" else "]")
             return inside[0] if text == "(" and len(inside) == 1 else inside

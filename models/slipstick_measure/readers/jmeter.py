@@ -206,7 +206,12 @@ def read_summary(reading: Reading) -> LoadRow:
             1, "", "the lines in which JMeter sums up are cut before their mean time (Avg)"
         )
     total_lines = [line for line in lines if line["of"] == "="] or lines
-    active = max((int(line["active"]) for line in lines if line["active"]), default=0)
+    counts = list(dict.fromkeys(int(line["active"]) for line in lines if line["active"]))
+    active = max(counts, default=0)
+    if len(running := [count for count in counts if count]) > 1:
+        listed = ", ".join(map(str, running))
+        why = f"active threads changed ({listed}); throughput and mean time are of all together"
+        reading.odd(1, "", why)
     if int(total_lines[-1]["failed"]):
         why = f"{total_lines[-1]['failed']} requests failed, and are counted in the throughput"
         reading.odd(1, "", why)
