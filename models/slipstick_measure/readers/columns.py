@@ -192,8 +192,9 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_told: bo
     """Take for the region the columns of words that tell rows of the same processors and size
     apart: they are of several programs, or variants of one, and no repetitions.
 
-    Refused are words beside a column of regions that the user did not name, and numbers that tell
-    rows apart, such as sizes of blocks: they may be variants, sizes or repetitions.
+    Refused are words beside a column of regions that the user did not name, words with empty cells
+    between them, and numbers that tell rows apart, such as sizes of blocks: they may be variants,
+    sizes or repetitions.
     """
     if "p" not in roles.place or roles.refusals:
         return
@@ -206,6 +207,12 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_told: bo
         and column.words not in names.OCCASIONS
     ]
     runs = _runs([columns[roles.place[ours]] for ours in _RUN if ours in roles.place])
+    if unclear := next((column for column in free if _is_unclear(column, runs)), None):
+        why = (
+            "its empty cells may repeat the word above or stand for none; write a word in every row"
+        )
+        roles.refusals.append((unclear.text, why))
+        return
     words = [column for column in free if not column.known and column.recurs(runs)]
     # The first column that leaves no repetitions goes before others.
     words.sort(key=lambda column: len({*_with(runs, column)}) < len(runs))
@@ -251,18 +258,36 @@ def _with(runs: Sequence[_Run], column: TableColumn) -> list[_Run]:
     return [(*run, cell.strip()) for run, cell in zip(runs, column.cells, strict=True)]
 
 
+def _is_unclear(column: TableColumn, runs: Sequence[_Run]) -> bool:
+    """Return whether a column of words tells rows apart by its empty cells, or would if these
+    repeated the word above, as merged cells do.
+    """
+    cells = [cell.strip() for cell in column.cells]
+    if column.known or all(cells) or not any(cells):
+        return False
+    filled = list[str]()
+    for cell in cells:
+        filled.append(cell or (filled[-1] if filled else ""))
+    repeated = TableColumn(column.index, column.text, column.words, None, filled)
+    tells_apart = repeated.recurs(runs) and len({*_with(runs, repeated)}) > len({*runs})
+    return tells_apart or _is_setting(column, runs)
+
+
 def _is_setting(column: TableColumn, runs: Sequence[_Run]) -> bool:
     """Return whether a column tells rows of the same run apart as settings do, and measured values
-    mostly do not: each cell is that of several runs, and the cells of a run are equally frequent.
+    mostly do not: each cell is that of several runs, the cells of a run are equally frequent, and
+    runs of as many rows have as many different cells.
     """
     cells_of: dict[_Run, Counter[str]] = defaultdict(Counter)
     for cell, run in zip(column.cells, runs, strict=True):
         cells_of[run][cell.strip()] += 1
     runs_of = Counter(cell for cells in cells_of.values() for cell in cells)
+    numbers = {(cells.total(), len(cells)) for cells in cells_of.values()}
     return (
         min(runs_of.values()) > 1
         and all(len(set(cells.values())) == 1 for cells in cells_of.values())
-        and any(len(cells) > 1 for cells in cells_of.values())
+        and len(numbers) == len({rows for rows, _ in numbers})
+        and any(different > 1 for _, different in numbers)
     )
 
 

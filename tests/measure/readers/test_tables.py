@@ -169,6 +169,16 @@ REFUSED: dict[str, tuple[str, Hints, str]] = {
         Hints(),
         "block: its numbers tell rows of the same processors apart: are they variants, sizes or",
     ),
+    "a program in the first of its rows": (
+        "program,p,time [s]\nlu,1,10\n,2,6\n,4,4\nft,1,20\n,2,11\n,4,7\n",
+        Hints(),
+        "program: its empty cells may repeat the word above or stand for none; write a word in",
+    ),
+    "a variant beside rows without one": (
+        "variant,p,time [s]\n,1,10\n,2,6\nfused,1,9\nfused,2,5\n",
+        Hints(),
+        "variant: its empty cells may repeat the word above or stand for none; write a word in",
+    ),
     "words that tell rows of one region apart": (
         "p,region,compiler,time [s]\n1,loop,a,10\n2,loop,a,6\n1,loop,b,9\n2,loop,b,5\n",
         Hints(),
@@ -205,6 +215,13 @@ def test_words_of_several_columns_name_a_program_together(tmp_path: Path) -> Non
     ]
     assert {run.region for run in runs.records} == {"lu fast", "lu slow", "ft fast", "ft slow"}
     assert "region = program flags" in runs.notes[0].message
+
+
+def test_remarks_on_some_repetitions_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(
+        "p,time [s],remark\n1,10,\n1,11,\n2,5,slow disk\n2,6,\n4,3,\n4,2.8,slow disk\n8,2,\n8,3,\n"
+    )
+    assert [run.region for run in read(tmp_path / "x.csv").records] == [""] * 8
 
 
 def test_measured_numbers_beside_the_times_of_repetitions_are_left_out(tmp_path: Path) -> None:
