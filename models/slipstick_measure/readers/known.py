@@ -26,6 +26,7 @@ _SAMPLES = (
     " them"
 )
 
+_GPU_LIST = "slipstick trace reads what nsys stats --report cuda_gpu_trace --format csv prints"
 KNOWN_TEXTS: tuple[KnownFile, ...] = (
     KnownFile(re.compile(r"^Function\s+Best Rate MB/s", re.MULTILINE), "output of STREAM", _IMPORT),
     KnownFile(re.compile(r"^(Final|GFLOP/s) Summary::", re.MULTILINE), "output of HPCG", _IMPORT),
@@ -93,7 +94,7 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
     KnownFile(
         re.compile(r"^ *Time ?\(%\),? +?Total Time|^\"?Time ?\(%\)\"?,\"?Total Time", re.MULTILINE),
         "a summary by name of Nsight Systems, which has no course of time",
-        "slipstick trace reads nsys stats --report cuda_gpu_trace --format csv",
+        _GPU_LIST,
     ),
     KnownFile(
         re.compile(r"\A\ufeff?metric_name,timestamp,metric_value,"),
@@ -120,10 +121,7 @@ PACKED: Mapping[bytes, tuple[str, str]] = {
         "open it in Extra-P and save it as JSON lines, or unpack it",
     ),
     b"\x89HDF": ("HDF5", "write what you need of it as CSV"),
-    b"SQLite format 3": (
-        "a database of SQLite, as nsys exports",
-        "slipstick trace reads nsys stats --report cuda_gpu_trace --format csv",
-    ),
+    b"SQLite format 3": ("a database of SQLite, as nsys exports", _GPU_LIST),
     b"PAR1": (
         "Parquet",
         "slipstick trace reads records in a file that ends in .parquet; write a table of runs as CSV",
@@ -139,6 +137,13 @@ CUBE = (
         " and save it as JSON lines"
     ),
 )
+_NSIGHT = ("a report of Nsight Systems", _GPU_LIST)
+SUFFIXES: Mapping[str, tuple[str, str]] = {
+    ".cubex": CUBE,
+    ".nsys-rep": _NSIGHT,
+    ".qdrep": _NSIGHT,
+}
+"""Endings of names of files that are no text, with what they are and the way out."""
 
 
 def known_text(text: str) -> KnownFile | None:
@@ -153,10 +158,7 @@ def known_bytes(path: Path | str) -> str:
         return ""
     with file.open("rb") as opened:
         head = opened.read(512)
-    if file.suffix == ".cubex" or (head[257:262] == b"ustar" and b"anchor.xml" in head[:100]):
-        packing, way = CUBE
-    else:
-        packing, way = next(
-            (known for mark, known in PACKED.items() if head.startswith(mark)), ("", "")
-        )
+    packed = (known for mark, known in PACKED.items() if head.startswith(mark))
+    is_cube = head[257:262] == b"ustar" and b"anchor.xml" in head[:100]
+    packing, way = CUBE if is_cube else SUFFIXES.get(file.suffix) or next(packed, ("", ""))
     return packing and f"this is {packing}: {way}"

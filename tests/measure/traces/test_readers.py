@@ -650,6 +650,8 @@ def test_a_binary_file_of_another_tool_is_named(first: bytes, name: str, tmp_pat
     (tmp_path / "x").write_bytes(first)
     assert refusal(tmp_path / "x").startswith(f"this is {name}")
     assert refusal(tmp_path / "x", "nsys").startswith(f"this is {name}")
+    (tmp_path / "x.nsys-rep").write_bytes(b"\x00\xff")
+    assert refusal(tmp_path / "x.nsys-rep").startswith("this is a report of Nsight Systems: ")
 
 
 def test_other_files_are_no_traces(tmp_path: Path) -> None:
