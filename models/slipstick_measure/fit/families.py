@@ -161,8 +161,8 @@ def cycle_times(outside: Array | float, demands: Array, populations: Array) -> A
     times = np.empty(len(populations))
     few = _is_apart(rows)
     alike = ~few & (populations > RECURRED) & (demands.shape[-1] == 2)
-    roads = ((few, _few_stations), (alike, _like_stations), (~few & ~alike, _recursion))
-    for selected, solve in roads:
+    methods = ((few, _few_stations), (alike, _like_stations), (~few & ~alike, _recursion))
+    for selected, solve in methods:
         if selected.any():
             times[selected] = solve(outsides[selected], rows[selected], populations[selected])
     return times
