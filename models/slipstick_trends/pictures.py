@@ -103,6 +103,8 @@ def shares_figure(found: Projection, spec: SharesPictureSpec, words: Words) -> F
     panels = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
     for axes in panels[len(tracks) :]:
         axes.set_visible(False)
+    for axes in panels[::columns]:
+        axes.set_ylabel("part of the time [%]")
     handles: dict[str, Any] = {}
     for track, axes in zip(tracks, panels, strict=False):
         _draw_shares(axes, track, strokes, handles)
@@ -136,7 +138,6 @@ def _draw_shares(
         handles.setdefault(share.name, line)
     axes.set_ylim(0, 100)
     _whole_years(axes)
-    axes.set_ylabel("part of the time [%]")
     axes.set_xlabel("year")
 
 

@@ -451,7 +451,14 @@ _WALK = (
         "uniform",
         options=PATTERNS,
     ),
-    Input("start", COUNT, "p: processor i begins at element i p mod M", 0.0, most=MOST, whole=True),
+    Input(
+        "start",
+        COUNT,
+        "p: distance of the first elements of processors; i begins at element i p mod M",
+        0.0,
+        most=MOST,
+        whole=True,
+    ),
     Input(
         "stride",
         COUNT,

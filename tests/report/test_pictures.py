@@ -6,6 +6,7 @@ import math
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -34,7 +35,7 @@ from slipstick.report.pictures import (
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.results.words import Words
-from slipstick.schema.kinds.study import BarsSpec, MapSpec, PictureSpec
+from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec
 from tests.processes import HANGS
 from tests.report.made_up import (
     ADAPTER,
@@ -552,7 +553,10 @@ def test_a_cause_has_one_look_in_all_pictures_of_the_gallery() -> None:
     for path in REPORTS.glob("*/*.svg"):
         text = path.read_text()
         hatches = dict(_PATTERN.findall(text))
-        for fill, label in _SWATCH.findall(text.rpartition('id="legend_1"')[2]):
+        swatches = _SWATCH.findall(text.rpartition('id="legend_1"')[2])
+        areas = [hatches[fill[5:-1]] for fill, _ in swatches if fill[5:-1] in hatches]
+        assert len(areas) == len({*areas}) or path.name == "work.svg", path  # has two legends
+        for fill, label in swatches:
             looks.setdefault(label, set()).add(hatches.get(fill[5:-1], fill))
     assert {"busy", "barrier", "fault", "lock", "idle", "wire"} <= looks.keys()
     assert {label: fills for label, fills in looks.items() if len(fills) > 1} == {}
@@ -579,6 +583,49 @@ def test_a_line_on_an_earlier_one_says_so(second: list[float], added: str) -> No
         for label, y in (("a", [1.0, 2.0, 4.0]), ("b", second))
     ]
     assert coinciding(lines) == ({"b": added} if added else {})
+
+
+def test_lines_apart_on_a_logarithmic_axis_do_not_lie_on_each_other() -> None:
+    """A barrier of a manager was said to cost what one of a counter costs: 4 us are not 3 us."""
+    none, x = np.full(2, math.nan), np.arange(2.0)
+    lines = [
+        Line("time", "s", label, x, np.array([first, 1024.0]), none, none)
+        for label, first in (("counter", 3.0), ("manager", 4.0))
+    ]
+    assert coinciding(lines) == {"manager": " (as counter)"}
+    assert coinciding(lines, log=True) == {}
+
+
+def test_numbers_that_shape_a_model_stand_where_they_belong_on_an_axis() -> None:
+    sweep = _swept(Axis("resources.pool.permits", "", ("1", "2", "20")), [1e-3, 2e-3, 3e-3])
+    spec = LinesSpec(kind="lines", name="l", title="t", sweep="s", x=sweep.axes[0].path, y=["time"])
+    axes = draw(with_sweeps(sweep), spec).axes[0]
+    assert [*axes.lines[0].get_xdata()] == [1.0, 2.0, 20.0]
+    assert axes.get_xlabel() == "permits of pool"
+
+
+@pytest.mark.parametrize(("values", "side"), [([1.0, 2.0], "right"), ([1.0, 10.1], "left")])
+def test_the_label_of_a_limit_stands_where_no_line_is(values: list[float], side: str) -> None:
+    sweep = _swept(Axis("parameters.work", "s", (1.0, 2.0)), values)
+    spec = LinesSpec(kind="lines", name="l", title="t", sweep="s", x="parameters.work", y=["time"])
+    words = Words(limits={"time": 9.8})
+    (label,) = draw(replace(with_sweeps(sweep), words=words), spec).axes[0].texts
+    assert (label.get_text(), label.get_ha()) == ("limit 9.8 s", side)
+
+
+def _swept(axis: Axis, times: Sequence[float]) -> Sweep:
+    count = len(times)
+    return Sweep(
+        name="s",
+        axes=(axis,),
+        cases=("base",) * count,
+        points={axis.path: axis.values},
+        columns={"time": np.array(times)},
+        units={"time": "s"},
+        limits={},
+        provenance=Provenance.of([Answer("m", "closed-form")] * count),
+        failed={},
+    )
 
 
 def test_ticks_of_whole_numbers_are_whole() -> None:

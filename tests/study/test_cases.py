@@ -150,8 +150,18 @@ def test_a_case_may_have_any_name(name: str, tmp_path: Path) -> None:
 
 
 def test_a_case_is_titled_by_the_number_that_is_in_its_name() -> None:
-    """`fast-db_v2` sets another number than its own: it was called `buyers 10 ms`."""
-    cases = "{p16: {processors: 16}, fast-db_v2: {stations.db.demand.buyers: 10 ms}}"
+    """`fast-db_v2` sets another number than its own: it was called `buyers 10 ms`; `gigabit-25`
+    sets a name: it was called `network 25gbe-tcp`.
+    """
+    cases = (
+        "{p16: {processors: 16}, fast-db_v2: {stations.db.demand.buyers: 10 ms},"
+        " gigabit-25: {machine.network: 25gbe-tcp}, few-4: {resources.threads.permits: 4},"
+        " half-50: {share: 50%}}"
+    )
     tree = read_text(f"study: 1\ncases: {cases}\n", "study.yaml")
     assert isinstance(tree, Table)
-    assert titles_made(tree) == {"p16": "16 processors"}
+    assert titles_made(tree) == {
+        "p16": "16 processors",
+        "few-4": "4 permits of threads",
+        "half-50": "share 50%",
+    }

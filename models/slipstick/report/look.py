@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import need
 from slipstick.late import Array, NDArray, np
+from slipstick.results.words import NO_WORDS
 
 if TYPE_CHECKING:
     from matplotlib import axis
@@ -45,7 +46,8 @@ CAUSES: Mapping[str, tuple[str, str, str]] = {
     "local": ("#c8d8a8", "", "local locality accesses"),
     "protocol": ("#e0aa70", "x.", "protocol"),
     "signal": ("#cfe8e8", "|.", "signal"),
-    "system": ("#f2e2a0", "\\\\.", "system send receive"),
+    "system": ("#f2e2a0", "\\\\.", "system send"),
+    "receive": ("#f2e2a0", "/.", "receive"),
     "adapter": ("#a8d5a2", "---", "adapter adapters hardware network"),
     "wire": ("#9cc3e8", "+", "wire bandwidth exchange border message messages"),
     "gradients": ("#9cc3e8", "o.", "gradients"),
@@ -193,6 +195,15 @@ def fills_of(labels: Iterable[str]) -> dict[str, int]:
             place += len(FILLS)
         fills[label] = place
     return {label: fills[label] for label in ordered}
+
+
+def part_label(label: str) -> str:
+    """Return the label of an area in a legend: a wait such as ``lock:door`` in words.
+
+    >>> part_label("lock:door"), part_label("sigio")
+    ('waiting for the lock door', 'sigio')
+    """
+    return NO_WORDS.part(label) if ":" in label else label
 
 
 def _cause(label: str) -> int | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import string
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -29,6 +30,7 @@ from slipstick.report.look import (
     logarithmic,
     look,
     names_along,
+    part_label,
     plain_ticks,
     sheet,
     store,
@@ -40,7 +42,7 @@ from slipstick.report.look import (
 from slipstick.report.timeline import draw_phase, draw_steps, draw_timeline
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Sweep, split_name
-from slipstick.results.words import NO_WORDS, Words, counted
+from slipstick.results.words import NO_WORDS, Words
 from slipstick.units import choose
 
 if TYPE_CHECKING:
@@ -256,7 +258,7 @@ def _summed(spec: BarsSpec) -> str:
         else [name for names in spec.stack.values() for name in names]
     )
     kinds = {split_name(name)[0] for name in names}
-    if kinds <= {"speedup", "processors_lost"}:
+    if kinds <= {"speedup", "concurrency", "processors_lost"}:
         return "processors"
     return kinds.pop().replace("_", " ") if len(kinds) == 1 else "sum"
 
@@ -319,7 +321,7 @@ def _stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
             heights_of_part,
             _BAR,
             bottom=below,
-            label=label,
+            label=part_label(label),
             **filled(fill),
         )
         below = below + heights_of_part
@@ -377,7 +379,7 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     alone = not spec.series and set(labels) <= set(_short(spec.y).values())
     title = _in_words(spec.series, results.words) if spec.series else "value" if alone else "case"
     title = textwrap.fill(title, _LONGEST_LEGEND_TITLE)
-    hidden = coinciding(lines)
+    hidden = coinciding(lines, log=spec.log in ("y", "both"))
     longest = max(
         len(label + hidden.get(label, "")) for label in (*labels, *methods, *title.split("\n"))
     )
@@ -410,21 +412,22 @@ class _Across:
     @staticmethod
     def of(axis: Axis, spec: LinesSpec, words: Words) -> _Across:
         title = _in_words(axis.path, words)
-        if axis.named:
+        numbers = _numbers(axis)
+        if numbers is None:
             return _Across(axis, "", 1.0, False, title)
-        numbers = [float(value) for value in axis.values]
         log = spec.log in ("x", "both") and any(number > 0 for number in numbers)
-        return _Across(axis, *choose(numbers, Dimension.of(axis.unit)), log, title)
+        return _Across(axis, *choose(numbers, Dimension.of(axis.unit or "1")), log, title)
 
     def places(self, x: Array) -> Array:
         return np.where(x > 0, x / self.factor, np.nan) if self.log else x / self.factor
 
     def write_on(self, axes: Axes) -> None:
-        if self.axis.named:
+        numbers = _numbers(self.axis)
+        if numbers is None:
             names_along(axes, [str(value) for value in self.axis.values])
             axes.set_xlabel(self.title)
             return
-        places = np.array([float(value) for value in self.axis.values]) / self.factor
+        places = np.array(numbers) / self.factor
         if self.log:
             logarithmic(axes.xaxis, places)
         else:
@@ -433,9 +436,12 @@ class _Across:
         axes.set_xlabel(textwrap.fill(f"{self.title}{unit}", _LONGEST_AXIS_TITLE))
 
 
+_PARTS = ("stations.", "classes.", "resources.", "technology.")
+
+
 def _in_words(path: str, words: Words) -> str:
     """Return what an axis is: as its author says, or the words of a part of a network."""
-    is_known = path in words.meanings or path.startswith(("stations.", "classes.", "resources."))
+    is_known = path in words.meanings or path.startswith(_PARTS)
     return words.quantity(path) if is_known else axis_title(path, "")
 
 
@@ -454,14 +460,14 @@ def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Lin
                 continue  # a case of another model does not have this value
             ordered = points[np.argsort(x[points], kind="stable")]
             y, low, high = _relative(columns[:, ordered]) if spec.relative else columns[:, ordered]
-            told = [] if alone else [short[name]]
-            told += [label] if label and (alone or len(groups) > 1) else []
-            label = ", ".join(told) or method
-            lines.append(Line(name, unit, label, x[ordered], y, low, high, method if told else ""))
+            parts = [] if alone else [short[name]]
+            parts += [label] if label and (alone or len(groups) > 1) else []
+            label = ", ".join(parts) or method
+            lines.append(Line(name, unit, label, x[ordered], y, low, high, method if parts else ""))
     return lines
 
 
-def coinciding(lines: Sequence[Line]) -> dict[str, str]:
+def coinciding(lines: Sequence[Line], log: bool = False) -> dict[str, str]:
     """Return what the legend adds to the label of each line that lies on an earlier one."""
     highest: dict[str, float] = {}
     by_label: dict[str, dict[tuple[str, str], Line]] = {}
@@ -472,7 +478,7 @@ def coinciding(lines: Sequence[Line]) -> dict[str, str]:
     added: dict[str, str] = {}
     for place, (label, drawn) in enumerate(by_label.items()):
         for earlier in [*by_label][:place]:
-            if earlier not in added and _coincide(drawn, by_label[earlier], highest):
+            if earlier not in added and _coincide(drawn, by_label[earlier], highest, log):
                 added[label] = f" (as {earlier})"
                 break
     return added
@@ -485,13 +491,20 @@ def _coincide(
     lines: Mapping[tuple[str, str], Line],
     others: Mapping[tuple[str, str], Line],
     highest: Mapping[str, float],
+    log: bool,
 ) -> bool:
-    """Return whether the lines of a label lie on those of another."""
+    """Return whether the lines of a label lie on those of another; along a logarithmic axis, each
+    value is compared with its own.
+    """
     return lines.keys() == others.keys() and all(
         len(line.x) > 1
         and np.array_equal(line.x, others[key].x)
         and np.allclose(
-            line.y, others[key].y, rtol=0.0, atol=_ONE_WIDTH * highest[line.unit], equal_nan=True
+            line.y,
+            others[key].y,
+            rtol=_ONE_WIDTH if log else 0.0,
+            atol=0.0 if log else _ONE_WIDTH * highest[line.unit],
+            equal_nan=True,
         )
         for key, line in lines.items()
     )
@@ -542,15 +555,24 @@ def _tags(sweep: Sweep, axis: Axis, named: bool) -> list[str]:
     written = [known.get(value) or quantity(float(value), axis.unit) for value in values]
     if not named:
         return written
-    return [counted(axis.path, value) for value in written]
+    return [NO_WORDS.assigned(axis.path, value) for value in written]
 
 
 def _places(sweep: Sweep, path: str) -> Array:
     axis, column = sweep.axis(path), sweep.points[path]
-    if axis.named:
+    if _numbers(axis) is None:
         place = {value: float(index) for index, value in enumerate(axis.values)}
         return np.array([place[value] for value in column])
     return np.asarray(column, dtype=float)
+
+
+def _numbers(axis: Axis) -> list[float] | None:
+    """Return the values of an axis as numbers, also of one that is kept as names because it shapes
+    the model; None where one value is no number.
+    """
+    with suppress(ValueError):
+        return [float(value) for value in axis.values]
+    return None
 
 
 def _against(sweep: Sweep, columns: Array, path: str) -> Array:
@@ -657,10 +679,11 @@ def _panel(
             look["color"],
         )
     names = list(dict.fromkeys(line.value for line in lines))
-    for name in names if len(finite_values) else ():
-        if name in words.limits:
-            limit_in_words = quantity(words.limits[name], lines[0].unit)
-            _draw_limit(axes, words.limits[name] / factor, limit_in_words)
+    limits = {name: words.limits[name] for name in names if name in words.limits}
+    limits = limits if len(finite_values) else {}
+    drawn = [*axes.lines]
+    for limit in limits.values():
+        axes.axhline(limit / factor, color=_LIMIT, linewidth=1.0, linestyle=(0, (6, 3)))
     kind = _KINDS.get(split_name(names[0])[0], "value") if names else ""
     subject = kind if len(names) > 2 else ", ".join(_named_value(name, words) for name in names)
     title = f"{subject} / first of its line" if spec.relative else subject
@@ -678,6 +701,8 @@ def _panel(
         # From nothing upwards, unless all values lie far above it and their differences would be
         # lost.
         axes.set_ylim(bottom=0)
+    for limit in limits.values():
+        _write_limit(axes, limit / factor, f"limit {quantity(limit, lines[0].unit)}", drawn)
 
 
 def _named_value(name: str, words: Words) -> str:
@@ -689,20 +714,45 @@ def _named_value(name: str, words: Words) -> str:
     return words.value(name) if "[" in name else name
 
 
-def _draw_limit(axes: Axes, place: float, words: str) -> None:
-    """Draw a horizontal line at a limit, in the unit of the panel, with its label."""
-    axes.axhline(place, color=_LIMIT, linewidth=1.0, linestyle=(0, (6, 3)))
+def _write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) -> None:
+    """Write the label of a limit, in the unit of the panel, at the end of the panel where fewer
+    lines pass through it; at the right if both are equal.
+    """
+    crossed = [_crossed(axes, place, len(text), lines, right=right) for right in (True, False)]
+    right = crossed[0] <= crossed[1]
     axes.annotate(
-        f"limit {words}",
-        (1.0, place),
+        text,
+        (float(right), place),
         xycoords=("axes fraction", "data"),
-        xytext=(0, 2),
+        xytext=(0 if right else 3, 2),
         textcoords="offset points",
-        ha="right",
+        ha="right" if right else "left",
         va="bottom",
         color=_LIMIT,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
     )
+
+
+_LETTER_WIDTH, _LABEL_HEIGHT = 0.017, 0.06  # of a limit's label, as parts of a panel
+
+
+def _crossed(
+    axes: Axes, place: float, letters: int, lines: Sequence[Line2D], *, right: bool
+) -> int:
+    """Return how many lines pass through the place of a limit's label at one end of a panel."""
+    to_panel = axes.transData - axes.transAxes
+    bottom = to_panel.transform((axes.get_xlim()[0], place))[1]
+    label_places = np.linspace(0.0, _LETTER_WIDTH * letters, 20)
+    label_places = 1.0 - label_places[::-1] if right else label_places
+    crossing = 0
+    for line in lines:
+        points = to_panel.transform(line.get_xydata())
+        points = points[np.isfinite(points).all(axis=1)]
+        if len(points):
+            x, y = points[:, 0], points[:, 1]
+            heights = np.interp(label_places, x, y, left=np.nan, right=np.nan) - bottom
+            crossing += bool(np.any((heights > 0.0) & (heights < _LABEL_HEIGHT)))
+    return crossing
 
 
 _MOST_WRITTEN = 14  # a map with more cells along a side has no text in them

@@ -14,7 +14,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME
 from slipstick.late import np
 from slipstick.report.formatting import percent
-from slipstick.report.look import STROKES, axis_title, filled, fills_of, sheet, titled
+from slipstick.report.look import STROKES, axis_title, filled, fills_of, part_label, sheet, titled
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.units import choose
 
@@ -208,7 +208,7 @@ def _draw_bars(
             width / factor,
             bottoms,
             align="edge",
-            label=name,
+            label=part_label(name),
             **filled(order[name]),
         )
 

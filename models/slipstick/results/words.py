@@ -129,18 +129,6 @@ def is_plural(noun: str) -> bool:
     return len(noun) > 3 and noun.endswith("s") and not noun.endswith("ss")
 
 
-def counted(path: str, value: str) -> str:
-    """Return a quantity and its value: a number of things, or the name and the value.
-
-    >>> counted("parameters.processors", "16"), counted("processors", "1"), counted("hold", "3 ms")
-    ('16 processors', '1 processor', 'hold 3 ms')
-    """
-    subject = spelt(path.rpartition(".")[2])
-    if not (value.isdigit() and is_plural(subject)):
-        return f"{subject} {value}"
-    return f"{value} {subject.removesuffix('s') if value == '1' else subject}"
-
-
 @dataclass(frozen=True, slots=True)
 class Words:
     """The words that a study and its models have for a reader.
@@ -208,6 +196,23 @@ class Words:
             both_plural = last == "servers" and is_plural(about)
             return ("number of {}" if both_plural else _KEYS[last]).format(spelt(about))
         return spelt(last) if not about else f"{spelt(last)} of {spelt(about)}"
+
+    def assigned(self, path: str, value: str) -> str:
+        """Return a quantity and its value: a number of things, or the quantity and the value.
+
+        >>> words = Words()
+        >>> words.assigned("parameters.processors", "16"), words.assigned("processors", "1")
+        ('16 processors', '1 processor')
+        >>> words.assigned("hold", "3 ms"), words.assigned("resources.threads.permits", "4")
+        ('hold 3 ms', '4 permits of threads')
+        """
+        quantity = self.quantity(path).removeprefix("number of ")
+        first, _, rest = quantity.partition(" ")
+        if not (value.isdigit() and (is_plural(first) or is_plural(quantity))):
+            return f"{quantity} {value}"
+        if value != "1":
+            return f"{value} {quantity}"
+        return f"1 {first.removesuffix('s')} {rest}".rstrip()
 
     def change(self, size: str, path: str) -> str:
         """Return a change of a quantity; of a number of things, how many fewer or more.

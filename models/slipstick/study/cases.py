@@ -17,7 +17,7 @@ from typing import Any, TypeVar, overload
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension, number_text
 from slipstick.limits import check_cost
-from slipstick.results.words import counted, spelt
+from slipstick.results.words import NO_WORDS, spelt
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.constraints import standing_twice
 from slipstick.schema.kinds.study import (
@@ -327,6 +327,10 @@ def case_titles(study: Table) -> dict[str, str]:
     return titles
 
 
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+_AMOUNT = re.compile(rf"({_NUMBER})(?:%| [a-zA-Z%/]+)?")  # a number, with its unit after a space
+
+
 def titles_made(study: Table) -> dict[str, str]:
     """Return titles of numbered cases without one: of what they set, or of the case that they use.
 
@@ -344,9 +348,9 @@ def titles_made(study: Table) -> dict[str, str]:
             made[name] = f"{titles[used]}, {spelt(name.removeprefix(f'{used}-'))}"
         elif not used and len(own) == 1:
             ((path, node),) = own.items()
-            number = re.match(r"[0-9]+(?:\.[0-9]+)?", text := node_text(node))
-            if number and number[0] in re.findall(r"[0-9]+(?:\.[0-9]+)?", name):
-                made[name] = counted(path, text)
+            amount = _AMOUNT.fullmatch(text := node_text(node))
+            if amount and amount[1] in re.findall(_NUMBER, name):
+                made[name] = NO_WORDS.assigned(path, text)
     return made
 
 

@@ -13,7 +13,7 @@ from slipstick.errors import UnitError
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.results.sweep import Axis
-from slipstick.results.words import KNOWN_KEYS, Words
+from slipstick.results.words import KNOWN_KEYS, NO_WORDS, Words
 from slipstick.schema.kinds.study import LinesSpec, StudySpec
 from slipstick.schema.text import Scalar, at
 from slipstick.study.cases import StudyContext, case_titles, titles_made
@@ -55,9 +55,11 @@ def _described(path: str, description: str) -> str:
     first, _, rest = path.partition(".")
     if (rest and first != "machine") or path.rpartition(".")[2] in KNOWN_KEYS:
         return ""
-    words = re.split(r"[,;:(]", description)[0].strip()
+    words = re.split(r"[,;:(]", _SYMBOL.sub("", description))[0].strip()
     return "" if words.startswith("how ") else words
 
+
+_SYMBOL = re.compile(r"^[A-Za-z](_[A-Za-z])?: ")  # by which a paper calls a quantity
 
 _FEWEST_POINTS = 3  # fewer are no curve
 
@@ -76,9 +78,8 @@ def pictures_wanted(spec: StudySpec, axes: Mapping[str, Sequence[Axis]]) -> list
     for sweep, of_sweep in axes.items():
         path = max(of_sweep, key=_numbers).path
         if max(map(_numbers, of_sweep)) >= _FEWEST_POINTS:
-            words = Words()
-            subject = words.value(value)
-            title = f"{subject[0].upper()}{subject[1:]} against {words.quantity(path)}"
+            subject = NO_WORDS.value(value)
+            title = f"{subject[0].upper()}{subject[1:]} against {NO_WORDS.quantity(path)}"
             return [
                 LinesSpec(kind="lines", name="curve", title=title, sweep=sweep, x=path, y=[value])
             ]

@@ -170,7 +170,7 @@ DIFF_PHASE = Program(
         Input(
             "held",
             COUNT,
-            "1: a reply holds the source from its first byte on",
+            "whether a reply holds the source: 1, from its first byte on",
             0.0,
             most=1.0,
             whole=True,

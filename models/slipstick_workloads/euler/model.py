@@ -99,7 +99,7 @@ ADAPTIVE = Program(
         Input(
             "min_size",
             COUNT,
-            "a task has from min_size + 1 to 3 min_size nodes of the tree",
+            "size that a task exceeds: it has from min_size + 1 to 3 min_size nodes of the tree",
             2.0,
             least=1,
             whole=True,
@@ -147,7 +147,11 @@ ADAPTIVE = Program(
             options=("lifo", "fifo"),
         ),
         Input(
-            "passes", COUNT, "pass 1, passes 2a and 2b, or all", "all", options=("all", "1", "2")
+            "passes",
+            COUNT,
+            "which passes: 1, 2 for 2a and 2b, or all",
+            "all",
+            options=("all", "1", "2"),
         ),
     ),
     adaptive,

@@ -276,7 +276,7 @@ BLOCKS = Program(
         Input(
             "scheduling",
             COUNT,
-            "static, block i on processor i, or dynamic",
+            "how blocks are assigned: static, block i on processor i, or dynamic",
             "static",
             options=("static", "dynamic"),
         ),
