@@ -40,6 +40,7 @@ from slipstick.report.look import (
     filled,
     fills_of,
     logarithmic,
+    part_label,
     plain_ticks,
     sheet,
     stroke,
@@ -61,6 +62,7 @@ from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
 from slipstick.study.sweep import SweepPlan, checked_sweep, planned
+from slipstick.study.wording import words_of
 from slipstick_papers.page import StatementRow, summary
 from slipstick_scaling.isoefficiency import (
     EFFICIENCY_CONSERVED,
@@ -260,7 +262,7 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class ScaleResult(QuestionResult):
-    """The scaling of all cases."""
+    """The scaling of all cases, and the words of the study."""
 
     title: ClassVar[str] = "How it scales"
     reading: ClassVar[str] = (
@@ -270,6 +272,7 @@ class ScaleResult(QuestionResult):
     )
     leading_columns: ClassVar[bool] = True
     scalings: tuple[Scaling, ...]
+    words: Words = field(default=NO_WORDS, repr=False)
 
     def sentences(self) -> list[str]:
         """Return where each case is fastest, how far it is efficient, and how its work must
@@ -278,8 +281,8 @@ class ScaleResult(QuestionResult):
         lines = []
         for scaling in self.scalings:
             sentences = [
-                _fastest_words(scaling.fastest),
-                _largest_words(scaling.largest, scaling.threshold),
+                _fastest_words(scaling.fastest, self.words),
+                _largest_words(scaling.largest, scaling.threshold, self.words),
             ]
             sentences += [] if scaling.growth is None else [_verdict(scaling.growth)]
             lines += [f"{scaling.case}: {line}" for line in sentences]
@@ -359,7 +362,7 @@ class ScaleResult(QuestionResult):
             return _growth_lines(self.scalings, spec, words)
         scaling = next(scaling for scaling in self.scalings if scaling.case == spec.case)
         if isinstance(spec, ScalabilityPictureSpec):
-            return _triangle(scaling, spec)
+            return _triangle(scaling, spec, words)
         return _bands(scaling, spec, order)
 
 
@@ -434,7 +437,7 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
     if problems:
         raise SpecError(problems)
     cases = [_read_case(case, scale_spec, study) for case in scale_spec.cases]
-    return Question(lambda answers: ScaleResult(tuple(map(_scaled, cases))))
+    return Question(lambda answers: ScaleResult(tuple(map(_scaled, cases)), words_of(study, {})))
 
 
 def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
@@ -866,29 +869,30 @@ def _goes_on_head(scaling: Scaling, words: Words) -> str:
     )
 
 
-def _fastest_words(best: BestProcessors) -> str:
+def _fastest_words(best: BestProcessors, words: Words) -> str:
     if best.processors is None:
-        return "At a fixed size no number of processors has an answer"
+        return f"At a fixed size no number of {words.members} has an answer"
     end = ", the largest number examined" if best.at_the_end else ""
     end = ", the smallest number examined" if best.at_the_start else end
     least = quantity(best.value.value, "s", ends=best.value.ends)
     return (
-        f"At a fixed size it is fastest on {best.processors:g} processors{end}{best.among}:"
+        f"At a fixed size it is fastest on {words.member_count(best.processors)}{end}{best.among}:"
         f" {least}{best.doubt}"
     )
 
 
-def _largest_words(best: BestProcessors, threshold: float) -> str:
+def _largest_words(best: BestProcessors, threshold: float, words: Words) -> str:
     goal_in_words = f"an efficiency of at least {percent(threshold)}"
     if best.processors is None:
         return (
-            f"At a fixed size no number of processors{best.among} has {goal_in_words}{best.doubt}"
+            f"At a fixed size no number of {words.members}{best.among} has {goal_in_words}"
+            f"{best.doubt}"
         )
     end = ", the largest number examined" if best.at_the_end else ""
     reached = percent(best.value.value, ends=best.value.ends)
     return (
-        f"At a fixed size it has {goal_in_words} on up to {best.processors:g} processors{end}"
-        f"{best.among}: {reached}{best.doubt}"
+        f"At a fixed size it has {goal_in_words} on up to {words.member_count(best.processors)}"
+        f"{end}{best.among}: {reached}{best.doubt}"
     )
 
 
@@ -1080,7 +1084,7 @@ def _bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figur
     fills = {**fills_of(bands), **order}
     for label, heights in bands.items():
         above = below + heights
-        axes.fill_between(numbers, below, above, label=label, **filled(fills[label]))
+        axes.fill_between(numbers, below, above, label=part_label(label), **filled(fills[label]))
         low, high = (
             below + numbers * end / sweep.columns["time"] for end in sweep.ends(f"account[{label}]")
         )
@@ -1128,7 +1132,7 @@ def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec, words: W
         [1.0, max(work_values) / first],
         color="#999999",
         linewidth=0.8,
-        label="in proportion to N",
+        label=f"in proportion to the {words.members}",
     )
     logarithmic(axes.xaxis, work_values)
     logarithmic(axes.yaxis, np.concatenate(works))
@@ -1140,7 +1144,7 @@ def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec, words: W
 _LIGHT = -1.5  # shade of a scalability that would be black, so that all cells can be read on
 
 
-def _triangle(scaling: Scaling, spec: ScalabilityPictureSpec) -> Figure:
+def _triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words) -> Figure:
     """Draw a cell for each pair of numbers of processors, with the scalability of each way."""
     points = next(iter(scaling.ways.values())).points[scaling.path]
     numbers = [f"{number:g}" for number in np.asarray(points)]
@@ -1161,7 +1165,7 @@ def _triangle(scaling: Scaling, spec: ScalabilityPictureSpec) -> Figure:
     axes.set_xticks(range(rows), numbers[1:])
     axes.set_yticks(range(rows), numbers[:-1])
     meanings = [f"{letter} {way}" for letter, way in zip(ascii_lowercase, ways, strict=False)]
-    axes.set_xlabel(f"to this number of processors\n{', '.join(meanings)}")
+    axes.set_xlabel(f"to this number of {words.members}\n{', '.join(meanings)}")
     axes.set_ylabel("from this number")
     return titled(figure, spec.title)
 

@@ -299,7 +299,7 @@ class ProjectResult(QuestionResult):
         head = [f"{words.value(name)} {when}" for name in names for when in (first, last)]
         return (["", *head], rows) if len(rows) > 1 else None
 
-    def doubt(self) -> str:
+    def doubt(self, words: Words = NO_WORDS) -> str:
         """Return which steps the first trend has no rate of, which of its rates are guesses, or used
         outside their periods.
         """

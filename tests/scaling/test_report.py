@@ -297,6 +297,12 @@ def test_where_nothing_stands_out_that_is_said() -> None:
     assert "At a fixed size no number of processors has an efficiency of at least 50 %" in text
 
 
+def test_sentences_call_members_of_the_population_by_their_noun() -> None:
+    text = ScaleResult((replace(MADE, growth=None),), Words(member="client")).text()
+    assert "it is fastest on 7 clients" in text
+    assert "on up to 8 clients" in text
+
+
 def test_the_head_says_once_what_holds_of_several_cases() -> None:
     other = replace(MADE, case="other", growth=replace(GROWTH, order="N**3*log(N)"))
     assert ScaleResult((MADE,)).headline(Words()) == [

@@ -150,7 +150,7 @@ def test_a_row_of_which_no_error_is_promised_says_what_was_measured(
         " [1, 8]}\nrank: {}\n"
     )
     words = (
-        "all times are constant, so processors may fall into step: errors of up to 112 % were"
+        "all times are constant, so requests may fall into step: errors of up to 112 % were"
         " measured"
     )
     assert main(["run", str(tmp_path / "x.yaml"), "--out", str(tmp_path / "out"), "--json"]) == 0

@@ -164,8 +164,8 @@ def _alike(results: Results, base: str, case: str, name: str) -> bool:
     """Return whether two cases do the same work, so that their values can be compared.
 
     Either they have the same useful work, speed-up times time, or they differ in the machine or
-    the technology alone; without useful work, in other hardware alone. What is done in a second is compared where
-    the model and the load are the same.
+    the technology alone; without useful work, in other hardware alone. What is done in a second is
+    compared where the model and the load are the same.
     """
     base_answer, case_answer = results.cases[base], results.cases[case]
     before, after = (results.settings.get(case_name, {}) for case_name in (base, case))
@@ -334,7 +334,8 @@ def _rests_on(results: Results, answer: Sequence[str]) -> str:
         words.insert(0, how_sure)
     words += _losses(answers, results.sweeps)
     words += _without_answer(answers, results.sweeps)
-    words += filter(None, (question.doubt() for question in results.questions.values()))
+    doubts = (question.doubt(results.words) for question in results.questions.values())
+    words += filter(None, doubts)
     words += [note for note in results.notes if note.startswith(ABSENT)]
     clauses = "; ".join(words) or "measured values are as certain as their source"
     # A note may name the key to write; a head has none.

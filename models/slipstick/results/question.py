@@ -248,8 +248,10 @@ class QuestionResult:
         """
         return ()
 
-    def doubt(self) -> str:
-        """Return what is uncertain or left out, for the head of the report; empty by default."""
+    def doubt(self, words: Words = NO_WORDS) -> str:
+        """Return what is uncertain or left out, for the head of the report and in a reader's words;
+        empty by default.
+        """
         return ""
 
     def text(self) -> str:

@@ -78,10 +78,10 @@ class FitsResult(QuestionResult):
         }
         return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in selected.items()]
 
-    def doubt(self) -> str:
+    def doubt(self, words: Words = NO_WORDS) -> str:
         """Return the first warning."""
         warnings = (warning for fit in self.fits.values() for warning in fit.warnings)
-        return with_members(next(warnings, ""), Words())
+        return with_members(next(warnings, ""), words)
 
     def parts(self) -> Iterator[str]:
         """Yield the table of all fits, then each fit."""

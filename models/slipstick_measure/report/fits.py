@@ -136,10 +136,14 @@ def with_members(text: str, words: Words) -> str:
 
     >>> with_members("falls between p = 16 and p = 32", Words(member="thread"))
     'falls between 16 threads and 32 threads'
+    >>> with_members("64 processors are 2 times the largest measured", Words(member="thread"))
+    '64 threads are 2 times the largest measured'
     """
-    return _PLACE.sub(lambda place: words.member_count(float(place[1])), text)
+    counted_text = _PLACE.sub(lambda place: words.member_count(float(place[1])), text)
+    return _PROCESSORS.sub(words.members, counted_text)
 
 
+_PROCESSORS = re.compile(r"(?<![.\w])processors\b")
 _PLACE = re.compile(r"(?<= )p = (\d+(?:\.\d+)?(?:e\+\d+)?)")
 
 

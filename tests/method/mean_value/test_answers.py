@@ -137,7 +137,7 @@ def test_constant_times_promise_no_error_and_say_what_was_measured(
     )
     assert found.promise is None
     assert (
-        "all times are constant, so processors may fall into step: errors of up to 112 % were"
+        "all times are constant, so requests may fall into step: errors of up to 112 % were"
         " measured, and none is promised; simulate" in found.notes
     )
 

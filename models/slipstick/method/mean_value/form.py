@@ -416,7 +416,7 @@ MOST_VARIED = 4.0
 """Largest squared coefficient of variation of the models whose errors were measured [1]."""
 
 _OUTSIDE = (
-    "all times are constant, so processors may fall into step: errors of up to 112 % were measured",
+    "all times are constant, so requests may fall into step: errors of up to 112 % were measured",
     f"times of an scv above {MOST_VARIED:g}: errors of the time were not measured",
     (
         "an open stream through locks or permits: errors of up to 62 % were measured, near"
