@@ -17,11 +17,18 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Dimension
-from slipstick.report.formatting import capital, losses_sentence, percent, quantity
+from slipstick.report.formatting import (
+    RATES,
+    capital,
+    losses_sentence,
+    percent,
+    quantity,
+    reader_amount,
+)
 from slipstick.report.html import LARGEST, PageSection, html_page
 from slipstick.results.words import Words
 from slipstick.study.wording import meanings_of
-from slipstick.units import rungs, show
+from slipstick.units import rungs
 
 RUNS = frozenset(
     (
@@ -190,7 +197,9 @@ def _live(model: LiveModel) -> str:
             }
             for slider in model.sliders
         ],
-        "ladders": {unit: rungs(Dimension.of(unit)) for unit in dimensions},
+        "ladders": {
+            unit: RATES if unit == "1/s" else rungs(Dimension.of(unit)) for unit in dimensions
+        },
         "units": {unit: written_units(unit) for unit in dimensions},
     }
     # A text may not end the element that it is in, nor begin a comment.
@@ -260,7 +269,7 @@ def _comparison(model: LiveModel) -> str:
 
 
 def _with_ends(answer: Answer, name: str) -> str:
-    return quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
+    return reader_amount(answer.find(name), answer.unit(name), ends=answer.ends(name))
 
 
 def _choice(name: str, label: str, options: Mapping[str, str]) -> str:
@@ -331,7 +340,7 @@ def _slider(index: int, slider: Slider, words: str) -> str:
         at = round(_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low))
     name = escape(words)
     path = escape(f"{slider.name}: {slider.meaning}" if slider.meaning else slider.name)
-    now = escape(show(slider.value, Dimension.of(slider.unit)))
+    now = escape(reader_amount(slider.value, slider.unit))
     return (
         f'<p class="input" title="{path}"><label for="slider-{index}">{name}</label>'
         f'<input type="text" class="typed" id="now-{index}" value="{now}" size="9"'

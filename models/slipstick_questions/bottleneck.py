@@ -25,6 +25,7 @@ from slipstick.report.formatting import (
     percent,
     quantity,
     setting,
+    value_amount,
 )
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
@@ -319,7 +320,7 @@ def _head(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str:
     while since and names[since - 1] == names[last]:
         since -= 1
     lead = f"{case}: " if case else ""
-    most = quantity(1.0 / float(bottlenecks.largest[last]), "1/s")
+    most = value_amount("throughput", 1.0 / float(bottlenecks.largest[last]), "1/s")
     place = setting(bottlenecks.path, float(bottlenecks.values[last]), bottlenecks.unit, words)
     limit = f"{lead}{words.resource(names[last])} limits the throughput to {most}"
     saturated = bottlenecks.population > bottlenecks.saturation

@@ -44,6 +44,7 @@ from slipstick.expression.special import raised
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Model
+from slipstick.report.formatting import RATES, reader_amount
 from slipstick.report.html import LARGEST, report_page
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library, names
@@ -427,6 +428,18 @@ def test_a_value_is_typed_with_its_unit(
     units = json.dumps(live.written_units(unit))
     found = json.loads(engine.eval(f"JSON.stringify(typed({json.dumps(text)}, {units}))"))
     assert found == (value if value is None else pytest.approx(value))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1 / 90, "40 /h"), (1 / 30, "2 /min"), (0.05, "0.05 /s"), (0.0, "0 /s"), (20.0, "20 /s")],
+)
+def test_a_slow_rate_is_written_in_a_minute_or_an_hour(
+    engine: quickjs.Context, value: float, text: str
+) -> None:
+    ladders = json.dumps({"1/s": RATES})
+    assert engine.eval(f"shown({value!r}, '1/s', {ladders})") == text
+    assert reader_amount(value, "1/s") == text
 
 
 def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:

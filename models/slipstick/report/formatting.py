@@ -100,9 +100,13 @@ def value_amount(name: str, value: float | None, unit: str, ends: Ends = NO_ENDS
 
     >>> value_amount("efficiency", 0.8, "1"), value_amount("time", 0.002, "s")
     ('80 %', '2 ms')
+    >>> value_amount("throughput", 126391.0, "1/s")
+    '126400 /s'
     """
     if name.partition("[")[0] in SHARES and unit == "1":
         return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
+    if unit == "1/s":  # a computed rate has no prefix that would shorten it
+        value, ends = _to_four_digits(value), (_to_four_digits(ends[0]), _to_four_digits(ends[1]))
     return quantity(value, unit, ends=ends)
 
 
@@ -110,19 +114,34 @@ _IN_PERCENT = ("share", "part", "utilization", "efficiency")
 """First words of what is written in percent."""
 
 
+def _to_four_digits(number: float | None) -> float | None:
+    return None if number is None else float(f"{number:.4g}")
+
+
 def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
     """Write the amount of a setting without its name; shares in percent."""
     if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(_IN_PERCENT):
         return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
-    if unit == "1/s" and 0 < value < _RARE:
-        per, seconds = ("min", 60.0) if value * 60.0 >= 1 else ("h", 3600.0)
-        low, high = (None if end is None else end * seconds for end in ends)
-        return f"{quantity(value * seconds, '1', ends=(low, high))} /{per}"
-    return quantity(value, unit, 6 if value == int(value) else 4, ends)
+    return reader_amount(value, unit, 6 if value == int(value) else 4, ends)
 
 
-_RARE = 0.05
-"""Rate below which a reader expects it in a minute or an hour [1/s]."""
+RATES = (("/h", 1 / 3600.0, 0.0), ("/min", 1 / 60.0, 1 / 60.0), ("/s", 1.0, 0.05))
+"""Units in which a reader expects rates: name, factor, and the least rate that has it [1/s]."""
+
+
+def reader_amount(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_ENDS) -> str:
+    """Write a quantity as `quantity` does, but a slow rate in a minute or in an hour.
+
+    >>> reader_amount(0.05 / 3, "1/s"), reader_amount(0.25 / 3600, "1/s"), reader_amount(12.0, "1/s")
+    ('1 /min', '0.25 /h', '12 /s')
+    """
+    if unit != "1/s" or not value:
+        return quantity(value, unit, digits, ends)
+    name, factor, _ = [rung for rung in RATES if rung[2] * (1 - 1e-9) <= abs(value)][-1]
+    if factor == 1.0:
+        return quantity(value, unit, digits, ends)
+    low, high = (None if end is None else end / factor for end in ends)
+    return f"{quantity(value / factor, '1', ends=(low, high))} {name}"
 
 
 def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
