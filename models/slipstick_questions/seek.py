@@ -885,7 +885,7 @@ def _crossing(search: ConditionSearch, change: Change) -> str:
         return _single(search, change)
     ends = (change.low, change.high)
     lead = "" if search.of == YEAR else f"{search.of} = "
-    index = (
+    place = (
         bracketed(year(change.value), *map(year, ends))
         if search.of == YEAR
         else quantity(change.value, search.unit, 6, ends)
@@ -895,9 +895,9 @@ def _crossing(search: ConditionSearch, change: Change) -> str:
         draws = f"{percent(change.part)} of their draws change there"
         jump += f", undecided within the ranges ({draws})"
     return (
-        f"holds from {lead}{index} on{jump}"
+        f"holds from {lead}{place} on{jump}"
         if change.starts
-        else f"holds up to {lead}{index}{jump}"
+        else f"holds up to {lead}{place}{jump}"
     )
 
 

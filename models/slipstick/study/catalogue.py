@@ -66,7 +66,7 @@ def mentions(text: str, words: str) -> bool:
     """
     for hyphen in ("", " "):
         plain_text, plain_words = (
-            re.sub(r"[\W_]+", " ", each.casefold().replace("-", hyphen)) for each in (text, words)
+            re.sub(r"[\W_]+", " ", side.casefold().replace("-", hyphen)) for side in (text, words)
         )
         if plain_words.strip() in plain_text:
             return True

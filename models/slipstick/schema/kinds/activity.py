@@ -1624,7 +1624,9 @@ class ActivityReader:
             for first in range(0, len(names), number)
         ]
         return (
-            blocks[0] if len(blocks) == 1 else choose(*((1 / len(blocks), copy) for copy in blocks))
+            blocks[0]
+            if len(blocks) == 1
+            else choose(*((1 / len(blocks), block) for block in blocks))
         )
 
     def listed(self, value: list[Any], loc: Loc) -> object:

@@ -1064,7 +1064,7 @@ class QuantityWriter:
                 if parameter.name not in spelt:
                     renamed[parameter.name] = replace(parameter, name=self._named(parameter))
             text = repr(substitute(amount, renamed))
-            return values.sub(lambda expressions: spelt[expressions[0]], text) if spelt else text
+            return values.sub(lambda match: spelt[match[0]], text) if spelt else text
 
         return {name: written(name, amount) for name, amount in amounts.items()}
 
