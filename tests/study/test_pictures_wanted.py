@@ -22,6 +22,13 @@ MANY = "vary: {population.processors: [2, 4, 8], parameters.work: [1 ms, 2 ms]}\
             "seek: {most: {of: population.processors, from: 1, to: 9, where: efficiency >= 0.5}}\n",
             "efficiency",
         ),
+        (
+            (
+                "choose: {vary: {population.processors: [1, 2]}, minimize: time,"
+                " cost: {population.processors: 3}, where: cost <= 9}\n"
+            ),
+            "time",
+        ),
     ],
     ids=str,
 )

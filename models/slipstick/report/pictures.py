@@ -436,7 +436,7 @@ class _Across:
         axes.set_xlabel(textwrap.fill(f"{self.title}{unit}", _LONGEST_AXIS_TITLE))
 
 
-_PARTS = ("stations.", "classes.", "resources.", "technology.")
+_PARTS = ("stations.", "classes.", "resources.", "population.", "technology.")
 
 
 def _in_words(path: str, words: Words) -> str:

@@ -115,6 +115,9 @@ _SIMPLE = re.compile(rf"({ONE_VALUE})\s*+(<=|>=|<|>)\s*+([\d.eE+-]++)\s*+([A-Za-
 _OPERATORS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
 
+_POPULATION = "population.processors"  # whatever its members are called
+
+
 def spelt(name: str) -> str:
     """Write a name as words.
 
@@ -153,8 +156,8 @@ class Words:
     ('servers', 'permits of pool')
     >>> words.value("utilization[db]"), words.part("lock:table")
     ('utilization of db', 'waiting for the lock table')
-    >>> words.quantity("stations.agents.servers")
-    'number of agents'
+    >>> words.quantity("stations.agents.servers"), Words(member="client").quantity("population.processors")
+    ('number of agents', 'clients')
     >>> words.value("time_until[door,10]"), words.value("probability_at[door,1,5]")
     ('time until 10 customers are at door', 'probability of 1 customer at door after 5 s')
     >>> words.value("waiting_time[messages,queue]"), words.value("queue_length[messages,queue]")
@@ -180,6 +183,8 @@ class Words:
         """Return what a quantity means, or words made from its path."""
         if meaning := self.meanings.get(path):
             return meaning
+        if path == _POPULATION:
+            return self.members
         if of_class := _OF_CLASS.fullmatch(path):
             station, kind, customers = map(spelt, of_class.groups())
             phrase = _AT_STATIONS.get(kind, f"{kind} of {{}} at {{}}")

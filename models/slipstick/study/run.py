@@ -248,8 +248,8 @@ def read_study(
     if problems:
         raise SpecError(list(dict.fromkeys(problems)))
     if not spec.pictures:
-        drawn = study.spec.model_copy(update={"pictures": pictures_wanted(study.spec, axes)})
-        study = replace(study, spec=drawn)
+        pictures = pictures_wanted(study.spec, axes, points)
+        study = replace(study, spec=study.spec.model_copy(update={"pictures": pictures}))
     return PreparedStudy(name, study, sweeps, questions)
 
 

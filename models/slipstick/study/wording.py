@@ -17,7 +17,7 @@ from slipstick.results.words import KNOWN_KEYS, NO_WORDS, Words
 from slipstick.schema.kinds.study import LinesSpec, StudySpec
 from slipstick.schema.text import Scalar, at
 from slipstick.study.cases import StudyContext, case_titles, titles_made
-from slipstick.study.evaluator import evaluator
+from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.units import parse
 
 _LIMIT = re.compile(r"([a-z_]+(?:\[[^\]]*\])?)\s*(?:<=|>=|<|>)\s*([^\s*+/-].*)")
@@ -64,20 +64,28 @@ _SYMBOL = re.compile(r"^[A-Za-z](_[A-Za-z])?: ")  # by which a paper calls a qua
 _FEWEST_POINTS = 3  # fewer are no curve
 
 
-def pictures_wanted(spec: StudySpec, axes: Mapping[str, Sequence[Axis]]) -> list[LinesSpec]:
+def pictures_wanted(
+    spec: StudySpec, axes: Mapping[str, Sequence[Axis]], models: Mapping[str, Sequence[Evaluator]]
+) -> list[LinesSpec]:
     """Return the picture of a study that names none: the value that a question limits, or the
-    first one asked for, over the longest axis of its first sweep over numbers.
+    first one asked for, over the longest axis of its first sweep over numbers that has it.
 
     Parameters
     ----------
     spec : of the study, with the values that it asks for
-    axes : of its sweeps, by name
+    axes, models : of its sweeps, by name
     """
     limits = [name for text in _conditions(spec) for name, _ in _limits(text)]
-    value = [*limits, *spec.answer][0]
     for sweep, of_sweep in axes.items():
         path = max(of_sweep, key=_numbers).path
-        if max(map(_numbers, of_sweep)) >= _FEWEST_POINTS:
+        # A limit may be on a cost, which no point has.
+        values = [
+            name
+            for name in (*limits, *spec.answer)
+            if any(name in model.names for model in models[sweep])
+        ]
+        if values and max(map(_numbers, of_sweep)) >= _FEWEST_POINTS:
+            value = values[0]
             subject = NO_WORDS.value(value)
             title = f"{subject[0].upper()}{subject[1:]} against {NO_WORDS.quantity(path)}"
             return [
