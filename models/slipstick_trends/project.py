@@ -777,9 +777,9 @@ def _closed_in(
         while ends[1] - ends[0] > nearest:
             middle = np.array([sum(ends) / 2])
             more = columns(middle)
-            at = int(np.searchsorted(places, middle[0]))
-            places = np.insert(places, at, middle)
-            answers = {name: np.insert(answers[name], at, more[name]) for name in answers}
+            position = int(np.searchsorted(places, middle[0]))
+            places = np.insert(places, position, middle)
+            answers = {name: np.insert(answers[name], position, more[name]) for name in answers}
             has_answer = bool(np.isfinite(condition.look(more)[0][0, 0]))
             ends[1 - side if has_answer else side] = float(middle[0])
     return places, answers
@@ -787,12 +787,12 @@ def _closed_in(
 
 def _stretches(places: Array, chosen: Array) -> Iterator[tuple[float, float]]:
     """Yield the first and the last place of each stretch of chosen places."""
-    at = 0
+    start = 0
     for is_chosen, group in groupby(chosen.tolist()):
-        end = at + len(list(group))
+        end = start + len(list(group))
         if is_chosen:
-            yield float(places[at]), float(places[end - 1])
-        at = end
+            yield float(places[start]), float(places[end - 1])
+        start = end
 
 
 def _with_band(
@@ -962,9 +962,9 @@ def _history_head(
 def _of_all(
     found: Projection,
     words: Words,
-    told: Callable[[ProjectedCase, str, float], Iterable[str]],
+    sentences: Callable[[ProjectedCase, str, float], Iterable[str]],
 ) -> list[str]:
-    """Return what is told of the first cases up to the last year, in one text."""
+    """Join the sentences on the first cases up to the last year."""
     if found.factors is not None:
         return []
     several = len(found.tracks) > 1
@@ -973,7 +973,7 @@ def _of_all(
     texts = [
         text
         for track, name in zip(found.tracks, names, strict=True)
-        for text in told(track, name, last)
+        for text in sentences(track, name, last)
     ]
     return (
         [". ".join(f"{text[0].upper()}{text[1:]}" for text in texts[:_MOST_HEADS])] if texts else []
