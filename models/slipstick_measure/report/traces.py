@@ -5,6 +5,7 @@ terminal.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -178,8 +179,18 @@ def _folded(counts: Array, indices: Sequence[int]) -> Array:
 
 def _short(name: str) -> str:
     """Shorten a name, first by removing folders of a file in it."""
-    name = re.sub(r"\((?:[^()]*/)?([^()/]*:[0-9]+)\)$", r"(\1)", name)
+    name = _without_folders(name)
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
+
+
+def _without_folders(name: str) -> str:
+    return re.sub(r"\((?:[^()]*/)?([^()/]*:[0-9]+)\)$", r"(\1)", name)
+
+
+def _in_lines(name: str) -> str:
+    """Break a name for a legend into lines, of which a third and further ones are left out."""
+    name = _without_folders(name)
+    return "\n".join(textwrap.wrap(name, _LONGEST, max_lines=2, placeholder="..."))
 
 
 def _count(value: float) -> str:
@@ -366,7 +377,7 @@ def _draw_work(
         if work.any():
             look = filled(fills[name])
             axes.stairs(
-                top, views.edges / factor, baseline=base, fill=True, label=_short(name), **look
+                top, views.edges / factor, baseline=base, fill=True, label=_in_lines(name), **look
             )
         base = top
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), fontsize=8)
@@ -383,7 +394,7 @@ def _draw_contention(axes: Axes, views: TraceViews) -> None:
             views.edges / factor,
             color=colour,
             linestyle=dashes,
-            label=_short(name),
+            label=_in_lines(name),
             baseline=None,
         )
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
