@@ -11,7 +11,9 @@ import pytest
 from slipstick.answer import Value
 from slipstick.report.formatting import code, escape, question_section
 from slipstick.report.page import gallery, page, sweep_text
+from slipstick.results.question import QuestionResult
 from slipstick.results.sweep import Axis
+from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.kinds.study import StudySpec
 from slipstick_papers.compare import (
     CompareResult,
@@ -410,3 +412,21 @@ def test_a_case_is_not_said_to_be_once_as_fast(part: float) -> None:
         "slipstick run demo",
     )
     assert "faster about as fast." in text
+
+
+class _FarResult(QuestionResult):
+    title = "Far"
+
+    def sentences(self) -> list[str]:
+        return ["It is near", "64 processors are far", "something else"]
+
+    def doubt(self, words: Words = NO_WORDS) -> str:
+        return f"64 {words.members} are far"
+
+
+def test_a_doubt_that_the_head_states_with_a_noun_is_not_repeated() -> None:
+    results = replace(SMALL_RESULTS, words=Words(member="thread"), questions={"far": _FarResult()})
+    text = page(results, STUDY, PICTURES, "slipstick run demo")
+    assert "64 threads are far" in text
+    assert "64 processors are far" not in text
+    assert "- something else" in text

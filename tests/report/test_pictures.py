@@ -600,7 +600,7 @@ def test_numbers_that_shape_a_model_stand_where_they_belong_on_an_axis() -> None
     sweep = _swept(Axis("resources.pool.permits", "", ("1", "2", "20")), [1e-3, 2e-3, 3e-3])
     spec = LinesSpec(kind="lines", name="l", title="t", sweep="s", x=sweep.axes[0].path, y=["time"])
     axes = draw(with_sweeps(sweep), spec).axes[0]
-    assert [*axes.lines[0].get_xdata()] == [1.0, 2.0, 20.0]
+    assert np.asarray(axes.lines[0].get_xdata()).tolist() == [1.0, 2.0, 20.0]
     assert axes.get_xlabel() == "permits of pool"
 
 
@@ -610,7 +610,7 @@ def test_the_label_of_a_limit_stands_where_no_line_is(values: list[float], side:
     spec = LinesSpec(kind="lines", name="l", title="t", sweep="s", x="parameters.work", y=["time"])
     words = Words(limits={"time": 9.8})
     (label,) = draw(replace(with_sweeps(sweep), words=words), spec).axes[0].texts
-    assert (label.get_text(), label.get_ha()) == ("limit 9.8 s", side)
+    assert (label.get_text(), label.get_horizontalalignment()) == ("limit 9.8 s", side)
 
 
 def _swept(axis: Axis, times: Sequence[float]) -> Sweep:

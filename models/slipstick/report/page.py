@@ -288,7 +288,9 @@ def page(
         "\n- ".join(["## Notes\n", *map(escape, results.notes)]) if results.notes else "",
         _inputs(results, study.answer, command),
     ]
-    known_claims = escape(" ".join(sentences)).casefold()
+    # A section calls members of a population processors where the head has their noun.
+    doubts = (question.doubt() for question in results.questions.values())
+    known_claims = escape(" ".join((*sentences, *doubts))).casefold()
     return (
         "\n\n".join(
             filter(
