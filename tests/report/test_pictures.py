@@ -604,13 +604,24 @@ def test_numbers_that_shape_a_model_stand_where_they_belong_on_an_axis() -> None
     assert axes.get_xlabel() == "permits of pool"
 
 
-@pytest.mark.parametrize(("values", "side"), [([1.0, 2.0], "right"), ([1.0, 10.1], "left")])
-def test_the_label_of_a_limit_stands_where_no_line_is(values: list[float], side: str) -> None:
-    sweep = _swept(Axis("parameters.work", "s", (1.0, 2.0)), values)
+@pytest.mark.parametrize(
+    ("values", "side"),
+    [
+        ([1.0, 2.0], ("right", "bottom")),
+        ([1.0, 10.1], ("left", "bottom")),
+        ([9.81, 11.0, 9.81], ("right", "top")),
+    ],
+)
+def test_the_label_of_a_limit_stands_where_no_line_is(
+    values: list[float], side: tuple[str, str]
+) -> None:
+    places = (1.0, 2.0, 3.0)[: len(values)]
+    sweep = _swept(Axis("parameters.work", "s", places), values)
     spec = LinesSpec(kind="lines", name="l", title="t", sweep="s", x="parameters.work", y=["time"])
     words = Words(limits={"time": 9.8})
     (label,) = draw(replace(with_sweeps(sweep), words=words), spec).axes[0].texts
-    assert (label.get_text(), label.get_horizontalalignment()) == ("limit 9.8 s", side)
+    assert label.get_text() == "limit 9.8 s"
+    assert (label.get_horizontalalignment(), label.get_verticalalignment()) == side
 
 
 def _swept(axis: Axis, times: Sequence[float]) -> Sweep:

@@ -715,19 +715,19 @@ def _named_value(name: str, words: Words) -> str:
 
 
 def _write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) -> None:
-    """Write the label of a limit, in the unit of the panel, at the end of the panel where fewer
-    lines pass through it; at the right if both are equal.
+    """Write the label of a limit, in the unit of the panel, above or below it at one end of the
+    panel, where the fewest lines pass through it; above at the right if all are equal.
     """
-    crossed = [_crossed(axes, place, len(text), lines, right=right) for right in (True, False)]
-    right = crossed[0] <= crossed[1]
+    sides = [(right, above) for above in (True, False) for right in (True, False)]
+    right, above = min(sides, key=lambda side: _crossed(axes, place, len(text), lines, *side))
     axes.annotate(
         text,
         (float(right), place),
         xycoords=("axes fraction", "data"),
-        xytext=(0 if right else 3, 2),
+        xytext=(0 if right else 3, 2 if above else -2),
         textcoords="offset points",
         ha="right" if right else "left",
-        va="bottom",
+        va="bottom" if above else "top",
         color=_LIMIT,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
     )
@@ -737,11 +737,11 @@ _LETTER_WIDTH, _LABEL_HEIGHT = 0.017, 0.06  # of a limit's label, as parts of a 
 
 
 def _crossed(
-    axes: Axes, place: float, letters: int, lines: Sequence[Line2D], *, right: bool
+    axes: Axes, place: float, letters: int, lines: Sequence[Line2D], right: bool, above: bool
 ) -> int:
     """Return how many lines pass through the place of a limit's label at one end of a panel."""
     to_panel = axes.transData - axes.transAxes
-    bottom = to_panel.transform((axes.get_xlim()[0], place))[1]
+    limit = to_panel.transform((axes.get_xlim()[0], place))[1]
     label_places = np.linspace(0.0, _LETTER_WIDTH * letters, 20)
     label_places = 1.0 - label_places[::-1] if right else label_places
     crossing = 0
@@ -750,7 +750,8 @@ def _crossed(
         points = points[np.isfinite(points).all(axis=1)]
         if len(points):
             x, y = points[:, 0], points[:, 1]
-            heights = np.interp(label_places, x, y, left=np.nan, right=np.nan) - bottom
+            heights = np.interp(label_places, x, y, left=np.nan, right=np.nan) - limit
+            heights = heights if above else -heights
             crossing += bool(np.any((heights > 0.0) & (heights < _LABEL_HEIGHT)))
     return crossing
 
