@@ -3,9 +3,10 @@
 Streams at parts of the capacity by mean rounds, with prompts in one round and in several; closed
 populations without think time, whose lengths differ; and the capacity itself, beside the
 throughput of a population that is larger than the server. Printed are errors of the formula: of the
-first phase (time to first token) its mean and 95 of 100, and of the time of a unit of the second.
+first phase (time to first token) its mean and 95 of 100, of the time of a unit of the second, and of
+the number that a round serves.
 
-    python benchmarks/rounds.py [--visits 6000] [--drawn 6 | --closed 12] [--seed 1 --runs 2]
+    python benchmarks/rounds.py [--visits 6000] [--drawn 6 [--brief] | --closed 12] [--seed 1 --runs 2]
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ LENGTHS = ((256, 256, 8192), (1024, 1024, 8192), (1024, 128, 8192), (8192, 256, 
 LOADS = (0.3, 0.6, 0.8)
 CLIENTS = (4, 16, 64)
 MEAN, LATE, GAP = "phase_time[prompt]", "phase_time_quantile[prompt,0.95]", "time_per_unit[answer]"
+SERVED = "served"
 
 
 def parameters(prompt: int, output: int, tokens: int) -> dict[str, float]:
@@ -58,7 +60,7 @@ def capacity(values: Mapping[str, float | str]) -> float:
 def errors(formula: Answer, run: Answer) -> str:
     """Write the errors of the formula beside what a run has."""
     parts = []
-    for name in (MEAN, LATE, GAP):
+    for name in (MEAN, LATE, GAP, SERVED):
         expected, got = run.find(name), formula.find(name)
         if expected is None or got is None:
             parts.append(f"{'-':>11}")
@@ -68,30 +70,35 @@ def errors(formula: Answer, run: Answer) -> str:
     return "".join(parts) + settled
 
 
-def drawn(count: int, seed: int) -> list[tuple[tuple[int, int, int], str]]:
-    """Draw lengths, a budget below the first phase, and a GPU.
+def drawn(count: int, seed: int, brief: bool) -> list[tuple[tuple[int, int, int], str]]:
+    """Draw lengths, a budget, and a GPU.
 
     Parameters
     ----------
     count : of cases
     seed : of the draws
+    brief : draw second phases of 16 to 64 rounds, behind first phases of a part of a round as well;
+        else second phases are longer and first phases take several rounds
     """
     chance = np.random.default_rng(seed)
+    outputs, rounds = ((17, 65), (0.125, 6.0)) if brief else ((64, 800), (1.2, 6.0))
     cases = []
     for _ in range(count):
         prompt = int(np.exp(chance.uniform(np.log(2000), np.log(20000))))
-        output = int(np.exp(chance.uniform(np.log(64), np.log(800))))
-        tokens = int(prompt / chance.uniform(1.2, 6.0))
+        output = int(np.exp(chance.uniform(*np.log(outputs))))
+        tokens = int(prompt / chance.uniform(*rounds))
         gpu = str(chance.choice(["gpu-node-h100", "gpu-node-h200"]))
         cases.append(((prompt, output, tokens), gpu))
     return cases
 
 
-def long_prompts(count: int, seed: int, visits: int, replications: int) -> None:
-    """Print errors at prompts that take several rounds, as means over runs of several seeds, with
-    the largest relative difference of two of these runs in brackets.
+def streams(
+    cases: list[tuple[tuple[int, int, int], str]], seed: int, visits: int, replications: int
+) -> None:
+    """Print errors of drawn streams, as means over runs of several seeds, with the largest relative
+    difference of two of these runs in brackets.
     """
-    for case, gpu in drawn(count, seed):
+    for case, gpu in cases:
         values: dict[str, float | str] = {**parameters(*case), "machine": gpu}
         most = capacity(values)
         for part in (0.5, 0.8):
@@ -112,7 +119,7 @@ def long_prompts(count: int, seed: int, visits: int, replications: int) -> None:
                 for index in range(replications)
             ]
             cells = []
-            for name in (MEAN, LATE, GAP):
+            for name in (MEAN, LATE, GAP, SERVED):
                 found = [run.find(name) or math.nan for run in runs]
                 got = formula.find(name)
                 error = math.nan if got is None else 100 * (got / float(np.mean(found)) - 1)
@@ -166,6 +173,9 @@ def main() -> None:
     parser.add_argument("--visits", type=int, default=6000, help="visits of each run")
     parser.add_argument("--short", action="store_true", help="one small case of each kind")
     parser.add_argument("--drawn", type=int, default=0, help="cases of long prompts instead")
+    parser.add_argument(
+        "--brief", action="store_true", help="draw second phases of 16 to 64 rounds"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the drawn cases and their runs")
     parser.add_argument("--runs", type=int, default=2, help="of each drawn stream")
     parser.add_argument("--closed", type=int, default=0, help="drawn closed populations instead")
@@ -174,14 +184,17 @@ def main() -> None:
         closed(asked.closed, asked.seed, asked.visits)
         return
     if asked.drawn:
-        long_prompts(asked.drawn, asked.seed, asked.visits, asked.runs)
+        cases = drawn(asked.drawn, asked.seed, asked.brief)
+        streams(cases, asked.seed, asked.visits, asked.runs)
         return
     lengths, loads, clients = list(LENGTHS), list(LOADS), list(CLIENTS)
     visits = asked.visits
     if asked.short:
         lengths, loads, clients, visits = lengths[2:3], [0.3], [4], 200
     settings = Simulation(seed=5, cycles=visits)
-    print(f"{'lengths, budget':22}{'load':>12}{'mean':>11}{'95 of 100':>11}{'unit':>11}")
+    print(
+        f"{'lengths, budget':22}{'load':>12}{'mean':>11}{'95 of 100':>11}{'unit':>11}{'served':>11}"
+    )
     for case in lengths:
         values, words = parameters(*case), "{}/{}, {}".format(*case)
         most = capacity(values)

@@ -36,7 +36,11 @@ Customers of the second phase gather in rounds with first phases, which are long
 rounds gives their mean number in a round, X T v, and over time it is n; the difference of the two is
 that of the numbers in both kinds of rounds, times the difference of the parts of the time and of the
 rounds that have first phases. W needs R, and R the numbers: they are computed in turn until neither
-moves by a percent.
+moves by a percent; a stream that goes back and forth is refused.
+
+The number of customers in a round, as a mean over rounds, follows from Little's law with time counted
+in rounds: X times the time from the beginning of a round to the next, times v + c. The server is idle
+in between where no first phase is under way and no customer is in the second phase.
 
 Where a first phase takes several rounds, the second phase fills while a backlog lasts, and slows it
 down. A queue of M/D/1 or M/M/1 that reaches k got there in about k S / (1 - X S), with S the time
@@ -48,10 +52,11 @@ places, first phases wait for one: full rounds are longer by the rounds without 
 
 In a closed population all n customers are present: a visit takes S(n) = v D(n) / n + P(n) of the
 server, and the number present is a birth-death process with rate of ends 1 / S(min(n, K)). S leaves
-out the wait for the round under way: of 20 customers at load 0.9 responses were 27 % too short where
-the second phase has one round, 13 % at 8 and 6 % at 16, so that fewer are refused. First phases of
-c > 1 rounds are one server. Time is counted in its rounds there, in which the second phases go on as well: service c, and v rounds and the think time between two of them, solved by mean value
-analysis where a customer finds half of a service under way, as lengths hardly vary. Think times that
+out the wait for the round under way, which counts where second phases are short, so that second phases
+of fewer than 16 rounds are refused. First phases of c > 1 rounds are one server. Time is counted in its
+rounds there, in which the second phases go on as well: service c, and v rounds and the think time
+between two of them, solved by mean value analysis where a customer finds half of a service under way,
+as lengths hardly vary. Think times that
 are longer than rounds bring first phases by time, so that long rounds get more of them. First phases
 of less than a round share it with those that arrived in the round before, a binomial number with mean
 (n - 1) / (v + 1) where customers come again at the end of a round. After a think time a customer
@@ -66,9 +71,9 @@ simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a strea
 10 % in the mean of the first phase and 15 % in its 95 of 100, and up to 40 % in the time of a unit of
 second phases that are short beside a backlog. Where first phases take several rounds and chance fills
 all places, the formula refuses. Of a closed population mostly within 6 % in the mean of the first
-phase; with think times and first phases of about a round or more up to a fifth too short, as those
-that are longer than the mean are not counted apart; where second phases about fill the budget, up to
-three fifths too long, as chance leaves room for first phases.
+phase; with first phases of about a round or more up to 22 % too short, as those that are longer than
+the mean are not counted apart; where second phases about fill the budget, up to three fifths too long,
+as chance leaves room for first phases.
 """
 
 from __future__ import annotations
@@ -101,49 +106,79 @@ MOST_PRESENT = 20_000
 """Numbers of customers that the birth-death process counts at most."""
 
 NEGLIGIBLE_WAIT = 0.01
-"""Part of the time of the first phase up to which a wait for a place does not move quantiles."""
+"""Part of the time of the first phase up to which a wait for a place does not move quantiles;
+assumed: a wait that few customers have may move a quantile by more."""
 
 MOST_PIECES = 400
-"""Pieces of first phases that wait at most: those of the chain of a backlog."""
+"""Pieces of first phases that wait at most: those of the chain of a backlog. Of 240 drawn streams up
+to a load of 0.8, 1,200 pieces move no value by over 0.1 %; at 0.9 some do not settle with either."""
 
 PLACES_IN_A_ROUND, MOST_BEFORE = 4, 16
-"""Places in a round at which a customer may arrive, and customers that came in it before at most."""
+"""Places in a round at which a customer may arrive, and customers that came in it before at most.
+Of these streams, 16 places move the mean of a first phase by 0.1 % at most and its 95 of 100 by 4 %,
+40 customers before move nothing."""
 
 RARE = 1e-9
-"""Probability of numbers of first phases, and of customers that come in a round, that are left out."""
+"""Probability of numbers of first phases, and of customers that come in a round, that are left out;
+1e-12 moves these streams by 0.2 % at most."""
 
-MOST_SETTLING, SETTLED = 6, 0.01
+MOST_SETTLING, SETTLED = 12, 0.01
 """How often numbers and times are computed from each other at most, and the relative change of the
-second phase at which they are taken as settled."""
+first phase and of the time between rounds at which they are taken as settled. What has not settled is
+refused: none of 240 drawn streams up to a load of 0.8, and 7 of 80 at 0.9, which went back and forth
+and whose last values were up to 2.4 times as long as those of further steps."""
 
 CHUNK = 200_000
 """Numbers of points in one array at most, so that the arrays stay in a cache."""
 
 AGE_OF_A_BACKLOG, LEAST_ROOM = 1.5, 0.05
 """Age of a backlog in units of the time in which it grew: it drains in about as long, so that at a
-random time it has half of that behind it as well; and the least part of the time that first phases
-leave over with which that is computed."""
+random time it has half of that behind it as well (derived, not fitted; 1 and 2 in its place move the
+mean of a first phase by 9 and 14 % at most, and its 95 of 100 by 19 and 37 %, in 240 drawn streams up
+to a load of 0.8); and the least part of the time that first phases leave over with which that is
+computed (a guard: 0.02 and 0.1 move nothing up to that load)."""
 
 LIGHT, LEAST_FED, DEVIATIONS = 0.5, 0.5, 8.0
 """At a load above the first, where places are fewer than the second as a part of the customers that
 full rounds bring to the second phase, and within so many deviations of a Poisson number of those in
-it, the wait for a place is not known. The last was 4 until a drawn case of 5 was 21 % too short."""
+it, the wait for a place is not known. Fitted: chosen on the drawn cases of the seeds 20261128, 71128
+and 828411 of `benchmarks/rounds.py`; the last was 4 until a case of 828411, within 5, was 21 % too
+short. Of the seeds 828415 and 920101, on which nothing was chosen, 3 of 15 streams are refused at load
+0.8, and the others are within 8 % in the mean and 13 % in 95 of 100."""
 
 LARGE_ROUND = 4096.0
 """Customers of a round of a server without a limit of them, whose capacity is asked for [1]."""
 
 LEAST_STEPS = 16.0
-"""Rounds of a second phase at least, of a closed population [1]."""
+"""Rounds of a second phase at least [1]. Fitted: chosen on a closed population of 20 customers at load
+0.9, whose responses were 27, 13 and 6 % too short at 1, 8 and 16 rounds, and on streams of
+`llm-serving` (1024 of 8192, 4000 of 8192 and 8000 of 2048 units of the first phase) up to load 0.8:
+at 1 and 4 rounds the mean of the first phase was up to 87 and 36 % too long, and the time of a unit up
+to 148 and 49 %, at 16 up to 9 and 33 %. On drawn streams of 16 to 64 rounds, on which it was not
+chosen (`--drawn 8 --brief`), they were within 8 and 34 %."""
+
+SHORT_BESIDE, MEASURED_LOAD = 8.0, 0.8
+"""Second phases shorter than so many first phases have a note on the time of a unit, chosen on drawn
+streams (longer ones were at most 16 % off); and load up to which errors were measured."""
 
 NO_PLACES = (
     "first phases take several rounds and places or memory are often all taken: the formula does not"
     " know how long customers wait for one; give more places or memory, or ask for simulation"
 )
+NOT_SETTLED = (
+    "near saturation the numbers of customers and the times of first phases, each computed from the"
+    " other, do not settle in the formula; let fewer customers arrive, or ask for simulation"
+)
 NOTE = "numbers in a round are taken as independent, lengths by their means"
 CLOSED_NOTE = (
-    "in a closed population first phases of several rounds behind think times were up to a fifth"
-    " shorter than simulated, and up to three fifths longer where second phases fill the budget"
+    "in a closed population first phases of about a round or more were up to 22 % shorter than"
+    " simulated, and up to three fifths longer where second phases fill the budget"
 )
+SHORT_NOTE = (
+    "where second phases are short beside first phases, the time of a unit of them was up to 40 %"
+    " longer than simulated"
+)
+LOAD_NOTE = "errors of the formula beside simulation were measured up to a load of 0.8"
 
 
 class BatchServerFormula(BatchServerForm):
@@ -160,11 +195,6 @@ class BatchServerFormula(BatchServerForm):
                 raise NoAnswerError(answer.remarks.failed)
             return answer
         rounds = _MeanRounds([point])
-        if (steps := float(rounds.steps[0, 0])) < LEAST_STEPS:
-            raise NoAnswerError(
-                f"the formula knows second phases of at least {LEAST_STEPS:g} rounds in a closed"
-                f" population, and here they have {steps:.3g}; ask for simulation"
-            )
         numbers = _of_population(point, rounds)
         served = max(numbers.present, 1.0)
         waiting = numbers.waiting / numbers.throughput
@@ -175,15 +205,12 @@ class BatchServerFormula(BatchServerForm):
         second = response_time - first
         units = float(min(rounds.units[0, 0], rounds.room(served)[0, 0]))
         made_of = _PhaseTimes(point.delay, waiting, in_first, second, served, served, units)
-        extra, plain = rounds.extra(served), rounds.time(served, 0.0)
-        round_time = plain / np.maximum(1 - numbers.throughput * extra, 1e-9)
         return self._answer(
             point,
             made_of,
             rounds,
             throughput=numbers.throughput,
-            served=numbers.present,
-            round_time=float(round_time[0, 0]),
+            round_times=_round_times_closed(rounds, numbers),
         )
 
     def answers_at(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
@@ -218,12 +245,17 @@ class BatchServerFormula(BatchServerForm):
         rounds, rows = _MeanRounds(points), np.flatnonzero(loads < 1)
         settled = _Settled(rounds, rows)
         unknown = rounds.short_of_places(settled.present[1]) & (loads > LIGHT)
+        for row in settled.moving.tolist():
+            answers[row] = PointAnswer({}, remarks=Remarks(failed=NOT_SETTLED))
         for row in rows[unknown[rows]].tolist():
             answers[row] = PointAnswer({}, remarks=Remarks(failed=NO_PLACES))
-        for row in rows[~unknown[rows]].tolist():
+        for row in np.setdiff1d(rows[~unknown[rows]], settled.moving).tolist():
             answer = self._of_stream(points[row], settled, row)
             values = {**answer.values, **exactly({LOAD: float(loads[row])})}
-            answers[row] = replace(answer, values=values)
+            notes = (*answer.remarks.notes, *((LOAD_NOTE,) if loads[row] > MEASURED_LOAD else ()))
+            answers[row] = replace(
+                answer, values=values, remarks=replace(answer.remarks, notes=notes)
+            )
         return answers
 
     def _of_stream(self, point: PointNumbers, settled: _Settled, row: int) -> PointAnswer:
@@ -249,8 +281,7 @@ class BatchServerFormula(BatchServerForm):
             made_of,
             _MeanRounds([point]),
             throughput=point.rate,
-            served=present + point.rate * in_first,
-            round_time=float(settled.round_times[row]),
+            round_times=_RoundTimes(*settled.round_times[row].tolist()),
             further={
                 quantile_name(name, part): point.delay + time for part, time in quantiles if known
             },
@@ -262,8 +293,7 @@ class BatchServerFormula(BatchServerForm):
         made_of: _PhaseTimes,
         rounds: _MeanRounds,
         throughput: float,
-        served: float,
-        round_time: float,
+        round_times: _RoundTimes,
         further: Mapping[str, float] = MappingProxyType({}),
     ) -> PointAnswer:
         """Gather values by name."""
@@ -281,8 +311,8 @@ class BatchServerFormula(BatchServerForm):
                 f"unit_rate[{name}]": throughput * phase.mean
                 for name, phase in zip(names, point.phases, strict=True)
             },
-            "served": served,
-            "round_time": round_time,
+            "served": rounds.served(throughput * round_times.between, made_of.with_first),
+            "round_time": round_times.mean,
         }
         own, wait, second = made_of.accounts(rounds)
         outside = {WAIT: wait} | ({DELAY: made_of.delay} if made_of.delay else {})
@@ -293,8 +323,9 @@ class BatchServerFormula(BatchServerForm):
         for phase, parts in zip(names, by_phase, strict=True):
             values |= {f"phase_account[{phase},{part}]": time for part, time in parts.items()}
         total = dict(zip(self.model.components, (own + second).tolist(), strict=True)) | outside
-        notes = (NOTE,) if point.rate else (NOTE, CLOSED_NOTE)
-        return PointAnswer(exactly(values), total, remarks=Remarks(notes=notes))
+        short = made_of.second < SHORT_BESIDE * first
+        notes = ((SHORT_NOTE,) if short else ()) if point.rate else (CLOSED_NOTE,)
+        return PointAnswer(exactly(values), total, remarks=Remarks(notes=(NOTE, *notes)))
 
 
 def _unknown(point: PointNumbers) -> str:
@@ -310,6 +341,12 @@ def _unknown(point: PointNumbers) -> str:
             "customers of equal work without think time stay in step, which the formula does"
             " not know; give a think time or a least work below the largest, or ask for"
             " simulation"
+        )
+    second = point.phases[1]
+    if (steps := max(second.mean / second.piece, 1.0)) < LEAST_STEPS:
+        return (
+            f"the formula knows second phases of at least {LEAST_STEPS:g} rounds, and here they have"
+            f" {steps:.3g}; ask for simulation"
         )
     return ""
 
@@ -388,6 +425,21 @@ class _MeanRounds:
         seldom_full = self.most < LEAST_FED * self._fed
         filled = present + DEVIATIONS * np.sqrt(present) > self.most - 1
         return np.asarray(several & seldom_full & filled).ravel()
+
+    def served(self, ended: float, present: float) -> float:
+        """Return the mean number of customers in a round of one point [1].
+
+        Little's law, where time is counted in rounds: each customer is in as many rounds as its
+        phases take.
+
+        Parameters
+        ----------
+        ended : visits that end from the beginning of a round to that of the next [1]
+        present : customers in the second phase of rounds with first phases [1]
+        """
+        needed = float((self.units / self.room(present))[0, 0])
+        in_rounds = float(self.steps[0, 0]) + math.ceil(needed - 1e-9)
+        return min(ended * in_rounds, float(self.most[0, 0]))
 
     def rows(self, rows: Indices) -> _MeanRounds:
         """Return the same at some of the points."""
@@ -497,6 +549,19 @@ class _PhaseTimes(NamedTuple):
         return own, self.first - float(own.sum()) + self.waiting, second
 
 
+class _RoundTimes(NamedTuple):
+    """Mean times of rounds.
+
+    Attributes
+    ----------
+    mean : of a round [s]
+    between : from the beginning of a round to that of the next; longer where the server is idle [s]
+    """
+
+    mean: float
+    between: float
+
+
 class _PresentMeans(NamedTuple):
     """Means of the birth-death process of the number present.
 
@@ -505,12 +570,14 @@ class _PresentMeans(NamedTuple):
     throughput : visits that end [1/s]
     present, waiting : customers on the server, and those that wait for a place [1]
     met : probability that a customer that arrives finds another [1]
+    busy : probability that any is present [1]
     """
 
     throughput: float
     present: float
     waiting: float
     met: float
+    busy: float
 
 
 def _of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
@@ -522,7 +589,7 @@ def _of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
     outside = point.think_time + point.delay
     if not outside:
         served = min(float(population), most)
-        return _PresentMeans(1 / float(visit[-1]), served, population - served, 1.0)
+        return _PresentMeans(1 / float(visit[-1]), served, population - served, 1.0, 1.0)
     arrivals = (population - number + 1) / outside
     probabilities = _birth_death((arrivals * visit)[None, :])[0]
     probabilities /= probabilities.sum()
@@ -531,7 +598,20 @@ def _of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
     waiting = float(probabilities[1:] @ number) - served
     # An arrival finds the others as they are without it (arrival theorem).
     others = _birth_death(((arrivals - 1 / outside) * visit)[None, :-1])[0]
-    return _PresentMeans(throughput, served, waiting, 1 - float(others[0] / others.sum()))
+    met = 1 - float(others[0] / others.sum())
+    return _PresentMeans(throughput, served, waiting, met, 1 - float(probabilities[0]))
+
+
+def _round_times_closed(rounds: _MeanRounds, numbers: _PresentMeans) -> _RoundTimes:
+    """Return the times of rounds of a closed population, T = D + X T P / U, where U is the part of
+    the time in which any customer is present.
+    """
+    present = max(numbers.present / numbers.busy, 1.0)
+    plain, extra = (
+        float(part[0, 0]) for part in (rounds.time(present, 0.0), rounds.extra(present))
+    )
+    mean = plain / max(1 - numbers.throughput / numbers.busy * extra, 1e-9)
+    return _RoundTimes(mean, mean / numbers.busy)
 
 
 def _present_of(rounds: _MeanRounds, behind: Array) -> Array:
@@ -637,15 +717,16 @@ class _Settled:
     ----------
     numbers : see `_present_of` [points, 4]
     means, quantiles : of first phases [points; points, quantiles; s]
-    round_times : mean [points; s]
+    round_times : see `_RoundTimes` [points, 2; s]
     present : customers in the second phase of rounds without and with first phases [2, points, 1; 1]
     units : of first phases in a round that has any [points; 1]
+    moving : points that have not settled
     """
 
     def __init__(self, rounds: _MeanRounds, rows: Indices) -> None:
         count = len(rounds.rate)
         self.numbers = np.full((count, 4), math.nan)
-        self.means, self.round_times = np.zeros(count), np.zeros(count)
+        self.means, self.round_times = np.zeros(count), np.zeros((count, 2))
         self.quantiles = np.zeros((count, len(QUANTILES)))
         self._behind = np.zeros((count, 1))
         self._queued = np.zeros((count, 1))
@@ -653,15 +734,16 @@ class _Settled:
         self.present, self.units = np.ones((2, count, 1)), np.zeros(count)
         for _ in range(MOST_SETTLING):
             if not len(rows):
-                return
+                break
             rows = rows[self._moved(rounds.rows(rows), rows) > SETTLED]
+        self.moving = rows
 
     def _moved(self, rounds: _MeanRounds, rows: Indices) -> Array:
         """Compute points once more; return by how much times change by it [rows]."""
         most, count = np.minimum(rounds.most, MOST_PRESENT), len(rows)
         for cut in _chunks(np.arange(count), np.ceil(most.ravel()) + 1):
             self.numbers[rows[cut]] = _present_of(rounds.rows(cut), self._behind[rows[cut]])
-        before, served = self.means[rows], self.numbers[rows, :1]
+        served, before = self.numbers[rows, :1], self._times(rows)
         present = np.clip(served + self._more[:, rows], 1.0, np.maximum(most, 1.0))
         for cut in _chunks(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
             idle = self.numbers[rows[cut], 2]
@@ -669,14 +751,36 @@ class _Settled:
                 rounds.rows(cut), present[:, cut], idle, self._queued[rows[cut]]
             )
             self.means[rows[cut]], self.quantiles[rows[cut]] = first.means, first.quantiles
-            self.round_times[rows[cut]] = first.round_times
+            self.round_times[rows[cut]] = self._round_times(rounds.rows(cut), first)
             self._more[:, rows[cut]] = self._apart(rounds.rows(cut), served[cut], first)
             self.present[:, rows[cut]] = present[:, cut]
             self._queued[rows[cut]] = first.queued[:, None]
             by_round = rounds.rate[cut, 0] * first.round_times * rounds.units[cut, 0]
             self.units[rows[cut]] = by_round / np.maximum(first.by_round, 1e-12)
         self._behind[rows] = rounds.rate * self.means[rows, None]
-        return np.asarray(abs(self.means[rows] - before) / self.means[rows])
+        times = self._times(rows)
+        return np.asarray((abs(times - before) / times).max(axis=1))
+
+    def _times(self, rows: Indices) -> Array:
+        """Return the times that have to settle [rows, 2; s]."""
+        return np.stack([self.means[rows], self.round_times[rows, 1]], axis=1)
+
+    @staticmethod
+    def _round_times(rounds: _MeanRounds, first: _FirstPhases) -> Array:
+        """Return the times of rounds, see `_RoundTimes` [points, 2; s].
+
+        The chain of first phases goes on in rounds while the server is idle. It is idle where no first
+        phase is under way and no customer is in the second phase, whose number is then taken as that of
+        M/G/infinity, with the time of a customer that is alone: what first phases add to that time,
+        they add while they are under way. Chosen among three such times on 36 streams of
+        `llm-serving` (second phases of 16 to 255 rounds, loads of 0.1 to 0.8): utilization is 4 %
+        too low at most there, by the mean time of a round it was 13 % too high, by the time of the
+        birth-death process 27 %.
+        """
+        empty = np.exp(-rounds.rate * rounds.steps * rounds.time(1.0, 0.0)).ravel()
+        busy = 1 - (1 - first.by_time) * empty
+        between = first.round_times / (1 - (1 - first.by_round) * empty)
+        return np.stack([busy * between, between], axis=1)
 
     @staticmethod
     def _apart(rounds: _MeanRounds, served: Array, first: _FirstPhases) -> Array:
