@@ -466,7 +466,6 @@ def _solve_object(
 ) -> Answer | Sweep | StreamedSweep:
     """Answer for a model that is built already, at one point or at many."""
     from slipstick.method.methods import form_of, note_on_groups
-    from slipstick.method.names import group_names
     from slipstick.model.system import Model
 
     parameters = _parameters(model)
@@ -491,7 +490,8 @@ def _solve_object(
         if answer.failed:
             raise NoAnswerError(answer.failed)
         notes = answer.notes
-        if len(groups := group_names(model)) > 1:
+        groups = model.population.group_names if isinstance(model, Model) else ()
+        if len(groups) > 1:
             notes += (note_on_groups(groups, "time, throughput, "),)
         return replace(answer, subject=model, notes=notes)
     _check_lengths(varied, isinstance(values_given, Axes))

@@ -208,9 +208,7 @@ def means_of(model: Model | QueueingNetwork) -> dict[str, Parameter]:
 
 def group_names(model: Model | QueueingNetwork | AddedModel | Law) -> list[str]:
     """List the names of the groups of an activity's population."""
-    if not isinstance(model, Model) or model.population.open:
-        return []
-    return [group.name for group in model.population.groups if group.name]
+    return model.population.group_names if isinstance(model, Model) else []
 
 
 def first_quantity(

@@ -748,6 +748,11 @@ class PopulationKind(ModelPart):
         return ()
 
     @property
+    def group_names(self) -> list[str]:
+        """The names of its groups, of which values are given by group; none for open streams."""
+        return [] if self.open else [group.name for group in self.groups if group.name]
+
+    @property
     def targets(self) -> dict[str, Expr]:
         """Targets of response times, whose shares are reported, by the name of the group [s]."""
         return {
