@@ -15,7 +15,6 @@ from unittest.mock import patch
 import yaml
 from matplotlib.figure import Figure
 
-from slipstick.report.look import store
 from slipstick.report.shorten import DETAILS
 from slipstick.report.write import HTML, write
 from slipstick.schema.inputs import Settings
@@ -26,6 +25,7 @@ from slipstick.schema.text import Node
 from slipstick.study.cases import StudyContext, sweeps_of
 from slipstick.study.evaluator import evaluator, with_derived
 from slipstick.study.run import prepare, run
+from slipstick_pictures.look import store
 
 __all__ = ["SLOW", "STUDIES", "changed_cells", "changed_inputs", "differences"]
 
@@ -61,7 +61,7 @@ def differences(study: str, work: Path) -> Iterator[str]:
     """
     prepared = prepare(study)
     made, kept = work / study, ROOT / "reports" / study
-    with patch("slipstick.report.look.store", _store_once):
+    with patch("slipstick_pictures.look.store", _store_once):
         names = {
             path.name
             for path in write(run(prepared), prepared.spec, made, f"slipstick run {study}")

@@ -18,13 +18,10 @@ when it is first used, so that ``import slipstick`` and the command line start w
 
 from importlib import import_module
 
-from slipstick.display import WRITERS
-
-WRITERS |= {
+WRITERS = {
     "equations of an answer": "slipstick.study.method_equations:answer_equations",
     "equations of a model": "slipstick.study.catalogue:model_equations",
     "tables of an answer": "slipstick.report.answer:answer_tables",
-    "figure of a study": "slipstick.report.write:figure_of",
     "report of a study": "slipstick.report.write:report_of",
     "text of an answer": "slipstick.report.answer:answer_text",
     "text of a sweep": "slipstick.report.answer:sweep_text",

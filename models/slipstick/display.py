@@ -1,31 +1,16 @@
 """How objects show themselves in a notebook: tables in HTML and LaTeX, every text escaped.
 
-An object of a lower package may show what only a package above it can write, such as the equations
-of a model. The package that knows all others, `slipstick`, says in `WRITERS` where each such text
-is written. So no package imports one above it, and this module imports nothing of the package.
+What only a package above can write, such as the equations of a model, an object takes from
+`slipstick.extensions.WRITERS`. This module imports nothing of the package.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from itertools import islice
-from typing import Any
 
 MOST_ROWS = 50
-
-WRITERS: dict[str, str] = {}
-"""By what is written, the function that writes it for an object: ``module:NAME``, imported when
-it is first asked for.
-"""
-
-
-def written(output: str, subject: object) -> Any:
-    """Write an object in a form that a package of a higher layer provides."""
-    module, _, name = WRITERS[output].partition(":")
-    return getattr(import_module(module), name)(subject)
-
 
 TableShown = tuple[str, Sequence[str], Iterable[Sequence[object]]]
 """A table in a notebook: its caption, the titles of its columns, its rows."""

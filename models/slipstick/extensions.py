@@ -1,5 +1,5 @@
 """What other packages add to slipstick, by name: programs, laws, commands, questions, kinds of
-specs, files that are read; and the hash of the code of all packages.
+specs, files that are read, texts and pictures that are written; and the hash of the code of all packages.
 
 A package adds through the entry points of one group for each kind of addition, such as
 ``slipstick.questions``; the page "Extending slipstick" of the documentation lists the groups. Each
@@ -114,6 +114,12 @@ class Registry(Mapping[str, T]):
 
     def __len__(self) -> int:
         return len(self.own) + len(self.places)
+
+
+WRITERS: Registry[Callable[..., Any]] = Registry("slipstick.writers")
+"""What writes an object in a form of a package above it, by what is written: so no package imports
+one above it. `slipstick` adds its own in the same way as other packages.
+"""
 
 
 def imported(place: str) -> Any:

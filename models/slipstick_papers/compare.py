@@ -27,7 +27,6 @@ from slipstick.report.formatting import (
     percent,
     prose,
 )
-from slipstick.report.look import axis_title, logarithmic, sheet, stroke, titled
 from slipstick.results.question import QuestionResult
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import NO_WORDS, Words
@@ -35,6 +34,7 @@ from slipstick.study.cases import StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.units import scale
 from slipstick_papers.specs import ComparisonPictureSpec, RowSpec, TableSpec
+from slipstick_pictures.look import axis_title, logarithmic, sheet, stroke, titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1025,7 +1025,7 @@ _MOST_BARS = 20  # in a row, to be read at the width of a page
 
 def _bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure:
     """Draw a group of bars for each case, a bar for each change."""
-    from slipstick.report.look import axis_title, sheet, tilt, titled
+    from slipstick_pictures.look import axis_title, sheet, tilt, titled
 
     names = [str(effect.point["change"]) for effect in rankings[0].effects]
     beside = -(-len(rankings) // -(-len(rankings) * len(names) // _MOST_BARS))
@@ -1044,7 +1044,7 @@ def _bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure
 
 def _grouped(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[str]) -> None:
     """Draw the bars of some cases."""
-    from slipstick.report.look import draw_intervals, filled, fills_of
+    from slipstick_pictures.look import draw_intervals, filled, fills_of
 
     width = _GROUP_WIDTH / len(names)
     fills = fills_of(names)

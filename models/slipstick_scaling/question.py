@@ -34,18 +34,6 @@ from slipstick.report.formatting import (
     percent,
     quantity,
 )
-from slipstick.report.look import (
-    axis_title,
-    draw_intervals,
-    filled,
-    fills_of,
-    logarithmic,
-    part_label,
-    plain_ticks,
-    sheet,
-    stroke,
-    titled,
-)
 from slipstick.results.question import (
     MOST_SAID,
     Decision,
@@ -64,6 +52,18 @@ from slipstick.study.questions import Question
 from slipstick.study.sweep import SweepPlan, checked_sweep, planned
 from slipstick.study.wording import words_of
 from slipstick_papers.page import StatementRow, summary
+from slipstick_pictures.look import (
+    axis_title,
+    draw_intervals,
+    filled,
+    fills_of,
+    logarithmic,
+    part_label,
+    plain_ticks,
+    sheet,
+    stroke,
+    titled,
+)
 from slipstick_scaling.isoefficiency import (
     EFFICIENCY_CONSERVED,
     FIXED_SIZE,

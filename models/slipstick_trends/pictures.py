@@ -9,10 +9,10 @@ from slipstick.expression.nodes import Dimension
 from slipstick.late import np
 from slipstick.model.series import NORMAL_90
 from slipstick.model.trend import SeriesRate
-from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick.results.words import spelt
 from slipstick.schema.kinds.study import YEAR
 from slipstick.units import choose
+from slipstick_pictures.look import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick_trends.ahead import MEANINGS
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from slipstick.report.formatting import (
     quantity,
     value_amount,
 )
-from slipstick.report.look import STROKES, axis_title, sheet, titled
 from slipstick.results.question import Decision, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import NO_WORDS, Words
@@ -31,6 +30,7 @@ from slipstick.study.cases import StudyContext, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.units import choose
+from slipstick_pictures.look import STROKES, axis_title, sheet, titled
 from slipstick_trends.specs import HistogramSpec, SampleSpec
 
 if TYPE_CHECKING:

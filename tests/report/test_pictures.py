@@ -22,8 +22,12 @@ from matplotlib.lines import Line2D
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import MissingExtraError, UnknownNameError
-from slipstick.report.look import FILLS, STROKES, filled, fills_of, plain_ticks, sheet
-from slipstick.report.pictures import (
+from slipstick.results.study import Results
+from slipstick.results.sweep import Axis, Provenance, Sweep
+from slipstick.results.words import Words
+from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec
+from slipstick_pictures.look import FILLS, STROKES, filled, fills_of, plain_ticks, sheet
+from slipstick_pictures.pictures import (
     Line,
     coinciding,
     draw,
@@ -32,10 +36,6 @@ from slipstick.report.pictures import (
     lines_of,
     save,
 )
-from slipstick.results.study import Results
-from slipstick.results.sweep import Axis, Provenance, Sweep
-from slipstick.results.words import Words
-from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec
 from tests.processes import HANGS
 from tests.report.made_up import (
     ADAPTER,
@@ -362,8 +362,8 @@ def test_drawing_leaves_the_users_settings_as_they_were() -> None:
 
 def test_drawing_never_loads_the_global_interface() -> None:
     program = (
-        "import sys, matplotlib, slipstick.report.pictures\n"
-        "from slipstick.report.look import look, sheet\n"
+        "import sys, matplotlib, slipstick_pictures.pictures\n"
+        "from slipstick_pictures.look import look, sheet\n"
         "with look(): sheet(4, 3).subplots()\n"
     )
     program += "sys.exit('matplotlib.pyplot' in sys.modules)"

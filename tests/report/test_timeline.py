@@ -14,10 +14,10 @@ from slipstick.expression.nodes import TIME, Number
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.activity import barrier, delay, parallel, pipeline, serial, service, then
 from slipstick.model.system import Barrier, closed_model, grouped_model
-from slipstick.report.look import look
-from slipstick.report.timeline import chrome_trace, draw_phase, draw_steps, draw_timeline
-from slipstick.report.write import write_timeline
 from slipstick.results.study import Timeline, TimelineInterval
+from slipstick_pictures.files import write_timeline
+from slipstick_pictures.look import look
+from slipstick_pictures.timeline import chrome_trace, draw_phase, draw_steps, draw_timeline
 
 WORK, ASK, WAIT = (
     TimelineInterval(0, 0, "work", 0.0, 2e-3),

@@ -143,7 +143,7 @@ def test_an_interrupt_while_drawing_leaves_the_old_report_as_it_was(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("slipstick.report.pictures.draw", interrupted)
+    monkeypatch.setattr("slipstick_pictures.pictures.draw", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write(replace(SMALL_RESULTS, title="Another"), STUDY, folder, COMMAND)
     assert _bytes(folder) == before

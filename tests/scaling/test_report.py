@@ -12,11 +12,11 @@ import pytest
 from slipstick.answer import Value
 from slipstick.late import Array
 from slipstick.report.formatting import question_section
-from slipstick.report.look import look
 from slipstick.results.question import question_document
 from slipstick.results.study import tidy_columns
 from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.results.words import Words
+from slipstick_pictures.look import look
 from slipstick_scaling.question import (
     BestProcessors,
     IsoefficiencyFormula,

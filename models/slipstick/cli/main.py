@@ -52,7 +52,7 @@ from slipstick.errors import (
     SlipstickError,
     SpecError,
 )
-from slipstick.extensions import Registry
+from slipstick.extensions import WRITERS, Registry
 from slipstick.limits import ANNOUNCE, LIMITS, ONE_THREAD, limit
 from slipstick.vocabulary import ABSENT, ACTIVITY, METHODS, NETWORK
 
@@ -625,10 +625,8 @@ def solve(
     names = [name.strip() for name in methods.split(",")] if methods else [None]
     library = Library()
     if timeline is not None:  # first, for it may be refused, and costs less than most answers
-        from slipstick.report.write import write_timeline
-
         _, model_built = built_with(settings, library)
-        write_timeline(model_built.timeline(), timeline, model_built.name)
+        WRITERS["file of a timeline"](model_built.timeline(), timeline, model_built.name)
         click.echo(f"The time line of the first cycles is in {timeline}.", err=True)
     answers, model_built = solve_settings(settings, library, names, values)
     if model_built.uncertain.paths:

@@ -28,7 +28,7 @@ from slipstick.arguments import (
     row,
     whole,
 )
-from slipstick.display import html_table, written
+from slipstick.display import html_table
 from slipstick.errors import ModelError, NoAnswerError, did_you_mean
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import (
@@ -50,6 +50,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.expression.special import raised
 from slipstick.expression.tape import Tape
+from slipstick.extensions import WRITERS
 from slipstick.late import NDArray, np
 from slipstick.model.activity import (
     MODES,
@@ -1344,7 +1345,7 @@ class Model:
         """Write the equations of the mean time, as ``slipstick explain`` does, for a notebook
         and what is printed of it.
         """
-        return str(written("equations of a model", self))
+        return str(WRITERS["equations of a model"](self))
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -5,28 +5,26 @@ them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.errors import InputError, MissingExtraError, look_up, need
-from slipstick.files import whole_file, write_whole
+from slipstick.errors import MissingExtraError, need
+from slipstick.extensions import WRITERS
 from slipstick.report.folder import INPUTS, SETTINGS, digest, new_report
 from slipstick.report.formatting import counted
 from slipstick.report.html import PageSection, report_page
 from slipstick.report.page import page
 from slipstick.report.shorten import DETAILS, first_page
 from slipstick.results.question import TidyColumn, as_data, tidy_cells
-from slipstick.results.study import Results, Timeline, tidy_columns
+from slipstick.results.study import Results, tidy_columns
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from slipstick.schema.kinds.study import StudySpec
 
 
 PAGE, TABLE, HTML = "report.md", "results.csv", "report.html"
-_PICTURES = (".png", ".svg")
+PICTURES = (".png", ".svg")
 _QUOTED = re.compile('[",\n\r]')
 
 
@@ -95,22 +93,9 @@ def write(
     return [folder / name for name in (*names, INPUTS)]
 
 
-def report_of(wanted: tuple[Results, Path, bool]) -> list[Path]:
+def report_of(results: Results, folder: Path, as_page: bool) -> list[Path]:
     """Write the report of results into a folder, with a page if that is wanted."""
-    results, folder, as_page = wanted
     return write(results, results.spec, folder, f"slipstick run {results.name}", as_page)
-
-
-def figure_of(wanted: tuple[Results, str]) -> Figure:
-    """Draw a picture of a study by its name."""
-    from slipstick.report.look import look
-    from slipstick.report.pictures import draw, fill_order
-
-    results, name = wanted
-    pictures = {spec.name: spec for spec in results.spec.pictures}
-    with look():
-        spec = look_up("picture", name, pictures)
-        return draw(results, spec, fill_order(results, results.spec.pictures))
 
 
 def sure_names(study: StudySpec, as_page: bool) -> list[str]:
@@ -122,67 +107,16 @@ def sure_names(study: StudySpec, as_page: bool) -> list[str]:
     as_page : report.html is one of them
     """
     pictures_drawn = () if missing_pictures(study) else study.pictures
-    pictures = [f"{picture.name}{ending}" for picture in pictures_drawn for ending in _PICTURES]
+    pictures = [f"{picture.name}{ending}" for picture in pictures_drawn for ending in PICTURES]
     return [PAGE, TABLE, INPUTS, *[HTML] * as_page, *pictures]
-
-
-def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
-    """Write a timeline as Chrome trace JSON, or as a picture, by the ending of its name; whole, or
-    nothing.
-
-    Parameters
-    ----------
-    timeline : what to write
-    path : where to: .json, .png or .svg
-    title : heading of the picture
-
-    Raises
-    ------
-    InputError : the ending is another
-    MissingExtraError : matplotlib is not installed
-    """
-    from slipstick.report.timeline import chrome_trace, draw_timeline
-
-    if path.suffix == ".json":
-        write_whole(path, chrome_trace(timeline))
-    elif path.suffix in _PICTURES:
-        write_picture(lambda: draw_timeline(timeline, title), path)
-    else:
-        raise InputError(
-            f"a timeline is written to a file that ends in .json, .png or .svg, not to {path.name}"
-        )
-
-
-def write_picture(draw: Callable[[], Figure], path: Path) -> None:
-    """Draw a picture into a file, PNG or SVG by the ending of its name; whole, or nothing.
-
-    Parameters
-    ----------
-    draw : gives the picture
-    path : where to
-
-    Raises
-    ------
-    InputError : the ending is another
-    MissingExtraError : matplotlib is not installed
-    """
-    if path.suffix not in _PICTURES:
-        raise InputError(
-            f"pictures are drawn into a file that ends in .png or .svg, not into {path.name}"
-        )
-    from slipstick.report.look import look, store
-
-    with look():
-        figure = draw()
-        with whole_file(path) as work:
-            store(figure, work)
 
 
 def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[str]:
     """Write all files except the manifest into a folder, and return their names for the
     manifest.
     """
-    pictures = _draw(results, study, work)
+    drawn = study.pictures and not missing_pictures(study)
+    pictures = WRITERS["pictures of a report"](results, study.pictures, work) if drawn else {}
     picture_files = [name for files in pictures.values() for name in files]
     write_csv(results, study.answer, work / TABLE)
     files_of_questions = {
@@ -219,18 +153,6 @@ def missing_pictures(study: StudySpec) -> str:
     except MissingExtraError as error:
         return str(error)
     return ""
-
-
-def _draw(results: Results, study: StudySpec, work: Path) -> dict[str, list[str]]:
-    if not study.pictures or missing_pictures(study):
-        return {}
-    from slipstick.report.pictures import fill_order, save
-
-    order = fill_order(results, study.pictures)
-    return {
-        spec.name: [path.name for path in save(results, spec, work, order)]
-        for spec in study.pictures
-    }
 
 
 def _write_text(path: Path, text: str) -> None:

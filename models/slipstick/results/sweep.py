@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 from slipstick.answer import Answer, Verdict
 from slipstick.arguments import TEXT, checked, whole
-from slipstick.display import ShownAsTables, TableShown, written
+from slipstick.display import ShownAsTables, TableShown
 from slipstick.errors import ModelError, look_up, need
+from slipstick.extensions import WRITERS
 from slipstick.late import Array, NDArray, np
 from slipstick.vocabulary import LEFT_OUT, SIMULATION
 
@@ -362,7 +363,7 @@ class Sweep(Labelled, ShownAsTables):
 
     def __str__(self) -> str:
         """Write the points as a table."""
-        return str(written("text of a sweep", self))
+        return str(WRITERS["text of a sweep"](self))
 
     def shown_tables(self) -> Iterator[TableShown]:
         """Yield the first points."""

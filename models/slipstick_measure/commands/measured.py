@@ -460,7 +460,7 @@ def trace(
         for kind, trace_part in chosen.apart().items():
             shown[f"{file}, {kind}s" if kind else str(file)] = views_of(trace_part, width, network)
     if picture is not None:
-        from slipstick.report.write import write_picture
+        from slipstick_pictures.files import write_picture
 
         if view == "contention" and not any(views.contention for views in shown.values()):
             refuse(
@@ -719,10 +719,10 @@ def _show_fits(
     as_json: bool,
 ) -> None:
     """Draw fits if a picture is requested, and print them with the notes on their data."""
-    from slipstick.report.write import write_picture
     from slipstick.results.question import as_data
     from slipstick_measure.report.fits import draw_fits, fits_text
     from slipstick_measure.report.measured import notes_text
+    from slipstick_pictures.files import write_picture
 
     if picture is not None:
         write_picture(lambda: draw_fits(fitting, ", ".join(path.name for path in files)), picture)
@@ -748,11 +748,11 @@ def _fit_load(
     test: LoadTest, loads: str, servers: int | None, picture: Path | None, as_json: bool
 ) -> int:
     """Fit a station to response times against load, and print the result."""
-    from slipstick.report.write import write_picture
     from slipstick.results.question import as_data
     from slipstick_measure.fit.loads import fit_loads
     from slipstick_measure.report.loads import draw_load_fit, load_fit_sentences, load_fit_text
     from slipstick_measure.report.measured import notes_text
+    from slipstick_pictures.files import write_picture
 
     predicted_loads = [
         float(_quantity("--at", _as_rate(word), "RATE") or 0.0) for word in _words(loads)

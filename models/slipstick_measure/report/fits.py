@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from slipstick.answer import Answer, Value
 from slipstick.late import np
 from slipstick.report.formatting import TextBlock, TextTable, percent, plain, terminal_blocks
-from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick.results.words import Words
 from slipstick_measure.report.measured import INDENT, LOST, amount
 from slipstick_measure.results import Fitting
+from slipstick_pictures.look import STROKES, axis_title, logarithmic, sheet, titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,9 +11,9 @@ import numpy as np
 
 from slipstick.expression.nodes import Dimension
 from slipstick.report.formatting import TextBlock, TextTable, plain
-from slipstick.report.look import draw_intervals, sheet, stroke, titled
 from slipstick.units import show
 from slipstick_measure.results import GRAIN_FIGURES, GrainFigure, GrainPoint
+from slipstick_pictures.look import draw_intervals, sheet, stroke, titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +64,7 @@ def write_grain(points: Sequence[GrainPoint], title: str, cores: int, folder: Pa
     cores : that ran it
     folder : to write into
     """
-    from slipstick.report.write import write_picture
+    from slipstick_pictures.files import write_picture
 
     folder.mkdir(parents=True, exist_ok=True)
     table = folder / "points.csv"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.late import Array, np
 from slipstick.report.formatting import NOTHING, ascii_only, percent, plain_table, quantity, wrapped
-from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick_measure.loads import Demand, LoadTest, beside_tiers, demands, think_time
 from slipstick_measure.results import LoadFitting, PredictedResponse
+from slipstick_pictures.look import STROKES, axis_title, logarithmic, sheet, titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,11 +22,19 @@ from slipstick.report.formatting import (
     quantity,
     terminal_blocks,
 )
-from slipstick.report.look import STROKES, axis_title, filled, fills_of, names_along, sheet, titled
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.units import choose
 from slipstick_measure.report.measured import LOST, amount, measured_text, named_part
 from slipstick_measure.results import TraceViews
+from slipstick_pictures.look import (
+    STROKES,
+    axis_title,
+    filled,
+    fills_of,
+    names_along,
+    sheet,
+    titled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

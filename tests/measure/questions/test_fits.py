@@ -11,7 +11,6 @@ import pytest
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.report.page import page
-from slipstick.report.pictures import stacks
 from slipstick.results.study import Results
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.kinds.study import BarsSpec
@@ -21,6 +20,7 @@ from slipstick_measure.questions.fits import FitsResult
 from slipstick_measure.questions.measured import MeasuredResult
 from slipstick_measure.report.fits import needed
 from slipstick_papers.compare import CompareResult
+from slipstick_pictures.pictures import stacks
 from tests.questions import result_of
 
 MODEL = """activity: 1

@@ -20,7 +20,6 @@ from slipstick.errors import ModelError, SpecError, UnknownNameError
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.activity import delay, fork, hold, service, then
 from slipstick.model.system import Model, closed_model
-from slipstick.report.timeline import chrome_trace
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.schema.library import Library
 from slipstick_measure.account import measured
@@ -37,6 +36,7 @@ from slipstick_measure.traces.views import (
     value_names,
     views_of,
 )
+from slipstick_pictures.timeline import chrome_trace
 from tests.examples import examples
 
 FILES = Path(__file__).parent / "files"

@@ -1,5 +1,5 @@
 """Pictures of results: bars, lines and maps of a study. The result of a question draws its own.
-Their look is in `slipstick.report.look`.
+Their look is in `slipstick_pictures.look`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.report.formatting import UNKNOWN, axis_value, plain, quantity, short_path
-from slipstick.report.look import (
+from slipstick.results.study import Results
+from slipstick.results.sweep import Axis, Sweep, split_name
+from slipstick.results.words import NO_WORDS, Words
+from slipstick.units import choose
+from slipstick_pictures.look import (
     MOST_LETTERS,
     MOST_MARKERS,
     as_method,
@@ -39,11 +43,7 @@ from slipstick.report.look import (
     tilt,
     titled,
 )
-from slipstick.report.timeline import draw_phase, draw_steps, draw_timeline
-from slipstick.results.study import Results
-from slipstick.results.sweep import Axis, Sweep, split_name
-from slipstick.results.words import NO_WORDS, Words
-from slipstick.units import choose
+from slipstick_pictures.timeline import draw_phase, draw_steps, draw_timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

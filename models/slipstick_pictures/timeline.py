@@ -14,9 +14,9 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME
 from slipstick.late import np
 from slipstick.report.formatting import percent
-from slipstick.report.look import STROKES, axis_title, filled, fills_of, part_label, sheet, titled
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.units import choose
+from slipstick_pictures.look import STROKES, axis_title, filled, fills_of, part_label, sheet, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
