@@ -367,7 +367,7 @@ def reference(construct: str, scv: float, number: int, events: int) -> Row:
     if scv and sizes and max(sizes) <= SMALL:
         with limited({"states": MOST_STATES}):
             found = float(
-                import_module("slipstick.method.activity_chain").ActivityChain(model).times({})[0]
+                import_module("slipstick_chains.activity_chain").ActivityChain(model).times({})[0]
             )
         if np.isfinite(found):
             return {"time": found, "half": 0.0, "by": "chain"}
@@ -511,7 +511,7 @@ def error_of(genes: Genes) -> float | None:
     model = genes.model()
     if promised(model) is None:
         return None
-    chain = import_module("slipstick.method.activity_chain").ActivityChain
+    chain = import_module("slipstick_chains.activity_chain").ActivityChain
     try:
         with limited({"states": MOST_STATES}):
             exact = float(chain(model).times({})[0])

@@ -342,7 +342,8 @@ def known_methods(kind: str) -> tuple[str, ...]:
     ('closed-form',)
     """
     added = (name.partition("/") for name in METHODS_ADDED)
-    return (*METHODS.get(kind, ()), *(name for of_kind, _, name in added if of_kind == kind))
+    names = (name for of_kind, _, name in added if of_kind == kind)
+    return tuple(dict.fromkeys([*METHODS.get(kind, ()), *names]))
 
 
 def model_kinds() -> tuple[str, ...]:

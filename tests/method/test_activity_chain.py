@@ -40,13 +40,13 @@ from slipstick import (
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.limits import ANNOUNCE
-from slipstick.method.activity_chain import ActivityChain
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.network import closed_class, station
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Resource, Semaphores
 from slipstick.queueing.markov import chain as chain_module
 from slipstick.vocabulary import READER_WRITER_ORDERS
+from slipstick_chains.activity_chain import ActivityChain
 from tests.method.test_permits import held_in_tandem, pages_a_second
 from tests.method.test_waits_for_signals import (
     cycles_a_second,
@@ -380,9 +380,9 @@ def test_too_many_ways_to_go_on_at_a_shared_station_are_refused() -> None:
 def test_the_solution_of_a_large_chain_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     announced: list[str] = []
     token = ANNOUNCE.set(announced.append)
-    monkeypatch.setattr("slipstick.method.activity_chain.LARGE", 3)
-    monkeypatch.setattr("slipstick.method.activity_chain.ANNOUNCED", 0.0)
-    monkeypatch.setattr("slipstick.method.activity_chain.FACTOR", 1.0)
+    monkeypatch.setattr("slipstick_chains.activity_chain.LARGE", 3)
+    monkeypatch.setattr("slipstick_chains.activity_chain.ANNOUNCED", 0.0)
+    monkeypatch.setattr("slipstick_chains.activity_chain.FACTOR", 1.0)
     try:
         solve(
             closed_model(delay(1.0, scv=1.0) >> service("bus", 1.0, scv=1.0), 8),

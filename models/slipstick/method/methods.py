@@ -17,7 +17,6 @@ from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
 from slipstick.method.identities import Identities
 from slipstick.method.ladder import (
     APPROXIMATE_RANK,
-    CHAIN_RANK,
     EXACT_RANK,
     SIMULATION_RANK,
     Acceptance,
@@ -39,7 +38,6 @@ from slipstick.vocabulary import (
     KNOWN,
     LAW,
     LINEARIZER,
-    MARKOV_CHAIN,
     MEAN_VALUE,
     METHODS,
     METHODS_ADDED,
@@ -87,29 +85,6 @@ def _promises(model: Subject, smooth: bool) -> Acceptance:
     if smooth or promise_holds(cast(Model, model)):
         return Acceptance(True)
     return Acceptance(False, "mean value promises no error")
-
-
-def _chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
-    from slipstick.method.activity_chain import ActivityChain
-    from slipstick.method.mean_value.form import exact_points
-
-    activity = cast(Model, model)
-    form = ActivityChain(activity)
-    if activity.constructs <= KNOWN[MEAN_VALUE]:
-        form.left_to_others = partial(exact_points, activity)
-    return form
-
-
-def _chains(model: Subject, smooth: bool) -> Acceptance:
-    """Accept models that a Markov chain takes, except where mean value is exact at less cost."""
-    from slipstick.method.activity_chain import fits_by_kind
-    from slipstick.method.mean_value.form import exact_everywhere
-
-    activity = cast(Model, model)
-    exact = activity.constructs <= KNOWN[MEAN_VALUE] and exact_everywhere(activity)
-    if smooth or not fits_by_kind(activity) or exact:
-        return Acceptance(False, "the Markov chain is not asked")
-    return Acceptance(True)
 
 
 def _simulates(model: Subject, smooth: bool) -> Acceptance:
@@ -183,7 +158,6 @@ def _law(model: Subject, parameters: Parameters, simulation: Simulation) -> Comp
 _OF_ACTIVITIES = (
     Method(CLOSED_FORM, ACTIVITY, _closed_form, EXACT_RANK, partial=True),
     Method(MEAN_VALUE, ACTIVITY, _mean_value, APPROXIMATE_RANK, _promises),
-    Method(MARKOV_CHAIN, ACTIVITY, _chain, CHAIN_RANK, _chains, partial=True),
     Method(SIMULATION, ACTIVITY, _simulation, SIMULATION_RANK, _simulates, estimates=True),
     Method(BOUNDS, ACTIVITY, _bounds),
 )
@@ -204,7 +178,9 @@ _OWN = (
 
 
 def method_named(kind: str, name: str) -> Method:
-    """Return the method of a name for a kind of model; another package's is imported now."""
+    """Return the method of a name for a kind of model; another package's, such as the Markov chain
+    of activities, is imported now.
+    """
     own = {method.name: method for method in _OWN if method.kind == kind}
     return own[name] if name in own else METHODS_ADDED[f"{kind}/{name}"]
 

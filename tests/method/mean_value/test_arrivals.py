@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from benchmarks.mean_value import generated
-from slipstick.method.activity_chain import ActivityChain
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.arrivals import ArrivalState, competing_fraction
 from slipstick.model.activity import delay, fork, hold, parallel, pipeline, serial, service
@@ -23,6 +22,7 @@ from slipstick.random_times import (
     RandomTime,
 )
 from slipstick.structure.visits import Queue, Visit
+from slipstick_chains.activity_chain import ActivityChain
 from tests.queueing.markov.by_hand import explore_states
 
 

@@ -14,8 +14,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
-from typing import Any
+from typing import Any, cast
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values, only
@@ -24,7 +25,8 @@ from slipstick.late import Array, NDArray, np
 from slipstick.limits import ANNOUNCE, ANNOUNCED, WorkPace, at_most, check_cost, limit, way_out
 from slipstick.method.activity_form import ActivityForm
 from slipstick.method.activity_table import ActivityTable, out_of_range, uncountable
-from slipstick.method.answers import Remarks
+from slipstick.method.answers import CompiledModel, Remarks
+from slipstick.method.ladder import CHAIN_RANK, Acceptance, Method, Parameters, Subject
 from slipstick.model import activity as act
 from slipstick.model.steps import (
     ASKED,
@@ -63,11 +65,15 @@ from slipstick.queueing.markov.chain import (
 from slipstick.random_times import (
     nonzero,
 )
+from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
+    ACTIVITY,
     DISCIPLINES,
     IN_TURN,
+    KNOWN,
     LOCKS,
     MARKOV_CHAIN,
+    MEAN_VALUE,
     RANDOM,
     RANK,
     REVERSE,
@@ -1221,3 +1227,29 @@ def _in_place(positions: Sequence[Position], processor: int, options: Outcomes) 
         (p, [*positions[:processor], new_position, *positions[processor + 1 :]])
         for p, new_position in options
     ]
+
+
+def _compiled(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    from slipstick.method.mean_value.form import exact_points
+
+    activity = cast(Model, model)
+    form = ActivityChain(activity)
+    if activity.constructs <= KNOWN[MEAN_VALUE]:
+        form.left_to_others = partial(exact_points, activity)
+    return form
+
+
+def _takes(model: Subject, smooth: bool) -> Acceptance:
+    """Accept models that a Markov chain takes, except where mean value is exact at less cost."""
+    from slipstick.method.mean_value.form import exact_everywhere
+
+    activity = cast(Model, model)
+    exact = activity.constructs <= KNOWN[MEAN_VALUE] and exact_everywhere(activity)
+    if smooth or not fits_by_kind(activity) or exact:
+        return Acceptance(False, "the Markov chain is not asked")
+    return Acceptance(True)
+
+
+CHAIN = Method(
+    MARKOV_CHAIN, ACTIVITY, _compiled, CHAIN_RANK, _takes, partial=True, knows=KNOWN[MARKOV_CHAIN]
+)
