@@ -19,8 +19,6 @@ when it is first used, so that ``import slipstick`` and the command line start w
 from importlib import import_module
 
 WRITERS = {
-    "equations of an answer": "slipstick.study.method_equations:answer_equations",
-    "equations of a model": "slipstick.study.catalogue:model_equations",
     "tables of an answer": "slipstick.report.answer:answer_tables",
     "report of a study": "slipstick.report.write:report_of",
     "text of an answer": "slipstick.report.answer:answer_text",

@@ -14,6 +14,7 @@ FAMILIES = (
     "roofline",
     "scalability",
     "speedup",
+    "station",
 )
 """The modules that hold the laws, one for each family."""
 

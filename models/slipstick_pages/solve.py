@@ -19,7 +19,6 @@ from slipstick.limits import added_up
 from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
-from slipstick.method.networks.open_form import OpenForm, open_form
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import Labels, Model
@@ -41,6 +40,7 @@ from slipstick.vocabulary import (
 )
 from slipstick_pages.grid import AnswerGrid, GridForm, structure_counts
 from slipstick_pages.model import LiveModel, Slider
+from slipstick_pages.open_form import OpenForm, open_form
 
 _FIRST = ("time", "response_time")  # what a page shows, where there is one
 _MOST_SLIDERS = 8

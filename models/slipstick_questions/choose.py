@@ -23,7 +23,6 @@ from slipstick.errors import SATURATED, did_you_mean
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
-from slipstick.method.sign_changes import decided
 from slipstick.report.formatting import (
     capital,
     counted,
@@ -54,6 +53,7 @@ from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PART, bands, drawn_columns
 from slipstick_questions.conditions import Condition, ConditionSides, condition_of
+from slipstick_questions.sign_changes import decided
 from slipstick_questions.specs import ChooseQuestionSpec
 
 if TYPE_CHECKING:

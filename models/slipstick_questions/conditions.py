@@ -10,11 +10,11 @@ from slipstick.errors import FormulaError
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import Dimension, Parameter
 from slipstick.late import Array, NDArray, np
-from slipstick.method.sign_changes import ROUNDING, Change, changes, estimated_changes, margin
 from slipstick.results.sweep import split_name
 from slipstick.schema.kinds.quantity import read_condition, read_expression
 from slipstick.study.cases import BASE, Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick_questions.sign_changes import ROUNDING, Change, changes, estimated_changes, margin
 
 _CERTAIN = ("once", "low", "high")
 """Kinds of columns of a simulation that are no estimates: times as given, and the ends of

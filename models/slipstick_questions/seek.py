@@ -13,7 +13,6 @@ from typing import ClassVar
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.late import Array, NDArray, np
-from slipstick.method.sign_changes import ROUNDING, Change, decided
 from slipstick.report.formatting import (
     NO_ENDS,
     Ends,
@@ -46,6 +45,7 @@ from slipstick.study.questions import Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn_columns
 from slipstick_questions.conditions import Condition, condition_of
+from slipstick_questions.sign_changes import ROUNDING, Change, decided
 from slipstick_questions.specs import SeekSpec
 from slipstick_questions.trends import beyond, trend_called, trended_case, year, year_of
 

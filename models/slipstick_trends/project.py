@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ClassVar
 from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import number_text
 from slipstick.late import Array, np
-from slipstick.method.sign_changes import Change
 from slipstick.model.series import STARTS, PointSeries
 from slipstick.model.trend import PROCESSORS, Draws, SeriesRate, Trend, outside
 from slipstick.report.formatting import (
@@ -38,6 +37,7 @@ from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
 from slipstick_questions.conditions import Condition, condition_of
+from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import (
     TrendedCase,
     told_year,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from slipstick.method.sign_changes import estimated_changes
+from slipstick_questions.sign_changes import estimated_changes
 
 
 def test_of_what_is_seen_at_single_values_a_change_is_named_by_the_two_around_it() -> None:

@@ -15,7 +15,7 @@ from slipstick.method.closed_form import ClosedForm
 from slipstick.model.activity import barrier, delay, hold, service
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Station, closed_model, grouped_model, scaled
-from slipstick.report.equations import Explanation, explain_text
+from slipstick_equations.equations import Explanation, explain_text
 from tests.bounds import bounds
 from tests.closed_form import solve
 

@@ -23,7 +23,9 @@ from slipstick.law.pipeline import FLOW_LINE
 from slipstick.method.closed_form import whole_time
 from slipstick.model.activity import delay, pipeline, serial
 from slipstick.model.system import Model, closed_model
-from slipstick.report.equations import (
+from slipstick.report.formatting import WIDTH
+from slipstick.schema.kinds.quantity import DescribedValue, Given
+from slipstick_equations.equations import (
     Equations,
     Explanation,
     explain_latex,
@@ -31,8 +33,6 @@ from slipstick.report.equations import (
     laws_in,
     spelt,
 )
-from slipstick.report.formatting import WIDTH
-from slipstick.schema.kinds.quantity import DescribedValue, Given
 
 SIZE, ADDED = Parameter("reply", BYTES, 20.0), Parameter("wire.added", BYTES, 58.0)
 WIRE = Booked(

@@ -9,13 +9,13 @@ import pytest
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import SpecError
-from slipstick.method.sign_changes import Change
 from slipstick.report.formatting import TextTable
 from slipstick.report.head import decision, head_lines
 from slipstick.results.words import Words
 from slipstick.study.run import prepare, run
 from slipstick_questions.choose import ChooseResult, ChosenPoints
 from slipstick_questions.seek import ConditionSearch, SeekResult, Unanswered
+from slipstick_questions.sign_changes import Change
 from tests.heads import UNWANTED, head_of, paths_in
 
 REPORTS = sorted((Path(__file__).parents[2] / "reports").glob("*/report.md"))

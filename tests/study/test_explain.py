@@ -9,10 +9,10 @@ from sympy.polys.rings import PolyElement
 
 from slipstick.cli.main import main
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.networks import symbols as symbolic
-from slipstick.method.networks.symbols import MOST_TERMS
 from slipstick.program import PROGRAMS
 from slipstick.schema.library import names
+from slipstick_equations import symbols as symbolic
+from slipstick_equations.symbols import MOST_TERMS
 
 NETWORKS = tuple(names("queueing-network"))
 MODELS = (*names("activity"), *NETWORKS, *PROGRAMS)

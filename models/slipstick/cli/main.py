@@ -661,51 +661,6 @@ def solve(
 
 
 @cli.command()
-@click.argument("model", shell_complete=complete("model"))
-@with_options(MODEL_OPTIONS)
-@click.option("--latex", is_flag=True, help="Print the equations as LaTeX.")
-@json_option
-def explain(
-    model: str, changes: Sequence[str], latex: bool, as_json: bool, **specs: str | None
-) -> int:
-    """Print MODEL's equations with symbols, units and sources.
-
-    \b
-    Examples:
-      slipstick explain dvsm/diff-request
-      slipstick explain law/wire-time --latex
-    """
-    from slipstick.program import PROGRAMS
-    from slipstick.report.equations import explain_latex, explain_text
-    from slipstick.study.catalogue import explained
-
-    if model in PROGRAMS and specs["machine"] is None:
-        from slipstick.schema.programs import machines_for
-
-        specs["machine"] = machines_for(PROGRAMS[model])[0]
-        click.echo(
-            f"with the numbers of {specs['machine']}; choose another with --machine", err=True
-        )
-    explanation = explained({**references_of(model, specs), **nodes_of(changes)})
-    plain = explain_text(explanation) if as_json or not latex else ""
-    formulas = explain_latex(explanation) if as_json or latex else ""
-    if as_json:
-        from slipstick.report.answer import value_documents
-
-        head = {"name": explanation.name, "title": explanation.title, "source": explanation.source}
-        print_json(
-            {
-                **head,
-                "text": plain,
-                "latex": formulas,
-                "values": value_documents(explanation.entries),
-            }
-        )
-        return DONE
-    return write_text(formulas or plain, None)
-
-
-@cli.command()
 @folders_argument
 @out_option
 def gallery(folders: Sequence[Path], out: Path | None) -> int:

@@ -317,7 +317,6 @@ FAMILIES = (
     "collectives",
     "network",
     "pipeline",
-    "station",
     "synchronization",
 )
 """The modules of the laws that methods are made of, one for each family."""

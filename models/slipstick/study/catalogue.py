@@ -1,6 +1,4 @@
-"""The catalogue: specs, programs and laws, by kind and name; and the explanation of a model or a
-law.
-"""
+"""The catalogue: specs, programs and laws, by kind and name."""
 
 from __future__ import annotations
 
@@ -10,14 +8,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
-from slipstick.late import np
 from slipstick.law import LAWS
-from slipstick.model.network import QueueingNetwork
-from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
-from slipstick.report.equations import Equations, Explanation
-from slipstick.schema.inputs import Settings, build, build_workload, model_names, resolve
+from slipstick.schema.inputs import build_workload, model_names
 from slipstick.schema.kinds.quantity import DescribedValue, Given, entries, validate, with_sources
 from slipstick.schema.library import (
     KINDS,
@@ -261,46 +255,3 @@ def _workload_entries(name: str) -> dict[str, DescribedValue]:
         for path, entry in built.entries.items()
         if not path.startswith(("machine.", "technology."))
     }
-
-
-def explained(settings: Settings) -> Explanation:
-    """Return the data for an explanation of a model or a law.
-
-    Raises
-    ------
-    SpecError : something is wrong with the settings
-    """
-    name = str(plain(settings["model"]))
-    if name.startswith("law/"):
-        # A law is explained by its symbols; they need no values.
-        name = resolve({"model": settings["model"]}, Library()).name
-        law = LAWS[name.removeprefix("law/")]
-        return Explanation(name, law.title, law.source, law)
-    from slipstick.method.closed_form import whole_time
-    from slipstick.method.networks.symbols import solved_in_symbols
-    from slipstick.structure.contention import Contention
-
-    inputs = resolve(settings, Library())
-    built = build(inputs)
-    title, source = inputs.title, inputs.source
-    structure = None
-    left_out: tuple[str, ...] = ()
-    if isinstance(built.model, Model):
-        structure = whole_time(built.model)
-        own = {
-            path: np.array([parameter.value]) for path, parameter in built.model.parameters.items()
-        }
-        left_out = Contention(built.model).left_out(own).notes(0)
-    solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
-    pairs = tuple((equation.text, equation.latex) for equation in solved)
-    return Explanation(
-        inputs.name, title, source, built.model, built.entries, structure, pairs, left_out
-    )
-
-
-def model_equations(model: Model) -> str:
-    """Write the equations of a model's mean time in LaTeX, as a notebook shows them."""
-    from slipstick.method.closed_form import whole_time
-
-    lines = " \\\\\n".join(Equations(whole_time(model)).latex)
-    return f"\\begin{{align*}}\n{lines}\n\\end{{align*}}"

@@ -6,7 +6,7 @@ import pytest
 import sympy
 
 from slipstick import QueueingNetwork, closed_class, network, open_class, solve, station
-from slipstick.method.networks.symbols import solved_in_symbols
+from slipstick_equations.symbols import solved_in_symbols
 
 NUMBERS = {
     "D[a,cpu]": 1.0,

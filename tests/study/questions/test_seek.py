@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, SpecError
 from slipstick.law import LAWS
-from slipstick.method.sign_changes import Change, changes, decided, estimated_changes
 from slipstick.report.formatting import question_section
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick_questions.seek import ConditionSearch, SeekResult, search_text
+from slipstick_questions.sign_changes import Change, changes, decided, estimated_changes
 from tests.questions import reported, result_of
 from tests.study.small_program import alone, found, in_folder
 

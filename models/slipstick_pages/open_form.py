@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slipstick.expression.nodes import COUNT, TIME, Booked, Expr, Number, Parameter, total
-from slipstick.law.station import MMC_WAITING_TIME
 from slipstick.model.network import NetworkStation, OpenClass, QueueingNetwork
 from slipstick.vocabulary import DISCIPLINES, NEVER, SAME_EXPONENTIAL
+from slipstick_laws.station import MMC_WAITING_TIME
 
 __all__ = ["OpenForm", "open_form"]
 
@@ -38,7 +38,7 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
 
         a_k = sum over r of \lambda_r D_rk,    R_rk = D_rk (1 + C(c_k, a_k) / (c_k - a_k))
 
-    with Erlang's C from `slipstick.law.station`; a delay has R_rk = D_rk.
+    with Erlang's C from `slipstick_laws.station`; a delay has R_rk = D_rk.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The equations of the method that gave an answer, in LaTeX.
 
-The closed form, laws and networks have the equations of `slipstick.report.equations`. Mean value
+The closed form, laws and networks have the equations of `slipstick_equations.equations`. Mean value
 adds the waits of the arrival theorem, a Markov chain is its balance, and a simulation the estimate
 of a ratio of means. `tests/study/test_method_equations.py` evaluates those of mean value.
 """
@@ -16,7 +16,6 @@ from slipstick.model.activity import Step, Then
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import NEVER, each_once
 from slipstick.model.system import ClosedPopulation, Model, Station
-from slipstick.report.equations import Equations, network_equations, spelt
 from slipstick.vocabulary import (
     CLOSED_FORM,
     CONVOLUTION,
@@ -27,6 +26,7 @@ from slipstick.vocabulary import (
     SCHWEITZER,
     SIMULATION,
 )
+from slipstick_equations.equations import Equations, network_equations, spelt
 
 _ESTIMATE = (
     r"\hat{x} &= \sum_b a_b \Big/ \sum_b c_b \quad \text{over the batches } b \text{ of a run}",
@@ -61,6 +61,14 @@ def answer_equations(answer: Answer) -> str:
         )
     body = " \\\\\n".join(lines)
     return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+
+
+def model_equations(model: Model) -> str:
+    """Write the equations of a model's mean time in LaTeX, as a notebook shows them."""
+    from slipstick.method.closed_form import whole_time
+
+    lines = " \\\\\n".join(Equations(whole_time(model)).latex)
+    return f"\\begin{{align*}}\n{lines}\n\\end{{align*}}"
 
 
 def _lines(answer: Answer) -> Iterator[str]:
