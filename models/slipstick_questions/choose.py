@@ -252,34 +252,24 @@ class _Choosing:
             }
             yield np.array(members), self.built(chosen), free
 
-    def saturated(self, rows: Rows) -> list[bool]:
-        """Return for each point without an answer whether saturation is the reason."""
-        is_saturated = [False] * len(rows)
+    def solved(
+        self, rows: Rows, longer: float
+    ) -> tuple[dict[str, Array], Provenance, Mapping[int, str]]:
+        """Solve points, those that share a model together; return also why a point has no
+        answer.
+        """
+        wanted = self.condition.wanted | self.objective.wanted
+        pieces: list[tuple[Rows | slice, dict[str, Array]]] = [(slice(None), self.given(rows))]
+        provenances, reasons = [], dict[int, str]()
         for members, case, free in self.grouped(rows):
-            for member, reason in zip(members.tolist(), case.reasons(free), strict=True):
-                is_saturated[member] = SATURATED in reason
-        return is_saturated
-
-    def solved(self, rows: Rows, longer: float) -> tuple[dict[str, Array], Provenance]:
-        """Solve points; those that share a model are solved together."""
-        pieces = [
-            (members, *self._banded(case.longer(longer), free, len(members)))
-            for members, case, free in self.grouped(rows)
-        ]
-        pieces_of_rows = [
-            (slice(None), self.given(rows)),
-            *((places, columns) for places, columns, _ in pieces),
-        ]
-        how = Provenance.joined(len(rows), ((places, how) for places, _, how in pieces))
-        return gathered(len(rows), pieces_of_rows), how
-
-    def _banded(
-        self, case: Evaluator, free: Mapping[str, Array], count: int
-    ) -> tuple[dict[str, Array], Provenance]:
-        """Solve points of one model, with intervals from the uncertainty of its settings."""
-        columns, how = case.solved(free, self.condition.wanted | self.objective.wanted)
-        ends = bands(case, free, columns, count)
-        return {**columns, **ends}, replace(how, exact=[False] * count) if ends else how
+            longer_case = case.longer(longer)
+            columns, how, failed = longer_case.solved_or_failed(free, wanted)
+            ends = bands(longer_case, free, columns, len(members))
+            exact = [False] * len(members) if ends else how.exact
+            pieces.append((members, {**columns, **ends}))
+            provenances.append((members, replace(how, exact=exact)))
+            reasons |= {int(members[number]): reason for number, reason in failed.items()}
+        return gathered(len(rows), pieces), Provenance.joined(len(rows), provenances), reasons
 
     def objectives(self, answer: Answer) -> Array:
         """Return the objective of a point at draws of the uncertain settings that are the same for
@@ -412,7 +402,7 @@ class _Enumeration:
         choosing, longer, open_ = self.asked, 1.0, rows
         self.solved += len(rows)
         while len(open_):
-            columns, how = choosing.solved(open_, longer)
+            columns, how, reasons = choosing.solved(open_, longer)
             sides = choosing.condition.sides(columns)
             (objective,) = choosing.objective.sides(columns)
             margins = np.array([side.margin for side in sides])
@@ -423,8 +413,6 @@ class _Enumeration:
                 np.array([*margins[:, 0], objective.left[0]])
             ).all(axis=0)
             again = (state == 0) & finite & choosing.case.form.estimated & (longer < LONGEST)
-            without = np.flatnonzero(~again & ~finite)
-            saturated = dict(zip(without.tolist(), choosing.saturated(open_[without]), strict=True))
             for index in np.flatnonzero(~again).tolist():
                 value = float(objective.left[0, index])
                 answer = self._answer(open_[index], sides, objective, index, how)
@@ -438,7 +426,7 @@ class _Enumeration:
                     self.failed.append((float(margins[worst, 0, index]), worst, answer))
                     self.broken.append(open_[index])
                     self.broke.append((open_[index], answer))
-                elif saturated[index]:
+                elif SATURATED in reasons.get(index, ""):
                     self.broken.append(open_[index])
                 else:
                     # Less of everything may have an answer: nothing is concluded from this point.

@@ -159,7 +159,7 @@ def test_few_points_are_looked_at_and_all_where_one_differs() -> None:
     )
     assert not any("points" in str(check) for check in every.provenance.checks.values())
     model = unlike_visits()
-    wrong = solve(model, {"population.processors": [40, 30, 24, 9, 8, 6]})
+    wrong = solve(model, {"population.processors": [100, 30, 24, 9, 8, 6]})
     told = [check.word for check in wrong.provenance.checks.values()]
     assert told[0] == "agreed"
     assert told[-3:] == ["replaced"] * 3
@@ -322,6 +322,40 @@ def test_utilizations_are_held_against_the_same_run() -> None:
     assert [look.seen.mean, look.off] == pytest.approx([1.0, -0.1])
 
 
+def test_a_time_that_agrees_at_once_does_not_end_the_look_at_waits() -> None:
+    """Processors that share a server before they meet: the time is right after 2,500 events, while
+    mean value takes waits for the others at the barrier as waits at the server.
+    """
+    shared = service("bus", 1.6, name="read", scv=0.6)
+    model = closed_model(
+        delay(5.0, name="work", scv=0.6) >> shared >> barrier("meet"),
+        24,
+        resources={"bus": Station(1, "ps"), "meet": Barrier()},
+    )
+    answer, alone = solve(model), solve(model, method="mean-value")
+    assert answer.check is not None
+    assert answer.check.rejected is not None
+    assert answer.check.rejected.name == "wait[bus]"
+    assert alone["time"] == pytest.approx(answer["time"], rel=0.02)
+    assert alone["wait[bus]"] == pytest.approx(1.23 * (answer["wait[bus]"] or 0.0), rel=0.05)
+
+
+def test_the_wait_of_a_seldom_visit_counts_as_that_of_one_cycle() -> None:
+    """One customer in fifty cycles asks for a server of which it is the only user."""
+    builder = Builder()
+    builder.station("bus")
+    builder.delay(ServiceTime("exponential", 1.0, 1.0), "work")
+    read = ServiceTime("exponential", 0.5, 1.0)
+    builder.choose([(0.02, lambda: builder.serve("bus", read)), (0.98, lambda: None)], "read")
+    builder.closed("all", customers=1, at=0)
+    plan, expected = builder.plan(), {0: Expected(1.01, 0.05)}
+    assert second_look(plan, expected, 80_000, {"wait[bus]": 0.0}).verdict == AGREES
+    look = second_look(plan, expected, 80_000, {"wait[bus]": 0.2})
+    assert (look.verdict, look.value) == (DIFFERS, "wait[bus]")
+    look = second_look(plan, expected, 2_500, {"wait[bus]": 0.2})
+    assert dict(look.parts) == {"wait[bus]": UNDECIDED}
+
+
 def test_what_the_run_leaves_open_beside_the_time_is_named() -> None:
     parts = {"wait[bus]": "undecided", "utilization[bus]": "agreed"}
     check = Verdict("agreed", "within 1 % of a short simulation", parts=parts)
@@ -368,7 +402,7 @@ def test_a_setting_that_is_none_is_refused() -> None:
 
 
 def test_columns_of_replaced_points_have_their_intervals() -> None:
-    found = solve(unlike_visits(), {"population.processors": [40, 6]})
+    found = solve(unlike_visits(), {"population.processors": [100, 6]})
     low = found.columns["low[time]"]
     assert np.isnan(low[0])
     assert low[1] < found.columns["time"][1]

@@ -63,8 +63,11 @@ step, from which a run says nothing [1].
 """
 
 OF_PARTS = 0.05
-"""Part of the time of a cycle by which the waits at a resource may be off, and part of its servers
-by which its utilization may be, where the time agrees [1]."""
+"""Part of the time of a cycle by which a wait at a resource may be off, or all of a cycle, and part
+of its servers by which its utilization may be, where the time agrees [1]."""
+
+_FEWEST_VISITS = 300
+"""Visits from which the mean of their waits is looked at: of fewer, none may have waited yet."""
 
 _DROPPED = 5
 """The first of so many parts of a run is its warm-up."""
@@ -162,27 +165,18 @@ def second_look(
         # last one.
         goes_on = run.until(events_of_look)
         look = replace(_judged(run, expected, events), events=run.events)
-        if look.verdict == AGREES and waits_and_utilizations:
-            look = _with_parts(look, run, waits_and_utilizations)
         confirmed = look.verdict == DIFFERS and (verdict_before == DIFFERS or not plan.random)
         if look.verdict == AGREES or confirmed or not goes_on:
-            return look
+            break
         if look.reason and run.hopeless(expected, events):
-            return look
+            break
         events_of_look *= 2
         if look.verdict == DIFFERS:  # one look may differ by chance, so the next has to as well
             most_events = max(most_events, events_of_look)
-    if look.verdict != UNDECIDED:
+    if look.verdict not in (AGREES, UNDECIDED) or not waits_and_utilizations:
         return look
-    parts = waits_and_utilizations or {}
-    looked = _with_parts(look, run, parts)
-    if looked.verdict != DIFFERS or not plan.random:
-        return looked
-    run.until(events_of_look)  # one look may differ by chance, so the next has to as well
-    again = _with_parts(replace(look, events=run.events), run, parts)
-    if again.value in ("", looked.value):
-        return again
-    return replace(look, events=run.events, parts=dict.fromkeys(again.parts, UNDECIDED))
+    last_look = events_of_look if look.verdict == AGREES else events_of_look // 2
+    return _with_parts(look, run, waits_and_utilizations, last_look, most_events)
 
 
 class _Steady:
@@ -296,39 +290,93 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
 
 
 def _with_parts(
-    look: Look, run: _Steady | _Programs, waits_and_utilizations: Mapping[str, float]
+    look: Look,
+    run: _Steady | _Programs,
+    waits_and_utilizations: Mapping[str, float],
+    events_of_look: int,
+    most_events: int,
 ) -> Look:
-    """Compare waits and utilizations with a run that does not contradict the time: one differs if
-    its difference exceeds the allowed part of the time of all customers, or of all servers, by more
-    than its interval.
+    """Continue a run that does not contradict the times until waits and utilizations are decided,
+    too; one that differs at two looks in a row is a verdict.
+
+    Parameters
+    ----------
+    events_of_look : of the look at the times
+    most_events : up to which the run is continued for what is undecided
+    """
+    differed: list[str] = []
+    while True:
+        differences = _differences(run, waits_and_utilizations)
+        states = {name: _state(difference) for name, difference in differences.items()}
+        differing = [name for name, state in states.items() if state == DIFFERS]
+        look = replace(look, events=run.events, parts=states)
+        confirmed = [name for name in differing if name in differed or not run.plan.random]
+        if confirmed:
+            worst = max(confirmed, key=lambda name: abs(differences[name].mean))
+            seen = _part_seen(run, worst)
+            expected = waits_and_utilizations[worst]
+            off = expected / seen.mean - 1 if seen.mean else math.inf
+            return replace(look, verdict=DIFFERS, seen=seen, off=off, value=worst)
+        events_of_look *= 2
+        open_ended = differing or UNDECIDED in states.values()
+        # One look may differ by chance, so the next has to as well, whatever it costs.
+        enough = events_of_look > most_events and (differed or not differing)
+        if not open_ended or enough or not run.until(events_of_look):
+            undecided = dict.fromkeys(differing, UNDECIDED)
+            return replace(look, parts={**states, **undecided})
+        differed = differing
+
+
+def _state(difference: Estimate) -> str:
+    """Return the verdict on a wait or a utilization from its difference."""
+    if abs(difference.mean) > OF_PARTS + difference.half_width:
+        return DIFFERS
+    return AGREES if abs(difference.mean) + difference.half_width <= OF_PARTS else UNDECIDED
+
+
+def _differences(
+    run: _Steady | _Programs, waits_and_utilizations: Mapping[str, float]
+) -> dict[str, Estimate]:
+    """Estimate how far each wait and utilization is off.
+
+    A wait counts as a part of the time of a cycle: that of one visit, or of all visits of a cycle
+    where there are several. So the wait of a seldom visit, which users read as such, counts as much
+    as that of a frequent one; after few visits nothing is known of it.
+
+    Parameters
+    ----------
+    waits_and_utilizations : what is expected, by names such as ``wait[bus]`` [s, 1]
     """
     plan, sums = run.plan, run.sums()
     total = sums.sum(axis=0, keepdims=True)
-    time_of_customers = sum(
-        (time_spent(plan, total, group) for group in range(len(plan.groups))), np.zeros(1)
-    )
-    states = {}
+    layout, groups = Layout(plan), range(len(plan.groups))
+    time_of_customers = sum((time_spent(plan, total, group) for group in groups), np.zeros(1))
+    cycles = sum(float(total[0, layout.cycles[group]]) for group in groups)
+    differences = {}
     for name, expected in waits_and_utilizations.items():
         kind, _, place = name.partition("[")
         top, bottom = _part_columns(plan, kind, place.removesuffix("]"))
-        if not (total @ bottom).any():
+        amount = float((total @ bottom)[0])
+        if not amount:
             continue
-        denominator = time_of_customers if kind == WAIT else bottom
-        difference = _estimated(
+        denominator = bottom
+        if kind == WAIT:
+            mean_time = float((total @ time_of_customers)[0]) / max(cycles, 1.0)
+            denominator = time_of_customers if amount > cycles else mean_time * bottom
+        if kind == WAIT and plan.random and amount < _FEWEST_VISITS:
+            differences[name] = Estimate(0.0, -math.inf, math.inf)
+            continue
+        differences[name] = _estimated(
             sums, expected * bottom - top, denominator, [], successive=not plan.once
         )
-        states[name] = (
-            AGREES if abs(difference.mean) + difference.half_width <= OF_PARTS else UNDECIDED
-        )
-        if abs(difference.mean) > OF_PARTS + difference.half_width:
-            states[name] = DIFFERS
-            estimate = _estimated(sums, top, bottom, [], successive=not plan.once)
-            relative_difference = expected / estimate.mean - 1 if estimate.mean else math.inf
-            look = replace(
-                look, verdict=DIFFERS, seen=estimate, off=relative_difference, value=name
-            )
-            break
-    return replace(look, parts=states)
+    return differences
+
+
+def _part_seen(run: _Steady | _Programs, name: str) -> Estimate:
+    """Estimate a wait or a utilization from a run."""
+    kind, _, place = name.partition("[")
+    top, bottom = _part_columns(run.plan, kind, place.removesuffix("]"))
+    return _estimated(run.sums(), top, bottom, [], successive=not run.plan.once)
 
 
 def _part_columns(plan: Plan, kind: str, place: str) -> tuple[Array, Array]:

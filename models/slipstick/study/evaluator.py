@@ -127,6 +127,22 @@ class Evaluator:
         -------
         the columns, not a number where there is no answer; and how each point was computed
         """
+        columns, how, _ = self._solved(values, wanted_names)
+        return columns, how
+
+    def solved_or_failed(
+        self, values: Mapping[str, Array], wanted_names: Collection[str]
+    ) -> tuple[dict[str, Array], Provenance, Mapping[int, str]]:
+        """Answer as `solved` does; return also, by number, why a point has no answer."""
+        return self._solved(values, wanted_names, reasons=True)
+
+    def _solved(
+        self,
+        values: Mapping[str, Array],
+        wanted_names: Collection[str] | None,
+        *,
+        reasons: bool = False,
+    ) -> tuple[dict[str, Array], Provenance, Mapping[int, str]]:
         count = max((len(array) for array in values.values()), default=1)
         read = {path: array for path, array in values.items() if path in self.form.parameters}
         rows = list(self.form.blocks(read, count))
@@ -137,6 +153,7 @@ class Evaluator:
                 {path: array[cut] for path, array in read.items()},
                 len(cut),
                 wanted=names,
+                reasons=reasons,
             )
             for cut in rows
         )
@@ -157,9 +174,15 @@ class Evaluator:
                 for name in wanted_names or (self.form.quantity,)
                 if name not in solved_columns
             }
-        return solved_columns, Provenance.joined(
+        failed = {
+            int(cut[number]): reason
+            for cut, piece in zip(rows, pieces, strict=True)
+            for number, reason in piece.failed.items()
+        }
+        how = Provenance.joined(
             count, ((cut, piece.provenance) for cut, piece in zip(rows, pieces, strict=True))
         )
+        return solved_columns, how, failed
 
     def unit(self, column: str) -> str:
         """Return the base unit of a column."""
@@ -173,16 +196,8 @@ class Evaluator:
     def why(self, values: Mapping[str, Array], index: int) -> str:
         """Return why a point has no answer; values that no time depends on are left out."""
         alone = {path: array[index : index + 1] for path, array in values.items()}
-        return self.reasons(alone)[0]
-
-    def reasons(self, values: Mapping[str, Array]) -> list[str]:
-        """Return why each point has no answer, as `why` does."""
-        count = max((len(array) for array in values.values()), default=1)
-        read = {path: array for path, array in values.items() if path in self.form.parameters}
-        (solved_block,) = solve([PointBlock(self.solvable, read, count, answers=True)])
-        if solved_block.answers:
-            return [answer.failed or "no answer" for answer in solved_block.answers]
-        return [solved_block.failed.get(number, "no answer") for number in range(count)]
+        _, _, failed = self.solved_or_failed(alone, ())
+        return failed.get(0, "no answer")
 
     def answer(self, shares: int = 0, wanted_names: Collection[str] = ()) -> Answer:
         """Answer at the case's own values, with the notes of the model; a simulation gives at least

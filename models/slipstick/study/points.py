@@ -118,6 +118,7 @@ class PointBlock:
         usual ones
     every : give all columns
     answers : give the whole answer of each point as well
+    reasons : give the reason of each point without an answer; of a single point it is always given
     axis_values : of the axes, for values before the steady state, which may be at a time that an
         axis varies [points]
     """
@@ -129,6 +130,7 @@ class PointBlock:
     wanted: tuple[str, ...] | None = None
     every: bool = False
     answers: bool = False
+    reasons: bool = False
     axis_values: Mapping[str, Array] = field(default_factory=dict)
 
     @property
@@ -140,6 +142,7 @@ class PointBlock:
             self.wanted,
             self.every,
             self.answers,
+            self.reasons,
             dict(given_limits()),
         )
         return sha256(
@@ -304,10 +307,12 @@ def solved(block: Block) -> SolvedBlock:
             for name, column in columns.items()
             if name in block.wanted or name == form.quantity
         }
-    alone = (
-        block.count == 1 and not np.isfinite(columns.get(form.quantity, np.full(1, np.nan))).all()
-    )
-    failed = {0: points.answer(0, shares=False).failed or "no answer"} if alone else {}
+    failed: dict[int, str] = {}
+    if block.reasons or block.count == 1:
+        first_column = columns.get(form.quantity, np.full(block.count, np.nan))
+        for number in np.flatnonzero(~np.isfinite(first_column)).tolist():
+            answer = points.answer(number if len(points) > 1 else 0, shares=False)
+            failed[number] = answer.failed or "no answer"
     limits = {key: limit * (block.count // len(limit)) for key, limit in points.limits().items()}
     places = range(block.count if block.answers else 0)
     answers = tuple(points.answer(number if len(points) > 1 else 0) for number in places)
