@@ -437,7 +437,7 @@ def _fraction(text: str) -> tuple[float, str]:
 
 
 # Limits of what one file may hold, so that reading it takes bounded time and depth of the stack.
-MOST_NESTED = 32
+MOST_NESTED = 64
 LONGEST_SCALAR = 8192
 LONGEST_KEY = 256
 MOST_PROBLEMS = 1000  # the pass ends here: more problems in one message do not help

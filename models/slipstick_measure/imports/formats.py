@@ -24,6 +24,7 @@ from slipstick_measure.imports.pdq import pdq_spec
 from slipstick_measure.imports.topology import hwloc_spec, likwid_spec, lstopo_spec
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers import messages, perf
+from slipstick_measure.readers.known import known_text
 from slipstick_measure.readers.reading import Reading, open_file
 
 
@@ -105,6 +106,8 @@ def import_spec(
         for reading in (open_file(path, hints or Hints()) for path in paths)
     ]
     for reading, name in recognized:
+        if not name and (tool := known_text(reading.text)):
+            reading.refuse(1, "", f"this is {tool.what}: {tool.way}")
         if not name:
             reading.refuse(
                 1,

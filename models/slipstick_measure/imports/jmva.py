@@ -86,6 +86,9 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
         stations[model.name(station_element)] = station
     _set_references(model, stations)
     serving = {name: station for name, station in stations.items() if station["service"]}
+    if classes and not any(row.get("population") or "arrivals" in row for row in classes.values()):
+        why = "no class has a customer (a model of JABA has none); give each closed class a population"
+        reading.refuse(1, "population", why)
     spec = model.spec(f"JMVA model {reading.name}", classes, serving)
     spec.axes = _axes(model, classes, serving)
     return ledger.close(spec)

@@ -11,14 +11,15 @@ Format: SIMmodeldefinition.xsd of JMT, and models that JMT wrote.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 from slipstick.errors import short
-from slipstick_measure.imports.imported import ImportedSpec
+from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
 from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.names import exact_number
 from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.elements import XmlElement
 from slipstick_measure.readers.reading import Reading
@@ -30,10 +31,18 @@ Place = tuple[str, str]
 SINK: Place = ("", "")
 """Where customers leave."""
 
+MOST_STEPS = 200
+"""Values of a what-if analysis."""
+
 MOST_PASSED = 50
 """Nodes without service on one way."""
 
 _TUNNELS = ("ServiceTunnel", "LogTunnel", "ClassSwitch", "RandomSource")
+_PASSED = ("Queue", "Router", "JobSink", *_TUNNELS)
+"""Sections that a network has, beside servers."""
+
+_ELSEWHERE = ("Fork", "Join", "Transition", "Storage", "Cache", "Semaphore", "Scaler")
+"""Sections that an activity has."""
 _SERVERS = {"Server": "fcfs", "PreemptiveServer": "fcfs", "PSServer": "ps", "Delay": "is"}
 _ORDERS = {
     "TailStrategy": "fcfs",
@@ -44,6 +53,12 @@ _ORDERS = {
     "TailStrategyPriorityPreemptive": "priority-preemptive",
     "FCFSPRStrategyPriority": "priority-preemptive",
 }
+_INSTEAD = {
+    "ClassSwitchRoutingStrategy": "let a node ClassSwitch of JMT change the class",
+    "WeightedRoundRobinStrategy": "write the shares of its weights as probabilities in JMT",
+}
+"""What to do in place of a way to leave a node."""
+
 _BLOCKING = {"drop": "loss", "BAS blocking": "after-service"}
 
 
@@ -62,12 +77,17 @@ def _coxian(first: float, second: float, ends: float) -> tuple[float, float]:
     return mean, square / mean**2 - 1
 
 
+def _weibull(size: float, shape: float) -> tuple[float, float]:
+    mean = size * math.gamma(1 + 1 / shape)
+    return mean, math.gamma(1 + 2 / shape) * (size / mean) ** 2 - 1
+
+
 _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, float]]]] = {
     "Exponential": (("lambda",), lambda rate: (1 / rate, 1.0)),
     "Erlang": (("alpha", "r"), lambda rate, phases: (phases / rate, 1 / phases)),
     "HyperExp": (("p", "lambda1", "lambda2"), _hyperexponential),
     "CoxianDistr": (("lambda0", "lambda1", "phi0"), _coxian),
-    "Deterministic": (("t",), lambda time: (time, 0.0)),
+    "DeterministicDistr": (("t",), lambda time: (time, 0.0)),
     "Uniform": (
         ("min", "max"),
         lambda low, high: ((low + high) / 2, ((high - low) / (low + high)) ** 2 / 3),
@@ -81,10 +101,19 @@ _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, floa
         ("alpha", "k"),
         lambda shape, least: (shape * least / (shape - 1), 1 / (shape * (shape - 2))),
     ),
+    "Weibull": (("alpha", "r"), _weibull),
 }
 """Of each distribution its numbers, and its mean and squared coefficient of variation."""
 
-_TWO_MOMENTS = ("HyperExp", "CoxianDistr", "Uniform", "GammaDistr", "Lognormal", "Pareto")
+_TWO_MOMENTS = (
+    "HyperExp",
+    "CoxianDistr",
+    "Uniform",
+    "GammaDistr",
+    "Lognormal",
+    "Pareto",
+    "Weibull",
+)
 
 
 @dataclass
@@ -197,20 +226,7 @@ class _Jsim:
         }
         for node, element in self.nodes.items():
             for section in element.every("section"):
-                if section.get("className") in (
-                    "Fork",
-                    "Join",
-                    "Transition",
-                    "Storage",
-                    "Cache",
-                    "Semaphore",
-                    "Scaler",
-                ):
-                    self.refuse(
-                        section,
-                        f"{short(node)} is a {section.get('className')}, which a network does not"
-                        " have; an activity has forks, semaphores and permits: write one by hand",
-                    )
+                self._known(section, node)
             server = self.section(node, *_SERVERS)
             for name, strategy in self.by_class(server, "ServiceStrategy").items():
                 if (time := self.moments(strategy, (name, node))) is not None and time[0] > 0:
@@ -231,12 +247,24 @@ class _Jsim:
             else:
                 self.ledger.declare("regions", connection.line, connection.get("name"))
 
+    def _known(self, section: XmlElement, node: str) -> None:
+        """Refuse a section that a network does not have."""
+        kind = section.get("className")
+        if kind in _SERVERS or kind in _PASSED:
+            return
+        way = "let its customers queue in the order of arrival in JMT (FCFS)"
+        if kind in _ELSEWHERE:
+            way = "an activity has forks, semaphores and permits: write one by hand"
+        self.refuse(section, f"{short(node)} is a {kind}, which a network does not have; {way}")
+
     def _ways(self, name: str, node: str, targets: list[str]) -> Iterator[tuple[Place, float]]:
         """Yield the next places of a class after a node, with their probabilities; a switch may
         change the class.
         """
         router = self.by_class(self.section(node, "Router"), "RoutingStrategy").get(name)
         kind = router.get("classPath").rpartition(".")[2] if router else "RandomStrategy"
+        if kind == "DisabledRoutingStrategy":
+            return
         closed = self.classes[name].get("type") == "closed"
         destinations = [
             target for target in targets if not (closed and self.section(target, "JobSink"))
@@ -263,12 +291,12 @@ class _Jsim:
         elif (
             router
             and kind not in ("RandomStrategy", "RoundRobinStrategy")
-            and len(destinations) > 1
+            and (len(destinations) > 1 or kind == "ClassSwitchRoutingStrategy")
         ):
             self.refuse(
                 router,
                 f"{short(name)} leave {short(node)} by {short(kind)}, which a network does not"
-                " have; an activity chooses by state (pick): write one by hand",
+                f" have; {_INSTEAD.get(kind, 'an activity chooses by state (pick): write one by hand')}",
             )
         total = math.fsum(shares.values())
         if router and shares and not math.isclose(total, 1.0, rel_tol=1e-6):
@@ -331,6 +359,11 @@ class _Jsim:
                 self.refuse(
                     self.nodes[to[1]],
                     f"{short(to[0])} come to {short(to[1])}, which has no service for them",
+                )
+            if not self.ways[to]:
+                self.refuse(
+                    self.nodes[to[1]],
+                    f"{short(to[0])} cannot leave {short(to[1])}: it has no route from there",
                 )
             for last, fraction in self.following(to, passed + 1).items():
                 shares[last] = shares.get(last, 0.0) + share * fraction
@@ -425,7 +458,56 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
             " response time; where classes change, here it ends where a customer comes there as the"
             " class in reference, in JMT as any class"
         )
+    spec.axes = _axes(jsim, chains)
+    if not spec.axes and any(True for _ in jsim.model.root.every("parametric")):
+        spec.say("the what-if analysis of the file is left out; vary the spec in a study")
     return jsim.ledger.close(spec)
+
+
+def _axes(jsim: _Jsim, chains: Mapping[str, Any]) -> list[SpecAxes]:
+    """Return the what-if analysis of a model as axes: rates of arrivals, or the population of a
+    class; empty for others.
+
+    The range of one class is from its own value; that of all classes is in percent of their own.
+    """
+    for element in jsim.model.root.every("parametric"):
+        fields = {field.get("name"): field.get("value") for field in element.every("field")}
+        kind = element.get("classPath").rpartition(".")[2]
+        if element.get("enabled") == "false" or not {"Steps", "To"} <= set(fields):
+            continue
+        steps = min(round(jsim.model.number(element, fields["Steps"], 1.0)), MOST_STEPS)
+        last = jsim.model.number(element, fields["To"])
+        one = fields.get("Is single class") == "true"
+        name = jsim.model.spec_names.names.get(fields.get("Class", ""), "")
+        axes: SpecAxes = {}
+        for title, chain in chains.items():
+            if one and name not in chain["classes"]:
+                continue
+            if kind.startswith("ArrivalRate") and "burst_arrivals" not in chain:
+                if own := chain.get("arrivals"):
+                    rate = float(own["value"].split()[0])
+                    end = last / jsim.model.second if one else rate * last / 100
+                    axes[f"chains.{title}.arrivals"] = [
+                        f"{exact_number(value)} /s" for value in _even(rate, end, steps)
+                    ]
+            elif kind.startswith("NumberOfCustomer") and one and _is_all(jsim, fields, chain):
+                counts = map(round, _even(chain["population"], last, steps))
+                axes[f"chains.{title}.population"] = list(dict.fromkeys(counts))
+        if axes:
+            return [axes]
+    return []
+
+
+def _is_all(jsim: _Jsim, fields: Mapping[str, str], chain: Mapping[str, Any]) -> bool:
+    """Return whether all customers of a closed chain are of the class that is varied."""
+    element = jsim.classes[fields["Class"]]
+    own = jsim.model.number(element, element.get("customers") or "0")
+    return "population" in chain and round(own) == chain["population"]
+
+
+def _even(first: float, last: float, count: int) -> list[float]:
+    """Return values at equal distances, the ends among them."""
+    return [first + (last - first) * step / max(count - 1, 1) for step in range(count)]
 
 
 def _named(jsim: _Jsim, place: Place) -> list[str]:
@@ -433,8 +515,8 @@ def _named(jsim: _Jsim, place: Place) -> list[str]:
 
 
 def _begin(jsim: _Jsim, name: str, element: XmlElement) -> Place:
-    """Return the place where a class begins: for a closed class its reference station if it is
-    served there.
+    """Return the place where a class begins: its reference station if it is served there, or if it
+    goes from there to several others, where a delay of no time then counts its cycles.
     """
     home = element.get("referenceSource")
     if home not in jsim.nodes:
@@ -442,9 +524,9 @@ def _begin(jsim: _Jsim, name: str, element: XmlElement) -> Place:
     if (name, home) in jsim.times:
         return name, home
     ways = jsim.following((name, home))
-    if len(ways) != 1 and element.get("type") == "open":
-        why = f"{short(name)} enter at {len(ways)} places; a stream of a network enters at one"
-        jsim.refuse(element, why)
+    if len(ways) > 1:
+        jsim.times[name, home] = 0.0, 0.0
+        return name, home
     first = next(iter(ways), SINK)
     if first == SINK:
         jsim.refuse(element, f"{short(name)} have no service at any station")
@@ -509,7 +591,8 @@ def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
     if distribution is None:
         return None
     if any(
-        child.get("classPath").endswith(".MMPP2") for child in distribution.every("subParameter")
+        child.get("classPath").endswith((".MMPP2", ".MMPP2Distr"))
+        for child in distribution.every("subParameter")
     ):
         quiet, burst, begins, ends = (
             jsim.number(distribution, key) for key in ("lambda0", "lambda1", "sigma0", "sigma1")
@@ -549,9 +632,14 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
     for node, element in jsim.nodes.items():
         visitors = [name for name in jsim.classes if (name, node) in reached]
         server, queue = jsim.section(node, *_SERVERS), jsim.section(node, "Queue")
-        if not visitors or server is None:
+        if not visitors:
             continue
         named = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
+        if server is None:  # where customers only begin
+            none = {named[name]: jsim.model.time(element, 0.0) for name in visitors}
+            stations[jsim.model.name(element)] = {"discipline": "is", "service": none}
+            continue
+        _declare_losses(jsim, node, server, queue, visitors)
         kind = _SERVERS[server.get("className")]
         if kind == "fcfs":
             kind = _order(jsim, node, queue, visitors)
@@ -590,6 +678,31 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
         station |= _region(jsim, node, kind, visitors, station)
         stations[jsim.model.name(element)] = station
     return stations
+
+
+def _declare_losses(
+    jsim: _Jsim, node: str, server: XmlElement, queue: XmlElement | None, visitors: list[str]
+) -> None:
+    """Declare what a network's queues and servers do not have, as JMT writes it."""
+    for name, element in jsim.by_class(queue, "Impatience").items():
+        if name in visitors and element.get("name") in ("Reneging", "Balking"):
+            jsim.ledger.declare("impatience", element.line, f"{name} at {node}")
+    parameters = {element.get("name"): element for element in server.every("parameter")}
+    for key in ("delayOffTime", "setUpTime", "SwitchoverStrategy"):
+        if key in parameters:
+            jsim.ledger.declare("preparation", parameters[key].line, f"{node}, by {key}")
+    for name, element in jsim.by_class(server, "classParallelism").items():
+        if name in visitors and jsim.number_of(element) > 1:
+            jsim.ledger.declare("several-servers", element.line, f"{name} at {node}")
+    kinds = parameters.get("serverCompatibilities")
+    if kinds and any(value.text.strip() == "false" for value in kinds.every("value")):
+        jsim.ledger.declare("server-kinds", kinds.line, node)
+    if jsim.number(server, "maxRunning", -1.0) not in (None, -1.0):
+        jsim.ledger.declare("sharing-limit", parameters["maxRunning"].line, node)
+    ranked = parameters.get("PSPriorityUsed")
+    ranks = {jsim.classes[name].get("priority") or "0" for name in visitors}
+    if ranked and len(ranks) > 1 and any(v.text.strip() == "true" for v in ranked.every("value")):
+        jsim.ledger.declare("priorities", ranked.line, node)
 
 
 def _order(jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]) -> str:

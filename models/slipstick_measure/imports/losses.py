@@ -72,6 +72,12 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "arrival-variance": Loss(ANSWER, "arrivals are Poisson"),
         "turns": Loss(ANSWER, "customers leave at random, with equal probabilities"),
         "full-queues": Loss(ANSWER, "the capacity of a queue is not limited"),
+        "impatience": Loss(ANSWER, "all customers wait until they are served"),
+        "preparation": Loss(ANSWER, "servers begin at once, without time to change or to start"),
+        "several-servers": Loss(ANSWER, "a customer takes one server"),
+        "server-kinds": Loss(ANSWER, "each server of a station serves all classes"),
+        "sharing-limit": Loss(ANSWER, "all customers share a server, however many there are"),
+        "priorities": Loss(ANSWER, "classes share a server without ranks"),
         "simulation-settings": Loss(EQUAL, "measures, seeds and pictures of the simulation"),
     },
     "jmva": {

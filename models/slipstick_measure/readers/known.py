@@ -39,6 +39,21 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
         "slipstick import FILE -o model.yaml reads it",
     ),
     KnownFile(
+        re.compile(r"<solutions\b[^>]*\bsolutionMethod="),
+        "a file of results of JMT, without the model",
+        "slipstick import FILE -o model.yaml reads the model beside it, whose name ends in .jsimg",
+    ),
+    KnownFile(
+        re.compile(r"<jlqn\b"),
+        "a model of JLQN",
+        "save it as LQNX in JLQN; slipstick import FILE.lqnx -o model.yaml reads that",
+    ),
+    KnownFile(
+        re.compile(r"^# *(lqns|lqsim|petrisrvn) [0-9.]+\n(.*\n){0,9}V [yn]\b", re.MULTILINE),
+        "a file of results of LQNS, without the model",
+        "slipstick import FILE -o model.yaml reads the model, whose name ends in .lqn, .lqnx or .lqxo",
+    ),
+    KnownFile(
         re.compile(r"<topology\b.*<object type=\"Machine\"", re.DOTALL),
         "a topology of hwloc",
         _IMPORT,

@@ -131,7 +131,7 @@ REFUSED = {
     "a: " + "b" * 8193: "1:4: a: a text of 8,193 characters; at most 8,192 can be written",
     "b" * 257 + ": 1": f"1:1: the key '{'b' * 56}... has 257 characters; at most 256 are allowed",
     "a: " + "[" * 500: (
-        f"1:35: a{'.0' * 31}: nested more than 32 deep; name the parts and use less depth"
+        f"1:67: a{'.0' * 63}: nested more than 64 deep; name the parts and use less depth"
     ),
     "a: [" + "1," * 60_000 + "]": (
         "1:100001: a.49998: more than 50,000 values; split the file, use `extends:`, "

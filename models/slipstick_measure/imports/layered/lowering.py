@@ -49,6 +49,8 @@ from slipstick_measure.imports.names import SpecNames, exact_number
 MOST_ITEMS = 3000
 """Steps of all cycles: an entry is written out at every place that calls it."""
 
+TOO_MANY_STEPS = f"more than {MOST_ITEMS:,} steps"
+TOO_DEEP = f"steps that are nested more than {MOST_NESTED} deep"
 MOST_DEPTH = 60
 MOST_AT_ONCE = 500
 """Processors of a group that executes requests without reply, or what an unlimited server does
@@ -161,10 +163,13 @@ class Lowering:
     def _check(self, document: dict[str, Any]) -> None:
         cycles = [document["cycle"]] if "cycle" in document else []
         cycles += [group["cycle"] for group in document.get("groups", {}).values()]
+        # Before any walk of the steps as written out: shared lists make their number exponential.
+        if sum(map(self._size, cycles)) > MOST_ITEMS:
+            raise TooManyStepsError(TOO_MANY_STEPS)
         if not any(map(_takes_time, cycles)):
             self.network.refuse(1, "", "a cycle without any time has no throughput")
         if _depth(document) > MOST_NESTED:
-            raise TooManyStepsError
+            raise TooManyStepsError(TOO_DEEP)
 
     # Losses of the whole file -------------------------------------------------------------------
 
@@ -618,7 +623,7 @@ class Lowering:
     def _sized(self, items: Items) -> Items:
         """Return items; raises if they have too many steps."""
         if self._size(items) > MOST_ITEMS:
-            raise TooManyStepsError
+            raise TooManyStepsError(TOO_MANY_STEPS)
         return items
 
     def _size(self, items: Items) -> int:
@@ -736,7 +741,7 @@ ONE_CALL = ModelAmount(1.0)
 
 
 class TooManyStepsError(Exception):
-    """Raised if calls, written out one by one, need too many steps."""
+    """Raised if calls, written out one by one, need too many steps, with the limit in words."""
 
 
 def lowered(
@@ -751,16 +756,16 @@ def lowered(
     """
     try:
         return Lowering(network, names(), ledger).spec(title)
-    except TooManyStepsError:
+    except TooManyStepsError as limit:
         fresh = Ledger(ledger.format, ledger.reading)
-        fresh.declare("geometric-calls", 1)
+        fresh.declare("geometric-calls", 1, f"geometric numbers would need {limit}")
         ledger.places = fresh.places
     try:
         return Lowering(network, names(), ledger, geometric=False).spec(title)
-    except TooManyStepsError:
+    except TooManyStepsError as limit:
         why = (
-            f"written out at each call, there are more than {MOST_ITEMS:,} steps, or more than"
-            f" {MOST_NESTED} inside one another; solve a part"
+            f"written out at each call, the model has {limit}; import a part of it, such as a"
+            " model whose customers call the entries of one task"
         )
         network.refuse(1, "", why)
 
