@@ -79,11 +79,9 @@ as chance leaves room for first phases.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, NDArray, np
@@ -101,6 +99,8 @@ from slipstick_rounds.round_run import RoundContents
 
 if TYPE_CHECKING:
     Indices = NDArray[np.intp]
+
+FloatOrArray = TypeVar("FloatOrArray", float, Array)
 
 MOST_PRESENT = 20_000
 """Numbers of customers that the birth-death process counts at most."""
@@ -205,14 +205,11 @@ class BatchServerFormula(BatchServerForm):
         response_time = present / numbers.throughput + point.delay
         second = response_time - first
         units = float(min(rounds.units[0, 0], rounds.room(served)[0, 0]))
-        made_of = _PhaseTimes(point.delay, waiting, in_first, second, served, served, units)
-        return self._answer(
-            point,
-            made_of,
-            rounds,
-            throughput=numbers.throughput,
-            round_times=_round_times_closed(rounds, numbers),
-        )
+        times = (point.delay, waiting, in_first, second, served, served, units)
+        round_times = np.array([_round_times_closed(rounds, numbers)])
+        made_of = _PhaseTimes(*(np.array([time]) for time in times))
+        (computed,) = _computed(rounds, made_of, np.array([numbers.throughput]), round_times)
+        return self._answer(point, computed)
 
     def answers_at(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
         """Solve at points, those of streams together."""
@@ -250,83 +247,55 @@ class BatchServerFormula(BatchServerForm):
             answers[row] = PointAnswer({}, remarks=Remarks(failed=NOT_SETTLED))
         for row in rows[unknown[rows]].tolist():
             answers[row] = PointAnswer({}, remarks=Remarks(failed=NO_PLACES))
-        for row in np.setdiff1d(rows[~unknown[rows]], settled.moving).tolist():
-            answer = self._of_stream(points[row], settled, row)
-            values = {**answer.values, **exactly({LOAD: float(loads[row])})}
-            notes = (*answer.remarks.notes, *((LOAD_NOTE,) if loads[row] > MEASURED_LOAD else ()))
-            answers[row] = replace(
-                answer, values=values, remarks=replace(answer.remarks, notes=notes)
-            )
+        rows = np.setdiff1d(rows[~unknown[rows]], settled.moving)
+        for row, computed in zip(rows.tolist(), _of_settled(rounds, rows, settled), strict=True):
+            answers[row] = self._answer(points[row], computed, float(loads[row]))
         return answers
 
-    def _of_stream(self, point: PointNumbers, settled: _Settled, row: int) -> PointAnswer:
-        """Answer for one stream by its numbers and times."""
-        present, waiting, _, beside = settled.numbers[row].tolist()
-        wait, in_first = waiting / point.rate, float(settled.means[row])
-        with_first = float(settled.present[1, row, 0])
-        made_of = _PhaseTimes(
-            point.delay,
-            wait,
-            in_first,
-            present / point.rate,
-            beside,
-            with_first,
-            float(settled.units[row]),
-        )
-        # How long customers wait for a place is known in the mean only.
-        known = wait < NEGLIGIBLE_WAIT * (point.delay + wait + in_first)
-        name = f"phase_time[{next(iter(self.model.phases))}]"
-        quantiles = zip(QUANTILES, settled.quantiles[row].tolist(), strict=True)
-        return self._answer(
-            point,
-            made_of,
-            _MeanRounds([point]),
-            throughput=point.rate,
-            round_times=_RoundTimes(*settled.round_times[row].tolist()),
-            further={
-                quantile_name(name, part): point.delay + time for part, time in quantiles if known
-            },
-        )
-
     def _answer(
-        self,
-        point: PointNumbers,
-        made_of: _PhaseTimes,
-        rounds: _MeanRounds,
-        throughput: float,
-        round_times: _RoundTimes,
-        further: Mapping[str, float] = MappingProxyType({}),
+        self, point: PointNumbers, computed: _ComputedPoint, load: float | None = None
     ) -> PointAnswer:
-        """Gather values by name."""
+        """Gather the values of a point by name; only a stream has a load."""
         names, (_, answer) = list(self.model.phases), point.phases
-        first = made_of.delay + made_of.waiting + made_of.first
-        response_time = first + made_of.second
+        times, first_phase = computed.times, f"phase_time[{names[0]}]"
+        first = times.delay + times.waiting + times.first
+        response_time = first + times.second
+        # How long customers wait for a place is known in the mean only.
+        known = times.waiting < NEGLIGIBLE_WAIT * first
+        quantiles = zip(QUANTILES, computed.quantiles, strict=False)
         values = {
             "response_time": response_time,
-            "throughput": throughput,
-            f"phase_time[{names[0]}]": first,
+            "throughput": computed.throughput,
+            first_phase: first,
             f"phase_time[{names[1]}]": response_time,
             f"time_per_unit[{names[1]}]": (response_time - first) / answer.mean,
-            **further,
             **{
-                f"unit_rate[{name}]": throughput * phase.mean
+                quantile_name(first_phase, part): times.delay + time
+                for part, time in quantiles
+                if known
+            },
+            **{
+                f"unit_rate[{name}]": computed.throughput * phase.mean
                 for name, phase in zip(names, point.phases, strict=True)
             },
-            "served": rounds.served(throughput * round_times.between, made_of.with_first),
-            "round_time": round_times.mean,
+            "served": computed.served,
+            "round_time": computed.round_time,
         }
-        own, wait, second = made_of.accounts(rounds)
-        outside = {WAIT: wait} | ({DELAY: made_of.delay} if made_of.delay else {})
-        by_phase = [
-            dict(zip(self.model.components, own.tolist(), strict=True)) | outside,
-            dict(zip(self.model.components, second.tolist(), strict=True)),
-        ]
-        for phase, parts in zip(names, by_phase, strict=True):
+        outside = {WAIT: computed.wait} | ({DELAY: times.delay} if times.delay else {})
+        own = dict(zip(self.model.components, computed.own, strict=True))
+        second = dict(zip(self.model.components, computed.second, strict=True))
+        for phase, parts in zip(names, (own | outside, second), strict=True):
             values |= {f"phase_account[{phase},{part}]": time for part, time in parts.items()}
-        total = dict(zip(self.model.components, (own + second).tolist(), strict=True)) | outside
-        short = made_of.second < SHORT_BESIDE * first
-        notes = ((SHORT_NOTE,) if short else ()) if point.rate else (CLOSED_NOTE,)
-        return PointAnswer(exactly(values), total, remarks=Remarks(notes=(NOTE, *notes)))
+        total = {part: time + second[part] for part, time in own.items()} | outside
+        notes = [NOTE]
+        if not point.rate:
+            notes.append(CLOSED_NOTE)
+        elif times.second < SHORT_BESIDE * first:
+            notes.append(SHORT_NOTE)
+        if load is not None:
+            values[LOAD] = load
+            notes += [LOAD_NOTE] if load > MEASURED_LOAD else []
+        return PointAnswer(exactly(values), total, remarks=Remarks(notes=tuple(notes)))
 
 
 def _unknown(point: PointNumbers) -> str:
@@ -397,6 +366,7 @@ class _MeanRounds:
         firsts, seconds = zip(*(point.phases for point in points), strict=True)
         servers = [point.server for point in points]
         self.rate = _column(point.rate for point in points)
+        self.delay = _column(point.delay for point in points)
         self.units = _column(phase.mean for phase in firsts)
         self.piece = _column(min(phase.piece, phase.mean) for phase in seconds)
         second = _column(phase.mean for phase in seconds)
@@ -427,20 +397,20 @@ class _MeanRounds:
         filled = present + DEVIATIONS * np.sqrt(present) > self.most - 1
         return np.asarray(several & seldom_full & filled).ravel()
 
-    def served(self, ended: float, present: float) -> float:
-        """Return the mean number of customers in a round of one point [1].
+    def served(self, ended: Array, present: Array) -> Array:
+        """Return the mean number of customers in a round [points; 1].
 
         Little's law, where time is counted in rounds: each customer is in as many rounds as its
         phases take.
 
         Parameters
         ----------
-        ended : visits that end from the beginning of a round to that of the next [1]
-        present : customers in the second phase of rounds with first phases [1]
+        ended : visits that end from the beginning of a round to that of the next [points; 1]
+        present : customers in the second phase of rounds with first phases [points; 1]
         """
-        needed = float((self.units / self.room(present))[0, 0])
-        in_rounds = float(self.steps[0, 0]) + math.ceil(needed - 1e-9)
-        return min(ended * in_rounds, float(self.most[0, 0]))
+        needed = (self.units / self.room(present[:, None]))[:, 0]
+        in_rounds = self.steps[:, 0] + np.ceil(needed - 1e-9)
+        return np.minimum(ended * in_rounds, self.most[:, 0])
 
     def rows(self, rows: Indices) -> _MeanRounds:
         """Return the same at some of the points."""
@@ -501,8 +471,8 @@ class _MeanRounds:
         return np.asarray((steady + expected * -np.expm1(-most / expected)) / present)
 
 
-class _PhaseTimes(NamedTuple):
-    """What both phases of a point are made of.
+class _PhaseTimes(NamedTuple, Generic[FloatOrArray]):
+    """What both phases are made of, at points or at one of them.
 
     Attributes
     ----------
@@ -513,41 +483,111 @@ class _PhaseTimes(NamedTuple):
     units : of first phases in a round that has any [1]
     """
 
-    delay: float
-    waiting: float
-    first: float
-    second: float
-    beside: float
-    with_first: float
-    units: float
+    delay: FloatOrArray
+    waiting: FloatOrArray
+    first: FloatOrArray
+    second: FloatOrArray
+    beside: FloatOrArray
+    with_first: FloatOrArray
+    units: FloatOrArray
 
-    def accounts(self, rounds: _MeanRounds) -> tuple[Array, float, Array]:
-        """Return the parts of rounds in the first phase, the wait before them, and the parts in the
-        second phase [parts; s].
 
-        A first phase takes whole rounds; what is left of its time is a wait. In the second, rounds
-        without first phases take v D(n), and what rounds with them add is in proportion to the parts
-        that a first phase adds to a round.
-        """
-        with_first, plain, without = (
-            rounds.parts(present, units)[:, 0, 0]
-            for present, units in (
-                (self.with_first, self.units),
-                (self.with_first, 0.0),
-                (self.beside, 0.0),
-            )
+class _ComputedPoint(NamedTuple):
+    """What the formula computes of one point.
+
+    Attributes
+    ----------
+    times : of both phases
+    own, second : parts of rounds in the first phase, and in the second [parts; s]
+    wait : before the rounds of the first phase [s]
+    served : customers in a round, in the mean [1]
+    throughput : visits that end [1/s]
+    round_time : mean time of a round [s]
+    quantiles : of the first phase, without its delay; empty where they are not known [s]
+    """
+
+    times: _PhaseTimes[float]
+    own: list[float]
+    second: list[float]
+    wait: float
+    served: float
+    throughput: float
+    round_time: float
+    quantiles: Sequence[float] = ()
+
+
+def _of_settled(rounds: _MeanRounds, rows: Indices, settled: _Settled) -> list[_ComputedPoint]:
+    """Compute streams that have settled, by their numbers and times."""
+    if not len(rows):
+        return []
+    rounds = rounds.rows(rows)
+    present, waiting, _, beside = settled.numbers[rows].T
+    rates = rounds.rate[:, 0]
+    made_of = _PhaseTimes(
+        rounds.delay[:, 0],
+        waiting / rates,
+        settled.means[rows],
+        present / rates,
+        beside,
+        settled.present[1, rows, 0],
+        settled.units[rows],
+    )
+    computed = _computed(rounds, made_of, rates, settled.round_times[rows])
+    quantiles = settled.quantiles[rows].tolist()
+    return [
+        point._replace(quantiles=of_point)
+        for point, of_point in zip(computed, quantiles, strict=True)
+    ]
+
+
+def _computed(
+    rounds: _MeanRounds, made_of: _PhaseTimes[Array], throughput: Array, round_times: Array
+) -> list[_ComputedPoint]:
+    """Compute the accounts and numbers of points.
+
+    Parameters
+    ----------
+    rounds : their times of rounds
+    made_of : what their phases are made of
+    throughput : visits that end [points; 1/s]
+    round_times : see `_RoundTimes` [points, 2; s]
+    """
+    round_time, between = round_times.T
+    own, wait, second = _accounts(rounds, made_of)
+    served = rounds.served(throughput * between, made_of.with_first)
+    columns = (own.T, second.T, wait, served, throughput, round_time)
+    times = map(_PhaseTimes[float]._make, np.transpose(made_of).tolist())
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [_ComputedPoint(time, *row) for time, row in zip(times, rows, strict=True)]
+
+
+def _accounts(rounds: _MeanRounds, times: _PhaseTimes[Array]) -> tuple[Array, Array, Array]:
+    """Return the parts of rounds in the first phase [parts, points], the wait before them [points],
+    and the parts in the second phase [parts, points] [s].
+
+    A first phase takes whole rounds; what is left of its time is a wait. In the second, rounds
+    without first phases take v D(n), and what rounds with them add is in proportion to the parts
+    that a first phase adds to a round.
+    """
+    with_first, plain, without = (
+        rounds.parts(present[:, None], units[:, None])[:, :, 0]
+        for present, units in (
+            (times.with_first, times.units),
+            (times.with_first, np.zeros_like(times.units)),
+            (times.beside, np.zeros_like(times.units)),
         )
-        count = max(float(rounds.units[0, 0]) / max(self.units, 1e-9), 1.0)
-        own = with_first * min(count, self.first / float(with_first.sum()))
-        basis = without * min(
-            float(rounds.steps[0, 0]), self.second / max(float(without.sum()), 1e-300)
-        )
-        added = with_first - plain
-        # Parts that first phases do not add, or only those of a rest of rounding: all in proportion.
-        added = added if added.sum() > 1e-9 * with_first.sum() else with_first
-        rest = self.second - float(basis.sum())
-        second = basis + added * (rest / float(added.sum()))
-        return own, self.first - float(own.sum()) + self.waiting, second
+    )
+    round_time = with_first.sum(axis=0)
+    count = np.maximum(rounds.units[:, 0] / np.maximum(times.units, 1e-9), 1.0)
+    own = with_first * np.minimum(count, times.first / round_time)
+    plain_time = np.maximum(without.sum(axis=0), 1e-300)
+    basis = without * np.minimum(rounds.steps[:, 0], times.second / plain_time)
+    added = with_first - plain
+    # Parts that first phases do not add, or only those of a rest of rounding: all in proportion.
+    added = np.where(added.sum(axis=0) > 1e-9 * round_time, added, with_first)
+    rest = times.second - basis.sum(axis=0)
+    second = basis + added * (rest / added.sum(axis=0))
+    return own, times.first - own.sum(axis=0) + times.waiting, second
 
 
 class _RoundTimes(NamedTuple):
