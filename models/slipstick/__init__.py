@@ -18,7 +18,7 @@ when it is first used, so that ``import slipstick`` and the command line start w
 
 from importlib import import_module
 
-WRITERS = {
+FUNCTIONS = {
     "tables of an answer": "slipstick.report.answer:answer_tables",
     "report of a study": "slipstick.report.write:report_of",
     "text of an answer": "slipstick.report.answer:answer_text",

@@ -12,7 +12,7 @@ from typing import Any
 from slipstick.arguments import TEXT, checked
 from slipstick.display import ShownAsTables, TableShown
 from slipstick.errors import UnknownNameError
-from slipstick.extensions import WRITERS
+from slipstick.extensions import FUNCTIONS
 from slipstick.vocabulary import NOT_CHECKED, UNDECIDED
 
 HELD = ", which its interval holds"
@@ -374,7 +374,7 @@ class Answer(ShownAsTables):
 
     def __str__(self) -> str:
         """Write the answer as `slipstick solve` prints it."""
-        return str(WRITERS["text of an answer"](self)).rstrip()
+        return str(FUNCTIONS["text of an answer"](self)).rstrip()
 
     def equations(self) -> str:
         r"""Write the equations of the method that answered, in LaTeX (``align*`` of amsmath).
@@ -390,11 +390,11 @@ class Answer(ShownAsTables):
         L &= X R
         \end{align*}
         """
-        return str(WRITERS["equations of an answer"](self))
+        return str(FUNCTIONS["equations of an answer"](self))
 
     def shown_tables(self) -> Iterator[TableShown]:
         """Yield the values, the account and the notes."""
-        yield from WRITERS["tables of an answer"](self)
+        yield from FUNCTIONS["tables of an answer"](self)
 
     def __repr__(self) -> str:
         if self.failed is not None:

@@ -1,7 +1,7 @@
 """How objects show themselves in a notebook: tables in HTML and LaTeX, every text escaped.
 
 What only a package above can write, such as the equations of a model, an object takes from
-`slipstick.extensions.WRITERS`. This module imports nothing of the package.
+`slipstick.extensions.FUNCTIONS`. This module imports nothing of the package.
 """
 
 from __future__ import annotations

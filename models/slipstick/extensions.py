@@ -29,13 +29,15 @@ PACKAGES = Path(__file__).parents[1]
 
 class SpecKind(NamedTuple):
     """A kind of spec: its folder, the place of its pydantic model, the spec from which starters are
-    made, and a description if its files are models.
+    made, a description if its files are models, and the place of the function that reads the files
+    which a spec names; it takes the tree and the library, and returns the tree with their content.
     """
 
     folder: str
     model: str
     starter: str
     words: str = ""
+    reader: str = ""
 
 
 class Registry(Mapping[str, T]):
@@ -116,9 +118,9 @@ class Registry(Mapping[str, T]):
         return len(self.own) + len(self.places)
 
 
-WRITERS: Registry[Callable[..., Any]] = Registry("slipstick.writers")
-"""What writes an object in a form of a package above it, by what is written: so no package imports
-one above it. `slipstick` adds its own in the same way as other packages.
+FUNCTIONS: Registry[Callable[..., Any]] = Registry("slipstick.functions")
+"""Functions of packages above the one that calls them, by what they return, such as ``text of an
+answer``: so no package imports one above it. `slipstick` adds its own in the same way as others.
 """
 
 

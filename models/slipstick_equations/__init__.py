@@ -7,7 +7,7 @@ method that gave an answer, `symbols` solves small networks in symbols, and `com
 """
 
 COMMANDS = {"explain": "slipstick_equations.command:explain"}
-WRITERS = {
+FUNCTIONS = {
     "equations of an answer": "slipstick_equations.of_methods:answer_equations",
     "equations of a model": "slipstick_equations.of_methods:model_equations",
 }

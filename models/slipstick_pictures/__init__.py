@@ -5,7 +5,7 @@ lines and maps of a study, `timeline` a run over time, `look` has what all pictu
 those of the questions of other packages, and `files` writes them.
 """
 
-WRITERS = {
+FUNCTIONS = {
     "figure of a study": "slipstick_pictures.files:figure_of",
     "pictures of a report": "slipstick_pictures.files:save_all",
     "file of a timeline": "slipstick_pictures.files:write_timeline",

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 from slipstick.late import Array
 from slipstick.model.system import Model
-from slipstick.model.trend import PROCESSORS, Draws, PeriodRate, Trend, outside
 from slipstick.report.formatting import NOTHING
 from slipstick.schema.inputs import resolve
 from slipstick.schema.kinds.quantity import validate
-from slipstick.schema.kinds.trend import CORE, TrendSpec, trend_of
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, at, value_mark
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick_rates.files import CORE, TrendSpec, trend_of
+from slipstick_rates.trend import PROCESSORS, Draws, PeriodRate, Trend, outside
 
 _SHARED = ("benefit", "fully", "partly")
 """What a trend may say of how the processors' gain is passed on."""

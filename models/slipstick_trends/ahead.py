@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from slipstick.late import Array, np
-from slipstick.model.trend import PROCESSORS, Draws
 from slipstick.report.formatting import percent, quantity
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Node, plain
 from slipstick.study.evaluator import Evaluator
 from slipstick_questions.trends import TrendedCase, year
+from slipstick_rates.trend import PROCESSORS, Draws
 
 CLASS = "technology["
 MEANINGS: Mapping[str, str] = {

@@ -12,7 +12,7 @@ import click
 from slipstick.cli.console import DONE, complete, json_option, out_option, print_json, write_text
 
 if TYPE_CHECKING:
-    from slipstick.model.series import PointSeries
+    from slipstick_rates.series import PointSeries
 
 
 @click.group()
@@ -70,9 +70,9 @@ def backtest(file: str, choose: bool, markdown: bool, out: Path | None, as_json:
 def _series(reference: str) -> list[PointSeries]:
     """Read the series of a table of points, or of a trend by its name or file."""
     from slipstick.schema.kinds.quantity import validate
-    from slipstick.schema.kinds.trend import TrendSpec, points_table, series_of
     from slipstick.schema.library import Library
     from slipstick.schema.text import Mark
+    from slipstick_rates.files import TrendSpec, points_table, series_of
 
     if reference.endswith((".yaml", ".yml")) or "." not in reference:
         tree = Library().load("trend", reference, Mark(reference, 1, 1))

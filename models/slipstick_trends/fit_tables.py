@@ -7,7 +7,15 @@ from dataclasses import asdict
 from typing import Any
 
 from slipstick.late import np
-from slipstick.model.series import (
+from slipstick.report.formatting import (
+    NOTHING,
+    counted,
+    escape,
+    markdown_table,
+    percent,
+    plain_table,
+)
+from slipstick_rates.series import (
     STARTS,
     BackTest,
     FittedSeries,
@@ -18,14 +26,6 @@ from slipstick.model.series import (
     best_of,
     fitted,
     tried,
-)
-from slipstick.report.formatting import (
-    NOTHING,
-    counted,
-    escape,
-    markdown_table,
-    percent,
-    plain_table,
 )
 
 AHEAD = 10.0

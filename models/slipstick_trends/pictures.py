@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.expression.nodes import Dimension
 from slipstick.late import np
-from slipstick.model.series import NORMAL_90
-from slipstick.model.trend import SeriesRate
 from slipstick.results.words import spelt
 from slipstick.schema.kinds.study import YEAR
 from slipstick.units import choose
 from slipstick_pictures.look import STROKES, axis_title, logarithmic, sheet, titled
+from slipstick_rates.series import NORMAL_90
+from slipstick_rates.trend import SeriesRate
 from slipstick_trends.ahead import MEANINGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from slipstick.model.series import FittedSeries
     from slipstick.results.words import Words
+    from slipstick_rates.series import FittedSeries
     from slipstick_trends.project import ProjectedCase, Projection
     from slipstick_trends.specs import ProjectionPictureSpec, RatesPictureSpec, SharesPictureSpec
 

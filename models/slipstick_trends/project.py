@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, ClassVar
 from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import number_text
 from slipstick.late import Array, np
-from slipstick.model.series import STARTS, PointSeries
-from slipstick.model.trend import PROCESSORS, Draws, SeriesRate, Trend, outside
 from slipstick.report.formatting import (
     NOTHING,
     counted,
@@ -46,6 +44,8 @@ from slipstick_questions.trends import (
     year,
     year_of,
 )
+from slipstick_rates.series import STARTS, PointSeries
+from slipstick_rates.trend import PROCESSORS, Draws, SeriesRate, Trend, outside
 from slipstick_trends.ahead import (
     CLASS,
     Arrival,

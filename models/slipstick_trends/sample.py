@@ -24,13 +24,13 @@ from slipstick.results.question import Decision, QuestionResult, ResultColumn, R
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.technology import Uncertain, distribution_of, quantities
 from slipstick.schema.text import Node, canonical, value_mark
 from slipstick.study.cases import StudyContext, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.units import choose
 from slipstick_pictures.look import STROKES, axis_title, sheet, titled
+from slipstick_rates.distributions import Uncertain, distribution_of, quantities
 from slipstick_trends.specs import HistogramSpec, SampleSpec
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from slipstick.schema.kinds.study import (
     QuestionSpec,
     Seed,
 )
-from slipstick.schema.kinds.technology import DistributionSpec
+from slipstick_rates.distributions import DistributionSpec
 
 Band = Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=0.999)]
 Samples = Annotated[int, Field(ge=0, le=2**20)]

@@ -245,7 +245,7 @@ WRONG = [
         ["list", "x"],
         (
             "command line: there is no kind 'x'; known: machine, network, workload, technology,"
-            " fitted, trend, activity, queueing-network, study, profile, batch-server, counts"
+            " fitted, activity, queueing-network, study, profile, trend, batch-server, counts"
         ),
     ),
     (["run", "x"], "x: there is no study 'x'; known: 1997-looks-ahead, agreement, "),

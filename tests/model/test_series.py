@@ -10,7 +10,10 @@ import pytest
 from scipy.linalg import expm
 
 from slipstick.errors import ModelError
-from slipstick.model.series import (
+from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.library import Library
+from slipstick_rates.files import TrendSpec, series_of
+from slipstick_rates.series import (
     NORMAL_90,
     STARTS,
     WIDEST,
@@ -22,10 +25,7 @@ from slipstick.model.series import (
     chosen,
     fitted,
 )
-from slipstick.model.trend import SeriesRate
-from slipstick.schema.kinds.quantity import validate
-from slipstick.schema.kinds.trend import TrendSpec, series_of
-from slipstick.schema.library import Library
+from slipstick_rates.trend import SeriesRate
 
 POINTS = tuple(
     SeriesPoint(year, value)
@@ -165,8 +165,8 @@ def test_a_value_that_is_not_positive_is_refused() -> None:
 
 
 def test_a_choice_that_is_always_too_wide_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slipstick.model.series.DAMPINGS", (0.01,))
-    monkeypatch.setattr("slipstick.model.series.WALKS", (0.3,))
+    monkeypatch.setattr("slipstick_rates.series.DAMPINGS", (0.01,))
+    monkeypatch.setattr("slipstick_rates.series.WALKS", (0.3,))
     with pytest.raises(ModelError, match="no choice has a median width of at most 4 at ten years"):
         chosen(shipped_series(), [2015.0])
 

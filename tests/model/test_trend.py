@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.model.trend import Period, PeriodRate, Trend, gain, outside
 from slipstick.model.uncertainty import Uncertainty
+from slipstick_rates.trend import Period, PeriodRate, Trend, gain, outside
 
 PERIODS = (
     Period(1990, 2000, Uncertainty("fixed", 1.5)),

@@ -9,8 +9,8 @@ from slipstick.model.machine import Machine
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import entries, hardware_of, validate
-from slipstick.schema.kinds.trend import TrendSpec
 from slipstick.schema.library import Library
+from slipstick_rates.files import TrendSpec
 from tests.specs import settings
 
 PBS = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, section on the platform"

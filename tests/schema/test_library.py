@@ -163,9 +163,9 @@ def test_a_reference_to_another_kind_is_refused(tmp_path: Path) -> None:
 def test_a_file_begins_with_what_it_is(tmp_path: Path, text: str) -> None:
     (problem,) = refused(tmp_path, text)
     kinds = (
-        "'machine: 1', 'network: 1', 'workload: 1', 'technology: 1', 'fitted: 1', 'trend: 1',"
+        "'machine: 1', 'network: 1', 'workload: 1', 'technology: 1', 'fitted: 1',"
         " 'activity: 1', 'queueing-network: 1', 'study: 1',"
-        " 'profile: 1', 'batch-server: 1', 'counts: 1'"
+        " 'profile: 1', 'trend: 1', 'batch-server: 1', 'counts: 1'"
     )
     assert f"begin with the kind of spec, one of {kinds}" in problem
     assert problem.startswith("x.yaml:1:1: ")

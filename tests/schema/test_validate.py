@@ -55,9 +55,9 @@ MACHINES = [
         [
             (
                 "1:1: machin: begin with the kind of spec, one of 'machine: 1', 'network: 1', 'workload: 1',"
-                " 'technology: 1', 'fitted: 1', 'trend: 1', 'activity: 1', 'queueing-network: 1',"
+                " 'technology: 1', 'fitted: 1', 'activity: 1', 'queueing-network: 1',"
                 " 'study: 1',"
-                " 'profile: 1', 'batch-server: 1', 'counts: 1'; did you mean 'machine'?"
+                " 'profile: 1', 'trend: 1', 'batch-server: 1', 'counts: 1'; did you mean 'machine'?"
             )
         ],
     ),

@@ -15,11 +15,11 @@ from slipstick.report.formatting import question_section
 from slipstick.results.words import Words
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.kinds.quantity import validate
-from slipstick.schema.kinds.trend import TrendSpec, trend_of
 from slipstick.schema.library import Library
 from slipstick.schema.text import read_value
 from slipstick.study.check import check_file
 from slipstick_questions.trends import year
+from slipstick_rates.files import TrendSpec, trend_of
 from slipstick_trends.ahead import crossing_band, crossing_words, first_crossings
 from slipstick_trends.project import Projection, ProjectResult
 from slipstick_trends.specs import RatesPictureSpec, SharesPictureSpec

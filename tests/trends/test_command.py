@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.cli.main import main
-from slipstick.model.series import STARTS, WIDEST, RateModel, back_test, chosen
+from slipstick_rates.series import STARTS, WIDEST, RateModel, back_test, chosen
 from slipstick_trends.fit_tables import HORIZONS, back_test_text
 from tests.model.test_series import shipped_series
 
@@ -113,8 +113,8 @@ def test_the_back_test_counts_what_the_predictions_say(
 
 
 def test_the_choice_is_the_best_of_what_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slipstick.model.series.DAMPINGS", (0.06, 0.07))
-    monkeypatch.setattr("slipstick.model.series.WALKS", (0.02, 0.04))
+    monkeypatch.setattr("slipstick_rates.series.DAMPINGS", (0.06, 0.07))
+    monkeypatch.setattr("slipstick_rates.series.WALKS", (0.02, 0.04))
     series = shipped_series()
     allowed = [
         (test.score, growth)

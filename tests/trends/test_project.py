@@ -13,7 +13,6 @@ import yaml
 from scipy import stats
 
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.model.trend import PROCESSORS
 from slipstick.report.formatting import question_section
 from slipstick.results.study import tidy_columns
 from slipstick.results.words import Words
@@ -24,6 +23,7 @@ from slipstick.study.cases import StudyContext
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick_questions.trends import trend_called
+from slipstick_rates.trend import PROCESSORS
 from slipstick_trends.project import Projection, ProjectResult
 from slipstick_trends.sample import SampleResult
 from slipstick_trends.specs import HistogramSpec, ProjectionPictureSpec

@@ -52,7 +52,7 @@ from slipstick.errors import (
     SlipstickError,
     SpecError,
 )
-from slipstick.extensions import WRITERS, Registry
+from slipstick.extensions import FUNCTIONS, Registry
 from slipstick.limits import ANNOUNCE, LIMITS, ONE_THREAD, limit
 from slipstick.vocabulary import ABSENT, ACTIVITY, METHODS, NETWORK
 
@@ -626,7 +626,7 @@ def solve(
     library = Library()
     if timeline is not None:  # first, for it may be refused, and costs less than most answers
         _, model_built = built_with(settings, library)
-        WRITERS["file of a timeline"](model_built.timeline(), timeline, model_built.name)
+        FUNCTIONS["file of a timeline"](model_built.timeline(), timeline, model_built.name)
         click.echo(f"The time line of the first cycles is in {timeline}.", err=True)
     answers, model_built = solve_settings(settings, library, names, values)
     if model_built.uncertain.paths:

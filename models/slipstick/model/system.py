@@ -50,7 +50,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.expression.special import raised
 from slipstick.expression.tape import Tape
-from slipstick.extensions import WRITERS
+from slipstick.extensions import FUNCTIONS
 from slipstick.late import NDArray, np
 from slipstick.model.activity import (
     MODES,
@@ -1345,7 +1345,7 @@ class Model:
         """Write the equations of the mean time, as ``slipstick explain`` does, for a notebook
         and what is printed of it.
         """
-        return str(WRITERS["equations of a model"](self))
+        return str(FUNCTIONS["equations of a model"](self))
 
     @property
     def steps(self) -> tuple[Step, ...]:

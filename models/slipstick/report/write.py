@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import MissingExtraError, need
-from slipstick.extensions import WRITERS
+from slipstick.extensions import FUNCTIONS
 from slipstick.report.folder import INPUTS, SETTINGS, digest, new_report
 from slipstick.report.formatting import counted
 from slipstick.report.html import PageSection, report_page
@@ -116,7 +116,7 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
     manifest.
     """
     drawn = study.pictures and not missing_pictures(study)
-    pictures = WRITERS["pictures of a report"](results, study.pictures, work) if drawn else {}
+    pictures = FUNCTIONS["pictures of a report"](results, study.pictures, work) if drawn else {}
     picture_files = [name for files in pictures.values() for name in files]
     write_csv(results, study.answer, work / TABLE)
     files_of_questions = {

@@ -12,7 +12,7 @@ from slipstick.answer import Answer, Value
 from slipstick.arguments import TEXT, checked
 from slipstick.display import ShownAsTables, TableShown
 from slipstick.errors import UnknownNameError, look_up
-from slipstick.extensions import WRITERS
+from slipstick.extensions import FUNCTIONS
 from slipstick.results.question import (
     QuestionResult,
     ResultColumn,
@@ -212,7 +212,7 @@ class Results(Labelled, ShownAsTables):
         ------
         InputError : a file of another origin has the name of one of the report
         """
-        return list(WRITERS["report of a study"](self, Path(folder), html))
+        return list(FUNCTIONS["report of a study"](self, Path(folder), html))
 
     def figure(self, name: str) -> Any:
         """Draw a picture of the study, by its name there, as a Matplotlib figure.
@@ -222,7 +222,7 @@ class Results(Labelled, ShownAsTables):
         UnknownNameError : the study has no such picture
         MissingExtraError : matplotlib is not installed
         """
-        return WRITERS["figure of a study"](self, name)
+        return FUNCTIONS["figure of a study"](self, name)
 
     def cite(self) -> str:
         """Return a paragraph of citations for the numbers: slipstick, the methods used, and the

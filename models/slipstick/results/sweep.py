@@ -13,7 +13,7 @@ from slipstick.answer import Answer, Verdict
 from slipstick.arguments import TEXT, checked, whole
 from slipstick.display import ShownAsTables, TableShown
 from slipstick.errors import ModelError, look_up, need
-from slipstick.extensions import WRITERS
+from slipstick.extensions import FUNCTIONS
 from slipstick.late import Array, NDArray, np
 from slipstick.vocabulary import LEFT_OUT, SIMULATION
 
@@ -363,7 +363,7 @@ class Sweep(Labelled, ShownAsTables):
 
     def __str__(self) -> str:
         """Write the points as a table."""
-        return str(WRITERS["text of a sweep"](self))
+        return str(FUNCTIONS["text of a sweep"](self))
 
     def shown_tables(self) -> Iterator[TableShown]:
         """Yield the first points."""

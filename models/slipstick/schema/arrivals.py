@@ -33,6 +33,11 @@ from slipstick.schema.text import (
 from slipstick.units import to_base
 
 
+def with_data(tree: Table, library: SpecFiles) -> Node:
+    """Return the tree of a model with the samples and arrival times from the files that it names."""
+    return with_traces(with_samples(tree, library), library)
+
+
 def with_traces(tree: Node, library: SpecFiles) -> Node:
     """Read the traces that classes and chains of a network, or groups of an activity, name, each
     from the folder of the file that names it.

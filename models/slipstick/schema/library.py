@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, create_model
 
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean, short
-from slipstick.extensions import Registry, SpecKind, imported
+from slipstick.extensions import FUNCTIONS, Registry, SpecKind, imported
 from slipstick.limits import ANNOUNCE
 from slipstick.schema.kinds.quantity import MACHINE_IN_A_YEAR, problems_of
 from slipstick.schema.spec_files import ONLY_SHARED, is_shared_memory
@@ -48,7 +48,6 @@ _SPECS = {
     "workload": ("workloads", "programs:WorkloadSpec", "sor"),
     "technology": ("technologies", "kinds.technology:TechnologySpec", "eight-times"),
     "fitted": ("fitted", "kinds.fitted:FittedSpec", "serving-vllm"),
-    "trend": ("trends", "kinds.trend:TrendSpec", "milestones"),
     "activity": ("activities", "kinds.activity:ActivitySpec", "lock-and-bus"),
     "queueing-network": ("queueing", "kinds.queueing:QueueingNetworkSpec", "three-tier"),
     "study": ("studies", "kinds.study:StudySpec", "my-program"),
@@ -57,7 +56,13 @@ _SPECS = {
 KINDS: Mapping[str, SpecKind] = Registry(
     "slipstick.kinds",
     {
-        kind: SpecKind(folder, f"slipstick.schema.{model}", starter, _MODELS.get(kind, ""))
+        kind: SpecKind(
+            folder,
+            f"slipstick.schema.{model}",
+            starter,
+            _MODELS.get(kind, ""),
+            "slipstick.schema.arrivals:with_data" if kind in _MODELS else "",
+        )
         for kind, (folder, model, starter) in _SPECS.items()
     },
 )
@@ -357,9 +362,7 @@ class Library:
         """
         tree = with_present_names(kind, tree)
         if kind == "machine" and "base" in tree.entries:
-            from slipstick.schema.machine_years import machine_of_a_year
-
-            return machine_of_a_year(tree, self)
+            return cast("Table", FUNCTIONS["machine of a year"](tree, self))
         based = self._extended(kind, _with_bandwidth(tree), _open)
         places = (
             [("network", "network"), ("network", "node", "network")] if kind == "machine" else []
@@ -382,15 +385,8 @@ class Library:
                     "write the name of a machine, a file that ends in .yaml, or its keys and values"
                 )
                 raise node.mark.error(why, path)
-        if kind == "trend":
-            from slipstick.schema.kinds.trend import with_points
-
-            based = with_points(based, self)
-        if kind in ("queueing-network", "activity"):
-            from slipstick.schema.arrivals import with_samples, with_traces
-
-            based = _table(with_traces(_table(with_samples(based, self)), self))
-        return based
+        reader = KINDS[kind].reader
+        return _table(imported(reader)(based, self)) if reader else based
 
     def _resolved(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
         """Follow references; where one fails, report the other problems of the file as well."""

@@ -16,8 +16,8 @@ from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, from_pla
 from slipstick.units import parse
 
 if TYPE_CHECKING:
-    from slipstick.model.trend import Trend
     from slipstick.schema.spec_files import SpecFiles
+    from slipstick_rates.trend import Trend
 
 KEYS = ("machine", *MACHINE_IN_A_YEAR, "title")
 _NETWORK = {
@@ -114,7 +114,7 @@ def _years(tree: Table, base: Table) -> tuple[float, float]:
 
 
 def _trend(node: Node, base: Table, library: SpecFiles) -> Trend:
-    from slipstick.schema.kinds.trend import CORE, TrendSpec, trend_of
+    from slipstick_rates.files import CORE, TrendSpec, trend_of
 
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
         raise node.mark.error(

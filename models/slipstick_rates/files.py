@@ -15,14 +15,6 @@ from pydantic import Field
 
 from slipstick.errors import did_you_mean, short
 from slipstick.expression.nodes import COUNT, TIME, Dimension
-from slipstick.model.series import (
-    FEWEST_POINTS,
-    SHORTEST_SPAN,
-    PointSeries,
-    SeriesPoint,
-    enough,
-    fitted,
-)
 from slipstick.schema.kinds.constraints import Distinct, Name, Note, broken_rule
 from slipstick.schema.kinds.quantity import (
     Described,
@@ -35,7 +27,8 @@ from slipstick.schema.kinds.quantity import (
     Technology,
     Year,
 )
-from slipstick.schema.kinds.technology import (
+from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, file_text, replace
+from slipstick_rates.distributions import (
     DistributionSpec,
     NormalSpec,
     Spread,
@@ -43,12 +36,19 @@ from slipstick.schema.kinds.technology import (
     distribution_of,
     quantities,
 )
-from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, file_text, replace
+from slipstick_rates.series import (
+    FEWEST_POINTS,
+    SHORTEST_SPAN,
+    PointSeries,
+    SeriesPoint,
+    enough,
+    fitted,
+)
 
 if TYPE_CHECKING:
-    from slipstick.model.trend import Period, Rate, Trend
     from slipstick.model.uncertainty import Uncertainty
     from slipstick.schema.spec_files import SpecFiles
+    from slipstick_rates.trend import Period, Rate, Trend
 
 _YEAR = 31_557_600.0  # a year of 365.25 days [s]
 
@@ -323,7 +323,7 @@ def trend_of(spec: TrendSpec, name: str, kind: str = CORE, as_of: float | None =
     kind : of the processors that it is for
     as_of : the year whose knowledge it uses; None is today's
     """
-    from slipstick.model.trend import PeriodRate, SeriesRate, Trend
+    from slipstick_rates.trend import PeriodRate, SeriesRate, Trend
 
     rates: dict[str, Rate] = {}
     keys: dict[str, str] = {}
@@ -359,7 +359,7 @@ def driving_series(spec: TrendSpec, kind: str) -> dict[str, str]:
 
 
 def _period(spec: PeriodSpec, trend: TrendSpec) -> Period:
-    from slipstick.model.trend import Period
+    from slipstick_rates.trend import Period
 
     rate_given = spec.uncertain or spec.factor or spec.doubling or spec.halving
     assert rate_given is not None

@@ -10,8 +10,8 @@ from math import sqrt
 from typing import ClassVar
 
 from slipstick.late import Array, np
-from slipstick.model.series import FittedSeries, RateModel
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
+from slipstick_rates.series import FittedSeries, RateModel
 
 PROCESSORS = "processors"
 

@@ -1,0 +1,160 @@
+"""Distributions of uncertain quantities in files."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from slipstick.expression.nodes import COUNT, Dimension
+from slipstick.schema.kinds.constraints import Note, broken_rule
+from slipstick.schema.kinds.quantity import Given, Quantity, Spec
+from slipstick.schema.kinds.technology import AnyValue
+
+if TYPE_CHECKING:
+    from slipstick.model.uncertainty import Uncertainty
+
+Weight = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
+Spread = Annotated[Given, Quantity(COUNT)]
+
+
+class Uncertain(Spec):
+    """What every distribution says of itself, and the checks that all share."""
+
+    source: Note = Field("", description="where it comes from; a key of sources, or text")
+    assumed: bool = Field(False, description="it is a guess")
+
+    def check_rules(self) -> None:
+        quantities_given = quantities(self)
+        for key, quantity_given in quantities_given.items():
+            first = next(iter(quantities_given.values()))
+            if quantity_given.dimension != first.dimension:
+                why = f"a [{quantity_given.dimension}] does not go with a [{first.dimension}]"
+                raise broken_rule(why, *key)
+
+    @property
+    def dimension(self) -> Dimension:
+        """The dimension of the values."""
+        return next(iter(quantities(self).values())).dimension
+
+
+def quantities(spec: Uncertain) -> dict[tuple[str | int, ...], Given]:
+    """Return the quantities of a distribution that must have the same dimension, by their place."""
+    quantities_found: dict[tuple[str | int, ...], Given] = {}
+    for name, field in type(spec).model_fields.items():
+        value: Any = getattr(spec, name)
+        key = field.alias or name
+        if isinstance(value, Given) and key != "spread":
+            quantities_found[(key,)] = value
+        elif key == "values":
+            quantities_found.update({(key, index): item for index, item in enumerate(value)})
+    return quantities_found
+
+
+class NormalSpec(Uncertain):
+    """Normal: values around a mean."""
+
+    distribution: Literal["normal"] = Field(description="normal")
+    mean: AnyValue = Field(description="mean")
+    deviation: AnyValue = Field(description="standard deviation, in the same unit")
+
+    def check_rules(self) -> None:
+        super().check_rules()
+        if self.deviation.value < 0:
+            raise broken_rule(f"must be at least 0, got {self.deviation.text}", "deviation")
+
+
+class LognormalSpec(Uncertain):
+    """Lognormal: factors around a median."""
+
+    distribution: Literal["lognormal"] = Field(description="lognormal, so never negative")
+    median: AnyValue = Field(description="median")
+    spread: Spread = Field(
+        description=(
+            "standard deviation of the natural logarithm; 10% is about a tenth of the median"
+        )
+    )
+
+    def check_rules(self) -> None:
+        super().check_rules()
+        if not self.median.value > 0:
+            raise broken_rule(
+                f"a lognormal quantity is more than 0, got {self.median.text}", "median"
+            )
+
+
+class UniformSpec(Uncertain):
+    """Uniform between two values."""
+
+    distribution: Literal["uniform"] = Field(description="uniform")
+    low: AnyValue = Field(alias="from", description="least value")
+    to: AnyValue = Field(description="largest value")
+
+    def check_rules(self) -> None:
+        super().check_rules()
+        if self.to.value < self.low.value:
+            raise broken_rule(
+                f"to must be at least from, got {self.to.text} after {self.low.text}", "to"
+            )
+
+
+class TriangularSpec(Uncertain):
+    """Triangular between two values, most likely at the mode."""
+
+    distribution: Literal["triangular"] = Field(description="triangular")
+    low: AnyValue = Field(alias="from", description="least value")
+    mode: AnyValue = Field(description="most likely value")
+    to: AnyValue = Field(description="largest value")
+
+    def check_rules(self) -> None:
+        super().check_rules()
+        if not self.low.value <= self.mode.value <= self.to.value:
+            why = f"the mode must lie between from and to, got {self.mode.text}"
+            raise broken_rule(why, "mode")
+
+
+class DiscreteSpec(Uncertain):
+    """One of several values."""
+
+    distribution: Literal["discrete"] = Field(description="one of several values")
+    values: list[AnyValue] = Field(description="the values", min_length=1)
+    weights: list[Weight] | None = Field(
+        None, description="weight of each value; all the same by default"
+    )
+
+    def check_rules(self) -> None:
+        super().check_rules()
+        if self.weights is not None and len(self.weights) != len(self.values):
+            why = (
+                f"one weight for each of the {len(self.values)} values is needed, got"
+                f" {len(self.weights)}"
+            )
+            raise broken_rule(why, "weights")
+
+
+DistributionSpec = Annotated[
+    NormalSpec | LognormalSpec | UniformSpec | TriangularSpec | DiscreteSpec,
+    Field(discriminator="distribution"),
+]
+
+
+def distribution_of(spec: Uncertain) -> "Uncertainty":
+    """Build the distribution of a checked spec, its values in base units."""
+    # Distributions are drawn from with NumPy, which a check of the file does not need.
+    from slipstick.model.uncertainty import Uncertainty
+
+    match spec:
+        case NormalSpec():
+            return Uncertainty("normal", spec.mean.value, spec.deviation.value)
+        case LognormalSpec():
+            return Uncertainty("lognormal", spec.median.value, spec.spread.value)
+        case UniformSpec():
+            return Uncertainty("uniform", spec.low.value, spec.to.value)
+        case TriangularSpec():
+            return Uncertainty("triangular", spec.low.value, spec.mode.value, spec.to.value)
+        case DiscreteSpec():
+            weights = (
+                [weight.value for weight in spec.weights]
+                if spec.weights
+                else [1.0] * len(spec.values)
+            )
+            return Uncertainty("discrete", [value.value for value in spec.values], weights)
+    raise TypeError(spec)
