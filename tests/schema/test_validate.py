@@ -325,6 +325,22 @@ ACTIVITIES = [
     (
         activity(
             "{delay: 1 s}",
+            head="population: {processors: 1}\nresources: {latch: lock, bus: {kind: station}}",
+        ),
+        [
+            (
+                "3:20: resources.latch: write keys and values, such as {servers: 2}, {lock: fifo}"
+                " or {permits: 4}"
+            ),
+            (
+                "3:32: resources.bus.kind: unknown key; the key of a resource tells its kind: write"
+                " {servers: 2}, {lock: fifo} or {permits: 4}"
+            ),
+        ],
+    ),
+    (
+        activity(
+            "{delay: 1 s}",
             head="population: {processors: 1}\nresources: {meet: {barrier: centrl, cost: 5}}",
         ),
         [

@@ -132,11 +132,12 @@ def _words(
         and isinstance(detail["input"], str)
         and (expected_model := _model_at(model, loc))
     ):
-        key = min(
-            expected_model.model_fields,
-            key=lambda name: not expected_model.model_fields[name].is_required(),
-        )
-        return f"write keys and values, such as {{{key}: {_shown(detail['input'])[1:-1]}}}"
+        example = getattr(expected_model, "example", None)
+        if example is None:
+            fields = expected_model.model_fields
+            key = min(fields, key=lambda name: not fields[name].is_required())
+            example = f"{{{key}: {_shown(detail['input'])[1:-1]}}}"
+        return f"write keys and values, such as {example}"
     if kind in _WORDS:
         return f"{_WORDS[kind](context)}; got {_shown(detail['input'])}"
     return str(detail["msg"])

@@ -948,10 +948,15 @@ class ResourceSpec(Spec):
     ----------
     key : the key
     node : the resource that it stands for; None for another way to write one
+    example : how resources are written, for messages
     """
 
     key: ClassVar[str]
     node: ClassVar[type | None] = None
+    example: ClassVar[str] = "{servers: 2}, {lock: fifo} or {permits: 4}"
+    hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("kind", "type"), f"the key of a resource tells its kind: write {example}"
+    )
 
     def build(self, values: QuantityReader, loc: Loc) -> system.Resource:
         """Build the resource from its fields, the first of which is the key."""
