@@ -63,7 +63,7 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.lowering import lowered
-from slipstick.model.network import closed_class, network, open_class, station
+from slipstick.model.network import closed_class, network, open_class, region, station
 from slipstick.model.steps import BY_STATE, NEVER, NOTHING, Activity, Combination
 from slipstick.model.system import (
     ArrivalPattern,
@@ -433,6 +433,10 @@ NETWORK = [
     bad(
         lambda: station(capacity=1, blocking="repaet"),
         "a full queue cannot have the blocking 'repaet'; did you mean 'repeat'?",
+    ),
+    bad(
+        lambda: region(["cpu"], 2, blocking="lost"),
+        "a full region cannot have the blocking 'lost'; did you mean 'loss'?",
     ),
     bad(
         lambda: station(servers=0),

@@ -34,6 +34,7 @@ from slipstick.model.network import chain as chain
 from slipstick.model.network import closed_class as closed_class
 from slipstick.model.network import network as network
 from slipstick.model.network import open_class as open_class
+from slipstick.model.network import region as region
 from slipstick.model.network import route as route
 from slipstick.model.network import station as station
 from slipstick.model.system import Barrier as Barrier

@@ -186,6 +186,13 @@ BLOCKING = {
 lost in any case.
 """
 
+WAIT = "wait"
+REGION_BLOCKING = {
+    WAIT: "a customer waits before the region, in the order of arrival, and holds up no station",
+    LOSS: "a customer that comes to a full region is lost",
+}
+"""What becomes of a customer on the way to a region that is full."""
+
 WORD, COPY, OWN = "word", "copy", "own"
 """What waiting processors read over and over: the lock word, a cached copy of it, or a word of
 their own.
@@ -292,6 +299,7 @@ SECOND_PHASES, RANKS, ATTEMPTS = "second phases", "ranks", "attempts with a limi
 FULL_QUEUES, ROUTES_BY_STATE = "queues that may be full", "routes by state"
 INTERRUPTIONS, EARLY_JOINS = "interrupted services", "forks that go on early"
 SEVERAL_PERMITS = "several permits at once"
+REGIONS = "regions"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
@@ -308,6 +316,7 @@ CONSTRUCTS = {
     SEVERAL_PERMITS: "holds that take several permits at once",
     EARLY_JOINS: "forks that wait for some of their branches, or for none, while the others continue",
     ROUTES_BY_STATE: "one of several branches, chosen by the number of customers at their resources",
+    REGIONS: "stations of a network that a limited number of customers are at together",
 }
 """Features of a model that not every method can solve: fields that differ from their defaults. A method that does not declare that it knows a construct refuses the models
 that have it (`KNOWN`)."""
@@ -362,7 +371,7 @@ def all_methods() -> tuple[str, ...]:
 
 KNOWN: Mapping[str, frozenset[str]] = {
     CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS}),
-    BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE},
+    BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE, REGIONS},
     MEAN_VALUE: frozenset({GEOMETRIC_COUNT}),
     MARKOV_CHAIN: frozenset(
         {
@@ -372,7 +381,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     ),
     SIMULATION: frozenset(CONSTRUCTS),
 }
-"""The constructs that each method for activities knows.
+"""The constructs that each method for activities knows, and simulation of networks, too.
 
 A part of a model says which constructs it has (`slipstick.model.steps.constructs_of`): fields that
 have not their defaults. A model with any other than these a method refuses by name, and the ladder

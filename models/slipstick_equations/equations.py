@@ -298,6 +298,10 @@ _LAWS = {
         "R[r,k] = D[r,k] * (1 + Q[k] of closed classes) / (1 - U[k] of open ones), for arrivals",
         r"R_{rk} &= D_{rk} (1 + Q_k) / (1 - U_k)",
     ),
+    "regions": (
+        "R[r] = sum over k of R[r,k] + sum over g of W[r,g], the wait of a cycle before region g",
+        r"R_r &= \sum_k R_{rk} + \sum_g W_{rg}",
+    ),
 }
 """What the methods build on, in text and on paper, by the kind of class or station it is for."""
 
@@ -337,7 +341,10 @@ def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
         "delay": any(DISCIPLINES[station.discipline].delay for station in stations),
         "little": True,
         "open": not all(isinstance(member, ClosedClass) for member in members),
+        "regions": bool(model.regions),
     }
+    if model.regions:  # of queues inside a region no equation is known
+        wanted_laws |= dict.fromkeys(("closed", "queue", "several", "open"), False)
     yield from (_LAWS[key] for key, is_wanted in wanted_laws.items() if is_wanted)
 
 

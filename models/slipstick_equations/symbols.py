@@ -53,7 +53,8 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     >>> print(solved_in_symbols(pair)[0].text)
     X[j] = (D[j,a] + D[j,b])/(D[j,a]**2 + D[j,a]*D[j,b] + D[j,b]**2)
     """
-    if not model.classes or model.chains or not all(map(_plain, model.stations.values())):
+    without_form = model.chains or model.constructs
+    if not model.classes or without_form or not all(map(_plain, model.stations.values())):
         return ()
     members = [class_ for class_ in model.classes.values() if isinstance(class_, ClosedClass)]
     if len(members) < len(model.classes):

@@ -56,7 +56,7 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
         for name, entry in model.classes.items()
         if isinstance(entry, OpenClass) and _plain(entry)
     }
-    if not classes or model.chains or len(classes) < len(model.classes):
+    if not classes or model.chains or model.constructs or len(classes) < len(model.classes):
         return None
     if not all(map(_product_form, model.stations.values())):
         return None

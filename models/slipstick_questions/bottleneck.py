@@ -178,6 +178,8 @@ def _unfit(model: object) -> str:
         single_closed_class = not model.chains and list(map(type, model.classes.values())) == [
             ClosedClass
         ]
+        if model.regions:
+            return "has a region, whose limit is no demand at a station; a bottleneck is a station"
         return (
             ""
             if single_closed_class

@@ -12,7 +12,15 @@ from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.simulation import flat_network
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.lowering import lowered
-from slipstick.model.network import QueueingNetwork, closed_class, network, open_class, station
+from slipstick.model.network import (
+    QueueingNetwork,
+    closed_class,
+    network,
+    open_class,
+    region,
+    station,
+)
+from slipstick.model.steps import steps
 from slipstick.sim.plan.plan import Op, Plan
 from slipstick.vocabulary import MARKOV_CHAIN, MEAN_VALUE
 from tests.schema.kinds.test_queueing import NETWORKS
@@ -112,3 +120,16 @@ def test_streams_keep_their_bursts_and_batches() -> None:
             flat_network(NetworkLayout(model), {}).plan,
         )
         assert found.draws[-1].distribution == truth.draws[-1].distribution
+
+
+def test_a_class_that_may_pass_a_region_by_holds_a_permit_only_inside() -> None:
+    stations = {
+        "cpu": station(service={"a": 1.0}, visits={"a": 0.5}),
+        "disk": station(service={"a": 1.0}, visits={"a": 0.25}),
+    }
+    regions = {"r": region(["cpu", "disk"], 1)}
+    (cycle,) = lowered(network({"a": closed_class(1)}, stations, regions=regions)).bodies
+    (choice,) = cycle.children
+    here, past = choice.children
+    assert [node.uses for node in steps(here)] == [("r",), (), ("cpu",), (), ("disk",), ()]
+    assert [node.uses for node in steps(past)] == [(), (), ("r",), (), ("disk",), ()]

@@ -344,7 +344,9 @@ def _of_network(model: QueueingNetwork) -> Iterator[Product]:
     Networks that lose customers are left out: throughput is of those that are served, and times are
     of all that enter.
     """
-    if any(map(_loses, model.stations.values())):
+    if any(region.loses for region in model.regions.values()) or any(
+        map(_loses, model.stations.values())
+    ):
         return
     chain_of = {label: name for name, chain in model.chains.items() for label in chain.classes}
     members = {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}

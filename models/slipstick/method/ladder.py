@@ -85,7 +85,7 @@ class Method:
 
     def check(self, model: Subject) -> None:
         """Raise a NoAnswerError for a model with a construct that the method does not know."""
-        if isinstance(model, Model):
+        if isinstance(model, Model | QueueingNetwork):
             refuse_unknown(model.constructs, self.name, self.knows)
 
     def compiled(

@@ -172,7 +172,15 @@ _OWN = (
         for name in METHODS[NETWORK]
         if name not in (BEST, LINEARIZER, SIMULATION, BOUNDS)
     ),
-    Method(SIMULATION, NETWORK, _network_simulation, SIMULATION_RANK, _simulates, estimates=True),
+    Method(
+        SIMULATION,
+        NETWORK,
+        _network_simulation,
+        SIMULATION_RANK,
+        _simulates,
+        estimates=True,
+        knows=KNOWN[SIMULATION],
+    ),
     Method(BOUNDS, NETWORK, _network_bounds),
 )
 

@@ -259,6 +259,10 @@ def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:
             yield from (f"{kind}[{label},{name}]" for kind in _OF_PLACES)
         yield from (f"{kind}[{name}]" for kind in ("queue_length", "utilization"))
         yield from (f"account[{name}]", f"account[wait:{name}]")
+    for name, region in model.regions.items():
+        yield from (f"{kind}[{name}]" for kind in ("queue_length", "utilization", "waiting_time"))
+        yield from (f"loss_probability[{name}]",) if region.loses else ()
+        yield f"account[wait:{name}]"
     yield f"account[{THINK}]"
 
 

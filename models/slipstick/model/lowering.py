@@ -7,11 +7,12 @@ methods for activities, and the other way round.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Expr, Number, maximum, zero
 from slipstick.expression.tape import Tape
-from slipstick.model.activity import GEOMETRIC, Choice, Repeat, Step, Then
+from slipstick.model.activity import GEOMETRIC, Choice, Hold, Repeat, Step, Then
 from slipstick.model.network import (
     ClosedClass,
     CustomerClass,
@@ -26,6 +27,8 @@ from slipstick.model.system import (
     Group,
     Model,
     OpenPopulation,
+    Permits,
+    Resource,
     Station,
 )
 from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
@@ -37,7 +40,8 @@ def lowered(network: QueueingNetwork) -> Model:
     A class thinks, if it does, and goes to the stations in the order written: of V visits to one, V
     below 1 is a choice, and V above 1 a first visit and a geometric repeat. Demands of several
     classes at a first-come station are visits of the longest of them, as solvers of networks take
-    it. Which of these a number of visits is, is decided by its own value.
+    it. Which of these a number of visits is, is decided by its own value. Of a region whose customers
+    wait, each run of visits to its stations holds one of as many permits as the region has places.
 
     Parameters
     ----------
@@ -55,16 +59,17 @@ def lowered(network: QueueingNetwork) -> Model:
     """
     for reason in _cannot_be_said(network):
         raise NoAnswerError(f"{network.name} cannot be written as an activity: {reason}")
-    stations = {
+    resources: dict[str, Resource] = {
         name: Station(station.servers, station.discipline)
         for name, station in network.stations.items()
         if not DISCIPLINES[station.discipline].delay
     }
+    resources |= {name: Permits(region.capacity) for name, region in network.regions.items()}
     members = network.classes
     programs = {name: _program(network, name, member) for name, member in members.items()}
     groups = [_group(name, member, programs[name]) for name, member in members.items()]
     groups.sort(key=lambda group: group.arrivals is not None)  # answers begin with the first
-    return Model(network.name, _population(groups), stations, left_out=network.left_out)
+    return Model(network.name, _population(groups), resources, left_out=network.left_out)
 
 
 def _population(groups: Sequence[Group]) -> ClosedPopulation | OpenPopulation:
@@ -94,6 +99,9 @@ def _cannot_be_said(network: QueueingNetwork) -> Iterator[str]:
             and not DISCIPLINES[station.discipline].delay
         ):
             yield f"{name} is {DISCIPLINES[station.discipline].title}"
+    for name, region in network.regions.items():
+        if region.loses:
+            yield f"region {name} loses customers"
     streams = [member for member in network.classes.values() if isinstance(member, OpenClass)]
     if len(streams) == len(network.classes) > 1:
         yield "it has several streams and no closed class"
@@ -124,10 +132,28 @@ def _program(network: QueueingNetwork, label: str, member: CustomerClass) -> Act
     if isinstance(member, ClosedClass) and _value(member.think_time) > 0:
         think, has_visits = f"{label}.think", bool(visited)
         activities.append(Step(think, member.think_time, None, "think", scv=1.0, think=has_visits))
+    visits_by_station: list[tuple[str, list[Activity]]] = []
     for name, station in visited:
         time, visits = _service(station, label)
-        activities += _visits(_step(station, label, name, time), visits)
+        visits_by_station.append((name, _visits(_step(station, label, name, time), visits)))
+    for region, run in groupby(visits_by_station, lambda pair: network.region_of(pair[0])):
+        bodies = [body for _, body in run]
+        activities += _inside(region, bodies) if region else chain.from_iterable(bodies)
     return Then(tuple(activities))
+
+
+def _inside(region: str, visits: Sequence[list[Activity]]) -> list[Activity]:
+    """Return the activities for visits to stations of one region in a row, under one permit; a class
+    that passes them all by takes none.
+    """
+    if not visits:
+        return []
+    (first, *others), rest = visits[0], list(visits[1:])
+    if not isinstance(first, Choice):
+        return [Hold(region, Then((first, *others, *chain.from_iterable(rest))))]
+    (here, step), (past, _) = first.options
+    inside = Hold(region, Then((step, *chain.from_iterable(rest))))
+    return [Choice(((here, inside), (past, Then(tuple(_inside(region, rest))))))]
 
 
 def _service(station: NetworkStation, label: str) -> tuple[Expr, Expr]:

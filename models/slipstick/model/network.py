@@ -38,7 +38,7 @@ from slipstick.expression.nodes import (
 from slipstick.model.activity import check_model_name
 from slipstick.model.amounts import AMOUNTS, given_parameters
 from slipstick.time_laws import TimeLaw
-from slipstick.vocabulary import BLOCKING, DISCIPLINES
+from slipstick.vocabulary import BLOCKING, DISCIPLINES, LOSS, REGION_BLOCKING, REGIONS, WAIT
 
 OUT = "out"
 """Where a route of an open chain leads that leaves the network."""
@@ -165,6 +165,35 @@ class NetworkStation:
 
 
 @dataclass(frozen=True, slots=True)
+class Region:
+    """Stations that a limited number of customers are at together, waiting and in service.
+
+    A customer takes a place when it comes to a station of the region from outside, and gives it back
+    when it leaves for a station that is outside, or when its cycle ends.
+
+    Parameters
+    ----------
+    stations : their names
+    capacity : most customers that are at these stations together [1]
+    blocking : one of `REGION_BLOCKING`: what becomes of a customer that comes when that many are there
+    """
+
+    stations: tuple[str, ...]
+    capacity: int
+    blocking: str = WAIT
+
+    def __post_init__(self) -> None:
+        if self.blocking not in REGION_BLOCKING:
+            hint = did_you_mean(self.blocking, REGION_BLOCKING)
+            raise ModelError(f"a full region cannot have the blocking {self.blocking!r}{hint}")
+
+    @property
+    def loses(self) -> bool:
+        """Whether a customer that comes to the full region is lost."""
+        return self.blocking == LOSS
+
+
+@dataclass(frozen=True, slots=True)
 class Chain:
     """Classes that customers change between, and how many customers there are in all of them.
 
@@ -203,9 +232,16 @@ _OF_NETWORK = {
     "name": TEXT,
 }
 _CHAINS = mapped_by_name(instance(Chain, "a chain, as chain(...) makes it"))
+_REGIONS = mapped_by_name(instance(Region, "a region, as region(...) makes it"))
 
 
-@checked(chains=_CHAINS, left_out=mapped_by_name(TEXT), amounts=AMOUNTS, **_OF_NETWORK)
+@checked(
+    chains=_CHAINS,
+    left_out=mapped_by_name(TEXT),
+    amounts=AMOUNTS,
+    regions=_REGIONS,
+    **_OF_NETWORK,
+)
 @dataclass(frozen=True, slots=True)
 class QueueingNetwork:
     """A queueing network that a method can answer for.
@@ -220,6 +256,7 @@ class QueueingNetwork:
     left_out : losses of an import by name, and what each changes; no answer is exact then
     amounts : plain numbers that follow from the values of an answer, such as a cost, by name;
         expressions of parameters and of `slipstick.model.amounts.answer_value` [1]
+    regions : stations that a limited number of customers are at together, by name
 
     Raises
     ------
@@ -233,6 +270,7 @@ class QueueingNetwork:
     routing: tuple[Route, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     amounts: Mapping[str, Expr] = field(default_factory=dict)
+    regions: Mapping[str, Region] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_model_name(self.name)
@@ -249,6 +287,17 @@ class QueueingNetwork:
                     *(class_name for chain in self.chains.values() for class_name in chain.classes),
                 )
             )
+        )
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        """The constructs of the network, which a method must declare to know."""
+        return frozenset({REGIONS} if self.regions else ())
+
+    def region_of(self, station: str) -> str:
+        """Return the name of the region that a station is in; empty if it is in none."""
+        return next(
+            (name for name, region in self.regions.items() if station in region.stations), ""
         )
 
     def quantities(self) -> Iterator[tuple[str, Expr]]:
@@ -280,7 +329,12 @@ _BY_CLASS = {
 """What a station says of each class in numbers that may vary."""
 
 
-@checked(chains=optional(_CHAINS), amounts=optional(AMOUNTS), **_OF_NETWORK)
+@checked(
+    chains=optional(_CHAINS),
+    amounts=optional(AMOUNTS),
+    regions=optional(_REGIONS),
+    **_OF_NETWORK,
+)
 def network(
     classes: Mapping[str, CustomerClass],
     stations: Mapping[str, NetworkStation],
@@ -289,6 +343,7 @@ def network(
     routing: Sequence[Route] = (),
     name: str = "network",
     amounts: Mapping[str, Expr] | None = None,
+    regions: Mapping[str, Region] | None = None,
 ) -> QueueingNetwork:
     """Put a queueing network together; every number becomes a parameter named after its place.
 
@@ -300,6 +355,7 @@ def network(
     routing : from `route`
     name : what answers call it
     amounts : see `QueueingNetwork`
+    regions : by name, from `region`
 
     Raises
     ------
@@ -322,6 +378,7 @@ def network(
         name,
         **{key: _changed(argument, key, _named) for key, argument in arguments.items()},
         amounts=amounts or {},
+        regions=regions or {},
     )
 
 
@@ -453,6 +510,16 @@ def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> C
     return Chain(tuple(classes), members, reference)
 
 
+@checked(stations=listed(TEXT), capacity=whole(1), blocking=TEXT)
+def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Region:
+    """Limit how many customers are at several stations together; see `Region`.
+
+    >>> region(["cpu", "disk"], 10)
+    Region(stations=('cpu', 'disk'), capacity=10, blocking='wait')
+    """
+    return Region(tuple(stations), capacity, blocking)
+
+
 @checked(source=_PLACE, target=optional(_PLACE), probability=LIKE)
 def route(source: Place, target: Place | None, probability: Like) -> Route:
     """Route departures of a class from a station to another place; None leaves the network."""
@@ -555,6 +622,7 @@ class _Inspection:
         chains = list(self._chains())
         yield from chains
         yield from self._routes(not chains)
+        yield from self._regions()
 
     def _classes(self) -> Iterator[Fault]:
         stations = self._network.stations.values()
@@ -762,6 +830,49 @@ class _Inspection:
         if all_known and self._network.routing:
             yield from self._sums()
             yield from self._ways()
+
+    def _regions(self) -> Iterator[Fault]:
+        """Check that stations exist, that each is in one region, and that no cycle ends inside."""
+        region_of: dict[str, str] = {}
+        for name, region in self._network.regions.items():
+            place = ("regions", name)
+            if name in self._network.stations:
+                why = f"{name} is the name of a station, too; call the region something else"
+                yield Fault(place, why, key=True)
+            if not region.stations:
+                yield Fault((*place, "stations"), f"region {name} has no stations; list some")
+            for index, station in enumerate(region.stations):
+                if station not in self._network.stations:
+                    known_stations = list(self._network.stations)
+                    why = no_station(station, known_stations)
+                    yield Fault((*place, "stations", index), why)
+                elif region_of.setdefault(station, name) != name:
+                    why = f"{station} is in a region already: {region_of[station]}"
+                    yield Fault((*place, "stations", index), why)
+            blocks = [
+                station
+                for station in region.stations
+                if station in self._network.stations
+                and self._network.stations[station].blocking != LOSS
+            ]
+            if blocks:
+                why = (
+                    f"{blocks[0]} blocks when it is full, which no method covers inside a region;"
+                    " leave one of them out"
+                )
+                yield Fault((*place, "stations"), why)
+        for index, route in enumerate(self._network.routing):
+            chain = self._network.chains.get(self._chain_of.get(route.source[0], ""))
+            if chain is None or not isinstance(chain.members, ClosedClass):
+                continue
+            inside = region_of.get(route.source[1], "")
+            ends = route.target == chain.reference
+            if ends and inside and inside == region_of.get(chain.reference[1]):
+                why = (
+                    f"a cycle of {self._chain_of[route.source[0]]} would end inside the region"
+                    f" {inside}; choose a reference outside of it"
+                )
+                yield Fault(("routing", index, "to"), why)
 
     def _route(self, route: Route, index: int) -> Iterator[Fault]:
         route_place = ("routing", index)

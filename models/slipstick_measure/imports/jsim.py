@@ -11,7 +11,7 @@ Format: SIMmodeldefinition.xsd of JMT, and models that JMT wrote.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -124,7 +124,7 @@ class _Jsim:
     classes: dict[str, XmlElement] = field(default_factory=dict)
     nodes: dict[str, XmlElement] = field(default_factory=dict)
     uneven: dict[Place, int] = field(default_factory=dict)
-    regions: dict[str, XmlElement] = field(default_factory=dict)
+    regions: list[tuple[XmlElement, list[str]]] = field(default_factory=list)
     times: dict[Place, tuple[float, float]] = field(default_factory=dict)
     ways: dict[Place, list[tuple[Place, float]]] = field(default_factory=dict)
     made_of: dict[str, str] = field(default_factory=dict)
@@ -240,12 +240,13 @@ class _Jsim:
         for node in self.nodes:
             for name in self.classes:
                 self.ways[name, node] = list(self._ways(name, node, targets.get(node, [])))
-        for connection in inside.every("blockingRegion"):
-            nodes = [node.get("nodeName") for node in connection.every("regionNode")]
-            if len(nodes) == 1 and nodes[0] in self.nodes and nodes[0] not in self.regions:
-                self.regions[nodes[0]] = connection
+        for region in inside.every("blockingRegion"):
+            names = [node.get("nodeName") for node in region.every("regionNode")]
+            taken = {name for _, nodes in self.regions for name in nodes}
+            if names and set(names) <= set(self.nodes) - taken:
+                self.regions.append((region, names))
             else:
-                self.ledger.declare("regions", connection.line, connection.get("name"))
+                self.ledger.declare("regions", region.line, region.get("name"))
 
     def _known(self, section: XmlElement, node: str) -> None:
         """Refuse a section that a network does not have."""
@@ -449,10 +450,12 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
                 way = "out" if to == SINK else _named(jsim, to)
                 probability = share / math.fsum(ways.values())
                 routing.append({"from": _named(jsim, place), "to": way, "probability": probability})
-    spec = jsim.model.spec(
-        f"JSIM model {reading.name}", {}, _stations(jsim, reached), chains=chains, routing=routing
-    )
-    if any("population" in chain for chain in chains.values()):
+    stations = _stations(jsim, reached)
+    closed = any("population" in chain for chain in chains.values())
+    regions = dict(_regions(jsim, reached, stations, closed))
+    sections = {"chains": chains, "routing": routing, **({"regions": regions} if regions else {})}
+    spec = jsim.model.spec(f"JSIM model {reading.name}", {}, stations, **sections)
+    if closed:
         spec.say(
             "a cycle of a closed class begins at its reference station, whose time is part of the"
             " response time; where classes change, here it ends where a customer comes there as the"
@@ -675,7 +678,6 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
                 if (name, node) in jsim.uneven:
                     jsim.ledger.declare("moments", jsim.uneven[name, node], f"{name} at {node}")
         station |= _capacity(jsim, node, queue, visitors) if kind != "is" else {}
-        station |= _region(jsim, node, kind, visitors, station)
         stations[jsim.model.name(element)] = station
     return stations
 
@@ -745,40 +747,77 @@ def _capacity(
     return {"capacity": round(size), **blocking}
 
 
-def _region(
-    jsim: _Jsim, node: str, kind: str, visitors: list[str], station: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the limit of a region around one station as the station's capacity; only for a limit
-    on all customers, or on the only class, that drops customers.
+def _regions(
+    jsim: _Jsim, reached: Iterable[Place], stations: dict[str, Any], closed: bool
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the regions by name. A region of one station that loses customers is a capacity of that
+    station; one whose customers wait outside changes nothing at a queue in the order of arrival, if
+    it holds as many as there are servers.
 
-    A region whose customers wait outside changes nothing at a queue in the order of arrival, if it
-    holds as many as there are servers.
+    Parameters
+    ----------
+    jsim, reached : the model, and the places that customers reach
+    stations : as they are written, by name
+    closed : customers may come back
     """
-    region = jsim.regions.get(node)
-    if region is None:
-        return {}
+    for element, nodes in jsim.regions:
+        visitors = {name for name, node in reached if node in nodes}
+        names = [jsim.model.name(jsim.nodes[node]) for node in nodes]
+        names = [name for name in names if name in stations]
+        limits = _limits(jsim, element)
+        if not limits or not names:
+            continue
+        station, most, lost = stations[names[0]], round(limits[0][1]), _lost(element, visitors)
+        single = len(limits) == 1 and (limits[0][0].tag == "globalConstraint" or len(visitors) == 1)
+        weights = {weight.get("weight") for weight in element.every("classWeight")}
+        blocks = any(stations[name].get("blocking", "loss") != "loss" for name in names)
+        fits = single and most >= 1 and not weights - {"", "1"} and len(lost) == 1 and not blocks
+        if fits and len(names) == 1:
+            if lost == {True} and "capacity" not in station:
+                station["capacity"] = most
+                continue
+            ordered = station["discipline"] == "fcfs"
+            if lost == {False} and ordered and most >= station.get("servers", 1):
+                continue
+        if not fits or (closed and (True in lost or _ends_inside(jsim, nodes, reached))):
+            jsim.ledger.declare("regions", element.line, element.get("name"))
+            continue
+        blocking = {"blocking": "loss"} if True in lost else {}
+        title = jsim.model.name(element)
+        title = title if title not in stations else f"{title}-region"
+        yield title, {"stations": names, "capacity": most, **blocking}
+
+
+def _limits(jsim: _Jsim, region: XmlElement) -> list[tuple[XmlElement, float]]:
+    """List the limits of a region that are stated."""
     limits = [
         (element, jsim.model.number(element, element.get(key), -1.0))
         for tag, key in (("globalConstraint", "maxJobs"), ("classConstraint", "maxJobsPerClass"))
         for element in region.every(tag)
     ]
-    limits = [(element, most) for element, most in limits if most >= 0]
+    return [(element, most) for element, most in limits if most >= 0]
+
+
+def _lost(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
+    """Return whether a region loses customers, of each class that comes."""
     drops = {
-        element.get("jobClass"): element.get("dropThisClass").casefold() == "true"
-        for element in region.every("dropRules")
+        rule.get("jobClass"): rule.get("dropThisClass").casefold() == "true"
+        for rule in region.every("dropRules")
     }
-    lost = {drops.get(name, False) for name in visitors}
-    weighted = any(
-        element.get("weight") not in ("", "1") for element in region.every("classWeight")
+    return {drops.get(name, False) for name in visitors}
+
+
+def _ends_inside(jsim: _Jsim, nodes: Sequence[str], reached: Iterable[Place]) -> bool:
+    """Return whether a cycle of a closed class may end on a way that stays inside a region."""
+    references = [
+        _begin(jsim, name, element)
+        for name, element in jsim.classes.items()
+        if element.get("type") == "closed"
+    ]
+    return any(
+        target in references and target[1] in nodes
+        for place in reached
+        if place[1] in nodes
+        for target in jsim.following(place)
+        if target != SINK
     )
-    if not limits:
-        return {}
-    single = len(limits) == 1 and (limits[0][0].tag == "globalConstraint" or len(visitors) == 1)
-    most = min(limit for _, limit in limits)
-    if single and not weighted and most >= 1:
-        if lost == {True} and "capacity" not in station:
-            return {"capacity": round(most)}
-        if lost == {False} and kind == "fcfs" and most >= station.get("servers", 1):
-            return {}
-    jsim.ledger.declare("regions", region.line, region.get("name"))
-    return {}

@@ -409,6 +409,42 @@ def test_customers_of_two_streams_that_become_one_class_of_jsim_are_told_apart(
     assert answer["utilization[second]"] == pytest.approx(0.3)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "regions"),
+    [
+        ("", "", {"room": {"stations": ["Desk", "Till"], "capacity": 3, "blocking": "loss"}}),
+        ('Class="true"', 'Class="false"', {"room": {"stations": ["Desk", "Till"], "capacity": 3}}),
+        ('<regionNode nodeName="Till"/>', "", None),  # a capacity of Desk
+        ('maxJobs="3"', 'maxJobs="-1"', None),
+        ('name="room"', 'name="Desk"', {"Desk-region": {"stations": ["Desk", "Till"], "capacity": 3, "blocking": "loss"}}),
+    ],
+)  # fmt: skip
+def test_regions_of_jsim_are_regions_of_the_network(
+    old: str, new: str, regions: dict[str, Any] | None, tmp_path: Path
+) -> None:
+    text = (MACHINES.parent / "jsim" / "two-rooms.jsimg").read_text()
+    (tmp_path / "rooms.jsimg").write_text(text.replace(old, new, 1) if old else text)
+    document: dict[str, Any] = import_spec([tmp_path / "rooms.jsimg"]).document
+    assert document.get("regions") == regions
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('maxJobs="3"/>', 'maxJobs="3"/><classWeight weight="2"/>'),
+        ('nodeName="Till"', 'nodeName="Hall"'),
+        ('<globalConstraint maxJobs="3"/>', '<globalConstraint maxJobs="3"/><classConstraint maxJobsPerClass="2"/>'),
+    ],
+)  # fmt: skip
+def test_regions_of_jsim_that_a_network_lacks_are_losses(
+    old: str, new: str, tmp_path: Path
+) -> None:
+    text = (MACHINES.parent / "jsim" / "two-rooms.jsimg").read_text()
+    (tmp_path / "rooms.jsimg").write_text(text.replace(old, new))
+    with pytest.raises(SpecError, match="the customers in a region are not limited: room"):
+        import_spec([tmp_path / "rooms.jsimg"])
+
+
 def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> None:
     def imported(text: str) -> Any:
         (tmp_path / "model.jsimg").write_text(text)

@@ -179,6 +179,12 @@ def test_the_page_the_table_and_json_have_it(
             "",
             "base asks no resource for service",
         ),
+        (
+            "classes.jobs.population: [1, 2]",
+            "{model: region.yaml}",
+            "",
+            "base has a region, whose limit is no demand at a station; a bottleneck is a station",
+        ),
     ],
 )
 def test_what_has_no_bottleneck_is_refused(
@@ -189,6 +195,10 @@ def test_what_has_no_bottleneck_is_refused(
     )
     Path("open.yaml").write_text(
         activity(*CYCLE, head=HEAD.replace("processors: 4", "arrivals: 3 /s"))
+    )
+    Path("region.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {population: 2}}\n"
+        "stations: {cpu: {demand: {jobs: 1 s}}}\nregions: {r: {stations: [cpu], capacity: 1}}\n"
     )
     with pytest.raises(SpecError, match=message):
         check_file(written(along, base, more).resolve())

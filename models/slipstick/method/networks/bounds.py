@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.errors import ModelError
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.columns import Values
 from slipstick.late import Array, np
 from slipstick.method.answers import Answers, CompiledModel, Remarks, Solution
@@ -23,7 +23,7 @@ from slipstick.queueing.bounds import (
     saturation_population,
 )
 from slipstick.queueing.network import NetworkArrays
-from slipstick.vocabulary import BOUNDS
+from slipstick.vocabulary import BOUNDS, refuse_unknown
 
 KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
     "asymptotic": (
@@ -62,7 +62,10 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
 
     Source: Lazowska, Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, chapter 5.
     """
-    compiled = CompiledNetworkBounds(model)
+    try:
+        compiled = CompiledNetworkBounds(model)
+    except NoAnswerError as error:
+        return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=str(error)),)
     arrays = compiled.arrays({})
     wrong = _refused(arrays)
     if wrong:
@@ -132,6 +135,7 @@ class CompiledNetworkBounds(CompiledModel):
 
     def __init__(self, model: QueueingNetwork) -> None:
         self.model = model
+        refuse_unknown(model.constructs, BOUNDS, ())
         self.compiled = NetworkLayout(model)
         self.parameters = tuple(self.compiled.tape.parameters)
         self.quantity = f"low[throughput[{next(iter(self.compiled.chains))}]]"

@@ -58,6 +58,7 @@ from slipstick.vocabulary import (
     MARKOV_CHAIN,
     SAME_EXPONENTIAL,
     SCHWEITZER,
+    refuse_unknown,
 )
 
 MOST_HELD = 3_000_000
@@ -248,7 +249,7 @@ def has_quantiles(model: QueueingNetwork, label: str, exact: bool = False) -> bo
     """
     compiled = NetworkLayout(model)
     network = compiled.arrays(compiled.columns({})).network
-    if label not in compiled.chains or model.chains or network.not_poisson:
+    if label not in compiled.chains or model.chains or network.not_poisson or model.constructs:
         return False
     c = list(compiled.chains).index(label)
     path = _path(compiled, network, c)
@@ -561,6 +562,10 @@ class CompiledNetwork(CompiledModel):
     model : the network
     method : a solver's name, or the best that applies
 
+    Raises
+    ------
+    NoAnswerError : the network has a construct, which no solver knows
+
     Attributes
     ----------
     quantity : the response time of the first class or chain
@@ -572,6 +577,7 @@ class CompiledNetwork(CompiledModel):
     """
 
     def __init__(self, model: QueueingNetwork, method: str) -> None:
+        refuse_unknown(model.constructs, method, ())
         self.model, self.method = model, method
         self.compiled = NetworkLayout(model)
         self.parameters = tuple(self.compiled.tape.parameters)

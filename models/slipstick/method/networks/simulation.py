@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import groupby
 
 from slipstick.answer import Value, unit_of
 from slipstick.errors import ModelError, NoAnswerError
@@ -24,7 +25,7 @@ from slipstick.method.simulation.form import (
     notes_of,
     one_point,
 )
-from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
+from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork, Region
 from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.queueing.network import ABANDONMENT
 from slipstick.sim.estimate import Estimate, Layout, Result, unbooked
@@ -48,12 +49,17 @@ _abandoned = "{0[0]} abandons {0[1]}".format
 _thinking = "{} thinks".format
 _out = "{} out".format
 _lost = "{} lost".format
+_entering = "{0[0]} enters {1} at {0[1]}".format
+_queued = "{} before region {}".format
+_lost_inside = "{} lost in region {}".format
+_leaving = "{0[0]} leaves {0[1]} for ".format
 """Names of labels, marks and tallies of a plan, made of a place, that is a class and a station, or
-of a chain.
+of a chain; some also of a region.
 
 `_served` and `_waited` label the time of a class in service and in the queue; the first also names
 the mark and the tally of the place. `_abandoned` names the tally of customers that abandon a queue,
-and the stream of times after which they do.
+and the stream of times after which they do. `_entering` names the tally and the mark of a place
+at which a region is entered, `_queued` labels the wait of a class before a region.
 """
 
 
@@ -85,7 +91,7 @@ class FlatNetwork:
     ------
     ModelError : there are too many customers, a station blocks those that come to it, or lost
         customers would come back at the same instant
-    NoAnswerError : a cycle takes no time
+    NoAnswerError : a cycle takes no time, or more work arrives for a region than its places can hold
     """
 
     def __init__(
@@ -122,6 +128,8 @@ class FlatNetwork:
                     for index in range(len(station.rates))
                 ]
                 self.builder.station(name, station.servers, station.discipline, rates=rates)
+        for name, region in self.model.regions.items():
+            self.builder.permits(name, region.capacity)
         for c, (name, chain) in enumerate(compiled.chains.items()):
             for place, visits, stated, service in self._work(c, name, chain):
                 self.visits[place], self.stated[place], self.service[place] = (
@@ -206,7 +214,9 @@ class FlatNetwork:
         self.groups[name] = len(self.groups)
         # Some of its customers may be lost.
         if any(
-            self.model.stations[place[1]].capacity or self._patience(place)
+            self.model.stations[place[1]].capacity
+            or self._patience(place)
+            or self._losing_region(place)
             for place in self._places(chain)
         ):
             self._count(c, name, chain)
@@ -219,7 +229,11 @@ class FlatNetwork:
             if self._patience(place):
                 builder.mark(_abandoned(place))
                 builder.admit(_abandoned(place))
-                builder.go([(1.0, _lost(name))], _abandoned(place))
+                builder.go([(1.0, self._lost_at(name, place))], _abandoned(place))
+        for region in self.model.regions if name in self.first else ():
+            builder.mark(_lost_inside(name, region))
+            builder.leave(region)
+            builder.jump(_lost(name))
         if name in self.first:
             builder.mark(_lost(name))
             builder.finish(lost=True)
@@ -246,6 +260,23 @@ class FlatNetwork:
                 return ServiceTime(kind, self._number(f"stations.{place[1]}.{key}.{place[0]}"), scv)
         return None
 
+    def _losing_region(self, place: Place) -> str:
+        """Return the region of a place that loses customers; empty where there is none."""
+        region = self.model.region_of(place[1])
+        return region if region and self.model.regions[region].loses else ""
+
+    def _lost_at(self, chain: str, place: Place) -> str:
+        """Return the mark at which a customer goes on that is lost at a place."""
+        region = self.model.region_of(place[1])
+        return _lost_inside(chain, region) if region else _lost(chain)
+
+    def _enter(self, chain: str, place: Place, region: str) -> None:
+        """Write the entrance to a region on the way to a place."""
+        if self._losing_region(place):
+            most = self.model.regions[region].capacity
+            self.builder.admit(_entering(place, region), region, most, _lost(chain))
+        self.builder.enter(region, _queued(place[0], region))
+
     def _places(self, chain: Chain) -> list[Place]:
         return [place for place in self.visits if place[0] in chain.classes]
 
@@ -265,19 +296,27 @@ class FlatNetwork:
             )
             begins = [station for _, station in places[: sure + 1]]
         self.first[name] = counted
-        full = next((station for station in begins if self._may_be_full(station)), None)
+        full = next((place for place in self._limits(begins) if self._may_be_full(place)), None)
         if full and isinstance(chain.members, ClosedClass) and not self.arrays.network.think[0, c]:
             raise ModelError(
                 f"a cycle of {name} may begin at {full}, which may be full: a lost customer would"
                 f" come back at the same instant; give {name} a think time, or {full} more capacity"
             )
 
-    def _may_be_full(self, station: str) -> bool:
-        """Return whether the customers at a station, or on their way to it, may ever be as many as
-        its capacity.
+    def _limits(self, stations: Sequence[str]) -> list[str]:
+        """List stations, and the regions around them that lose customers."""
+        regions = [self._losing_region(("", station)) for station in stations]
+        return [*stations, *filter(None, regions)]
+
+    def _may_be_full(self, name: str) -> bool:
+        """Return whether the customers at a station or in a region, or on their way to it, may ever
+        be as many as its capacity.
         """
-        most, network = self.model.stations[station].capacity, self.arrays.network
-        comes = network.visits[0, :, self.compiled.stations.index(station)].real > 0
+        network, region = self.arrays.network, self.model.regions.get(name)
+        most = region.capacity if region else self.model.stations[name].capacity
+        names = region.stations if region else (name,)
+        stations = [self.compiled.stations.index(station) for station in names]
+        comes = (network.visits[0][:, stations].real > 0).any(axis=1)
         opened = (comes & ~network.closed & (network.arrivals[0].real > 0)).any()
         return most is not None and bool(
             opened or network.population[0, comes & network.closed].sum() > most
@@ -295,20 +334,61 @@ class FlatNetwork:
 
     def _in_order(self, c: int, name: str, chain: Chain) -> int:
         start = self._think(c, name)
-        for place in self._places(chain):
-            visits, visit = self.visits[place], partial(self._visit, name, place)
-            if visits < 1:
-                self.builder.choose(
-                    [(visits, visit), (1 - visits, lambda: None)], f"{_served(place)} or not"
-                )
-            elif visits > 1:
-                self.builder.repeat_with_probability(
-                    1 - 1 / visits, visit, f"{_served(place)} again"
-                )
-            else:
-                visit()
+        for region, run in groupby(
+            self._places(chain), lambda place: self.model.region_of(place[1])
+        ):
+            if region:
+                self._in_region(name, region, list(run))
+                continue
+            for place in run:
+                if self.visits[place] < 1:
+                    odds = self.visits[place]
+                    visit = partial(self._visits, name, place)
+                    self.builder.choose(
+                        [(odds, visit), (1 - odds, lambda: None)], f"{_served(place)} or not"
+                    )
+                else:
+                    self._visits(name, place)
         self.builder.finish()
         return start
+
+    def _visits(self, name: str, place: Place) -> None:
+        """Write a visit to a place, repeated at once where there are more in the mean."""
+        visits, visit = self.visits[place], partial(self._visit, name, place)
+        if visits > 1:
+            self.builder.repeat_with_probability(1 - 1 / visits, visit, f"{_served(place)} again")
+        else:
+            visit()
+
+    def _in_region(self, name: str, region: str, places: Sequence[Place]) -> None:
+        """Write the visits of a class to stations of one region in a row: it enters before the first
+        that it does not pass by, and leaves behind the last.
+        """
+        builder, run, outside = self.builder, f"{name} from {places[0][1]}", True
+        inside = [f"{run}: inside {region} before {index}" for index in range(len(places) + 1)]
+        before = [f"{run}: outside {region} before {index}" for index in range(len(places) + 1)]
+        for index, place in enumerate(places):
+            odds, chance = self.visits[place], f"{_served(place)} or not"
+            here, entrance = f"{_served(place)} inside", _entering(place, region)
+            if outside:
+                builder.mark(before[index])
+                if odds < 1:
+                    builder.go([(odds, entrance), (1 - odds, before[index + 1])], chance)
+                builder.mark(entrance)
+                self._enter(name, place, region)
+                if index and odds < 1:
+                    builder.jump(here)
+            builder.mark(inside[index])
+            if index and odds < 1:
+                builder.go([(odds, here), (1 - odds, inside[index + 1])], chance)
+            builder.mark(here)
+            self._visits(name, place)
+            outside = outside and odds < 1
+            if outside and index + 1 < len(places):
+                builder.jump(inside[index + 1])
+        builder.mark(inside[-1])
+        builder.leave(region)
+        builder.mark(before[-1])
 
     def _routed(self, c: int, name: str, chain: Chain) -> int:
         """Write a block of instructions for each place, the reference first; return the number of
@@ -321,9 +401,17 @@ class FlatNetwork:
                 builder.finish(onward=True)
                 begun = self._think(c, name)
                 start = begun if place == chain.reference else start
+            if region := self.model.region_of(place[1]):
+                builder.mark(_entering(place, region))
+                self._enter(name, place, region)
             builder.mark(_served(place))
             self._visit(name, place)
             builder.go(list(self._ways(name, chain, place)), f"{_served(place)} onward")
+            for _, target in self._ways(name, chain, place) if region else ():
+                if target.startswith(left := _leaving(place)):
+                    builder.mark(target)
+                    builder.leave(region)
+                    builder.jump(target.removeprefix(left))
         builder.mark(_out(name))
         builder.finish()
         return start
@@ -335,10 +423,17 @@ class FlatNetwork:
         for index, route in enumerate(self.model.routing):
             probability = self._number(f"routing.{index}.probability")
             if route.source == place and probability > 0:
+                region = self.model.region_of(place[1])
                 target = _out(name) if route.target is None else _served(route.target)
+                entered = self.model.region_of(route.target[1]) if route.target else ""
                 if route.target is not None and self._ends_at(chain, route.target):
                     target = _end(route.target)
-                yield probability, target
+                elif route.target is not None and entered not in ("", region):
+                    target = _entering(route.target, entered)
+                yield (
+                    probability,
+                    _leaving(place) + target if region not in ("", entered) else target,
+                )
 
     def _visit(self, chain: str, place: Place) -> None:
         """Visit a station; where the chain may lose customers, count them at a tally."""
@@ -436,9 +531,31 @@ def flat_network(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNe
     """
     columns = compiled.columns(values)
     arrays = compiled.arrays(columns)
-    if wrong := unsolvable(arrays):
+    regions = compiled.model.regions
+    limited = [name for region in regions.values() if region.loses for name in region.stations]
+    if wrong := unsolvable(arrays, limited):
         raise NoAnswerError(wrong[0])
+    for name, region in regions.items():
+        if not region.loses:
+            _check_places(name, region, arrays)
     return FlatNetwork(compiled, columns, arrays)
+
+
+def _check_places(name: str, region: Region, arrays: NetworkPoints) -> None:
+    """Raise if more work arrives for a region whose customers wait than its places can hold.
+
+    Waits inside the region are left out, so a region that is not saturated here may be saturated all
+    the same; a simulation of it does not reach its precision.
+    """
+    network = arrays.network
+    inside = np.isin(network.stations, region.stations)
+    work = (network.arrivals[0] * network.demand[0][:, inside].sum(axis=1)).real.sum()
+    if (load := float(work) / region.capacity) >= 1:
+        raise NoAnswerError(
+            f"region {name} is saturated: the customers that arrive are in service at its stations"
+            f" for {float(work):.4g} s a second, and it has {region.capacity:,} places (load"
+            f" {load:.3g}, the limit is 1); lower the arrivals, or give it more places"
+        )
 
 
 class _NetworkEstimates:
@@ -499,6 +616,8 @@ class _NetworkEstimates:
     def _values(self) -> Iterator[tuple[str, Estimate | None]]:
         for name in self.compiled.chains:
             yield from self._of_chain(name)
+        for name in self.compiled.model.regions:
+            yield from self._of_region(name)
         for name, station in self.stations.items():
             for label in station.visitors():
                 yield from self._of_place((label, name))
@@ -521,7 +640,7 @@ class _NetworkEstimates:
     def _of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         chain, places = self.compiled.chains[name], self.places(name)
         yield f"throughput[{name}]", self._ratio(name, self.served(name), self.elapsed, NOTHING)
-        yield f"response_time[{name}]", self._response(name, places)
+        yield f"response_time[{name}]", self._response(name, places, chain.classes)
         for label in chain.classes if chain.classes != (name,) else ():
             if isinstance(chain.members, OpenClass):
                 index = self.compiled.classes.index(label)
@@ -538,7 +657,7 @@ class _NetworkEstimates:
             yield f"throughput[{label}]", self._ratio(name, passing, self.elapsed, NOTHING)
             yield (
                 f"response_time[{label}]",
-                self._response(name, [place for place in places if place[0] == label]),
+                self._response(name, [place for place in places if place[0] == label], [label]),
             )
 
     def _of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
@@ -586,6 +705,25 @@ class _NetworkEstimates:
             self._ratio(None, used, self.elapsed * self.stations[name].servers),
         )
 
+    def _of_region(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
+        region, layout = self.compiled.model.regions[name], self.layout
+        index = self.flat.plan.resources.index(name)
+        present, used = layout.column(layout.area[index]), layout.column(layout.use[index])
+        lock = index - len(self.flat.plan.stations)
+        yield f"queue_length[{name}]", self._ratio(None, present, self.elapsed)
+        yield f"utilization[{name}]", self._ratio(None, used, self.elapsed * region.capacity)
+        granted = layout.column(layout.taken[lock])
+        yield f"waiting_time[{name}]", self._ratio(None, present - used, granted)
+        if region.loses:
+            tallies = self.flat.plan.tallies
+            entrances = [_entering(place, name) for place in self.flat.visits]
+            numbers = [tallies.index(tally) for tally in entrances if tally in tallies]
+            refused, tried = (
+                self.sum(layout.column(columns[number]) for number in numbers)
+                for columns in (layout.refused, layout.tried)
+            )
+            yield f"loss_probability[{name}]", self._ratio(None, refused, tried)
+
     def places(self, chain: str) -> list[Place]:
         """List the places at which a chain has service."""
         return [place for place in self.flat.visits if self.chain_of[place[0]] == chain]
@@ -595,9 +733,25 @@ class _NetworkEstimates:
         total: Array = sum(weights, np.zeros(self.layout.width))
         return total
 
-    def _response(self, chain: str, places: list[Place]) -> Estimate | None:
-        """Estimate the time at places in a cycle [s]."""
-        return self._ratio(chain, self.sum(map(self.time, places)), self.cycles(chain))
+    def _response(
+        self, chain: str, places: list[Place], queued: Sequence[str] = ()
+    ) -> Estimate | None:
+        """Estimate the time at places in a cycle, with that of some classes before regions [s]."""
+        times = self.sum(map(self.time, places)) + self.sum(map(self._before_regions, queued))
+        return self._ratio(chain, times, self.cycles(chain))
+
+    def response_time(self, chain: str) -> Array:
+        """Return weights of the columns for the response times of a chain."""
+        classes = self.compiled.chains[chain].classes
+        return self.sum(map(self.time, self.places(chain))) + self.sum(
+            map(self._before_regions, classes)
+        )
+
+    def _before_regions(self, label: str) -> Array:
+        """Return weights of the columns for the time that a class waits before regions."""
+        return self.sum(
+            self._booked(_queued(label, region)) for region in self.compiled.model.regions
+        )
 
     def cycles(self, chain: str) -> Array:
         """Return weights of the columns that count the cycles of a chain; where customers are lost,
@@ -740,6 +894,10 @@ class _NetworkEstimates:
                     self._booked(_served(place)) for place in places
                 )
                 times_by_component[f"wait:{name}"] = self.sum(map(self.waited, places))
+        for name in self.compiled.model.regions:
+            times_by_component[f"wait:{name}"] = self.sum(
+                self._booked(_queued(label, name)) for label in self.compiled.classes
+            )
         estimates = {
             name: self.result.ratio(seconds, self.cycles(chain))
             for name, seconds in times_by_component.items()
@@ -759,7 +917,7 @@ def _shares(
     """
     chain = next(iter(compiled.chains))
     value = f"response_time[{chain}]"
-    approximate = CompiledNetwork(compiled.model, LINEARIZER)
+    approximate = CompiledNetwork(replace(compiled.model, regions={}), LINEARIZER)
     # The approximate shares only rank the parameters; each of those chosen costs two simulations.
     guess = approximate.points(values).answer(0).share.get(value, {})
     parameters = compiled.tape.parameters
@@ -770,7 +928,7 @@ def _shares(
         flat = flat_network(compiled, {**values, **changed})
         run = simulate(flat.plan, settings)
         estimates = _NetworkEstimates(compiled, flat, run)
-        times = estimates.sum(map(estimates.time, estimates.places(chain)))
+        times = estimates.response_time(chain)
         means: Array = (run.batches @ times) / (run.batches @ estimates.cycles(chain))
         return means
 

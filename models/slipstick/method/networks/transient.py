@@ -27,6 +27,7 @@ from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.markov.chain import mean_time_until
 from slipstick.queueing.markov.chain import transient as of_chain
+from slipstick.vocabulary import MARKOV_CHAIN, refuse_unknown
 
 Columns = dict[str, NDArray[np.float64]]
 
@@ -225,6 +226,7 @@ def with_transient(
 def _arrays(
     model: QueueingNetwork, values: Mapping[str, float] | None
 ) -> tuple[NetworkLayout, NetworkPoints]:
+    refuse_unknown(model.constructs, MARKOV_CHAIN, ())
     compiled = NetworkLayout(model)
     for name in values or {}:
         if name not in compiled.tape.parameters:

@@ -37,7 +37,13 @@ from slipstick.schema.kinds.quantity import (
 from slipstick.schema.kinds.streams import StreamSpec
 from slipstick.schema.text import Node
 from slipstick.time_laws import TimeLaw
-from slipstick.vocabulary import BLOCKING, DISCIPLINES, NETWORK_DISCIPLINES
+from slipstick.vocabulary import (
+    BLOCKING,
+    DISCIPLINES,
+    NETWORK_DISCIPLINES,
+    REGION_BLOCKING,
+    WAIT,
+)
 
 Population = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
 Speed = Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]
@@ -184,6 +190,28 @@ class ChainSpec(MembersSpec):
             raise broken_rule("give the chain a population or arrivals")
 
 
+class RegionSpec(Spec):
+    """Stations that a limited number of customers are at together."""
+
+    hints: ClassVar[Mapping[str, str]] = {"permits": "write capacity", "limit": "write capacity"}
+
+    stations: list[Name] = Field(
+        description=(
+            "the stations; a customer gives its place back when it leaves for another station, or"
+            " when its cycle ends"
+        ),
+        min_length=1,
+    )
+    capacity: Capacity = Field(
+        description="greatest number of customers at these stations together, with those in queues"
+    )
+    blocking: Annotated[str, one_of(REGION_BLOCKING)] = Field(
+        WAIT,
+        description="what becomes of a customer that comes to the full region; "
+        + "; ".join(f"{name}: {title}" for name, title in REGION_BLOCKING.items()),
+    )
+
+
 class RouteSpec(Spec):
     """One way from station to station."""
 
@@ -212,6 +240,9 @@ class QueueingNetworkSpec(ModelFileSpec):
     stations: dict[Name, QueueSpec] = Field(description="stations by name")
     routing: list[RouteSpec] = Field(
         [], description="the ways of the classes in chains; those out of each place add up to 1"
+    )
+    regions: dict[Name, RegionSpec] = Field(
+        {}, description="stations that a limited number of customers are at together, by name"
     )
 
     def check_rules(self) -> None:
@@ -285,9 +316,17 @@ class QueueingNetworkSpec(ModelFileSpec):
         routing = tuple(
             route(route_spec, ("routing", index)) for index, route_spec in enumerate(self.routing)
         )
+        regions = {
+            label: networks.Region(
+                **{**values.keys(spec, ("regions", label)), "stations": tuple(spec.stations)}
+            )
+            for label, spec in self.regions.items()
+        }
         built = None
         try:
-            built = networks.QueueingNetwork(name, classes, stations, chains, routing, self.losses)
+            built = networks.QueueingNetwork(
+                name, classes, stations, chains, routing, self.losses, regions=regions
+            )
         except ModelFaultsError as error:
             for fault in error.faults:
                 values.refuse(fault.path, fault.message, fault.key)
@@ -332,6 +371,11 @@ def unknown_names(data: object) -> list[Fault]:
         for label in _table(_table(station).get(key))
         if known_classes and label not in known_classes
     ]
+    for name, region in _table(network.get("regions")).items():
+        for index, station in enumerate(_listing(_table(region).get("stations"))):
+            if stations and isinstance(station, str) and station not in stations:
+                why = no_station(station, list(stations))
+                faults.append(Fault(("regions", name, "stations", index), why))
     for index, way in enumerate(_listing(network.get("routing"))):
         for key in ("from", "to"):
             pair = _listing(_table(way).get(key))
@@ -403,6 +447,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
             for route in network.routing
         ],
     }
+    body["regions"] = {name: values.keys(region) for name, region in network.regions.items()}
     body["amounts"] = values.amounts(network.amounts, means_of(network))
     left_out = dict(network.left_out)
     head = {"queueing-network": 1, "left_out": left_out, "parameters": values.parameters}

@@ -258,15 +258,14 @@ class Builder:
     def admit(
         self, tally: str, station: str | None = None, most: int = 0, otherwise: str = ""
     ) -> None:
-        """Write the count of an arrival; with `most` customers at the station, the customer is
-        turned away to the mark `otherwise`, which is counted too.
+        """Write the count of an arrival; with `most` customers at the station, or inside the permits
+        of that name, the customer is turned away to the mark `otherwise`, which is counted too.
         """
         if tally in self._tallies:
             raise ModelError(f"two tallies are called {tally}")
         self._tallies.append(tally)
-        pc = self.emit(
-            Op.ADMIT, len(self._tallies) - 1, self._number(station) if station else 0, most, -1
-        )
+        place = self._place(station)[0] if station else 0
+        pc = self.emit(Op.ADMIT, len(self._tallies) - 1, place, most, -1)
         if most:
             self._later.append((self._code[pc], 4, otherwise))
 
@@ -277,8 +276,21 @@ class Builder:
         pc = self.emit(Op.PATIENCE, self.draw(stream, time), -1)
         self._later.append((self._code[pc], 2, otherwise))
 
+    def enter(self, permits: str, label: str) -> None:
+        """Write the taking of a permit that `leave` gives back; the wait is booked to the label."""
+        self.emit(Op.ACQUIRE, self._lock(permits)[0], self.label(label), 0, 0, 1)
+
+    def leave(self, permits: str) -> None:
+        """Write the release of a permit that `enter` has taken."""
+        self.emit(Op.RELEASE, self._lock(permits)[0], 1)
+
+    def jump(self, place: str) -> None:
+        """Write a jump to a mark."""
+        pc = self.emit(Op.JUMP, -1)
+        self._later.append((self._code[pc], 1, place))
+
     def mark(self, place: str) -> None:
-        """Name the next instruction, as a target of `go` and `admit` before or behind it."""
+        """Name the next instruction, as a target of `go`, `jump` and `admit` before or behind it."""
         self._marks[place] = self.next_instruction
 
     def go(self, marks: Sequence[tuple[float, str]], stream: str) -> None:

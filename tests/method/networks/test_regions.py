@@ -1,0 +1,236 @@
+"""Regions of networks: simulation against the Markov chain of the same network as an activity,
+against truncated product forms, and against the network without a region where nothing is limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from slipstick import (
+    QueueingNetwork,
+    Simulation,
+    chain,
+    closed_class,
+    network,
+    open_class,
+    route,
+    solve,
+    station,
+)
+from slipstick.answer import Answer
+from slipstick.errors import ModelError, ModelFaultsError, NoAnswerError
+from slipstick.method.methods import answered
+from slipstick.method.networks.arrays import NetworkLayout
+from slipstick.method.networks.simulation import flat_network
+from slipstick.method.networks.transient import time_until
+from slipstick.method.simulation.flatten import flatten
+from slipstick.model.activity import delay, hold, repeat, service
+from slipstick.model.lowering import lowered
+from slipstick.model.network import Region, region
+from slipstick.model.system import Permits, closed_model
+from slipstick.schema.kinds.queueing import network_data
+from slipstick.vocabulary import KNOWN, MARKOV_CHAIN, METHODS, NETWORK, REGIONS, SIMULATION
+from slipstick_compiled.kernel import AVAILABLE
+from slipstick_equations.symbols import solved_in_symbols
+from tests.model.test_lowering import shape
+
+SETTINGS = Simulation(seed=3, events=150_000 if AVAILABLE else 30_000)
+MEMBERS = {"a": closed_class(3, think_time=2.0), "b": closed_class(2, think_time=1.0)}
+STATIONS = {
+    "cpu": station(service={"a": 0.3, "b": 0.5}, visits={"a": 0.6, "b": 2.0}, discipline="ps"),
+    "disk": station(service={"a": 0.4, "b": 0.2}, visits={"a": 0.5}),
+    "net": station(service={"a": 0.3}),
+    "tape": station(service={"a": 0.5, "b": 0.1}),
+}
+TANDEM = {"q": station(service={"j": 1.0}), "w": station(service={"j": 1.0})}
+CENTRAL = {
+    "think": station(service={"j": 2.0}, discipline="is"),
+    "cpu": station(service={"j": 0.5}),
+    "disk": station(service={"j": 0.7}),
+}
+WAYS = [
+    route(("j", "think"), ("j", "cpu"), 1.0),
+    route(("j", "cpu"), ("j", "disk"), 0.6),
+    route(("j", "cpu"), ("j", "think"), 0.4),
+    route(("j", "disk"), ("j", "cpu"), 1.0),
+]
+
+
+def limited(regions: Mapping[str, Region]) -> QueueingNetwork:
+    return network(MEMBERS, STATIONS, regions=regions)
+
+
+def tandem(rate: float, capacity: int, blocking: str = "wait") -> QueueingNetwork:
+    regions = {"r": region(["q", "w"], capacity, blocking)}
+    return network({"j": open_class(rate)}, TANDEM, regions=regions)
+
+
+def central(reference: str, inside: list[str]) -> QueueingNetwork:
+    chains = {"c": chain(["j"], closed_class(4), ("j", reference))}
+    return network({}, CENTRAL, chains=chains, routing=WAYS, regions={"r": region(inside, 2)})
+
+
+def within(answer: Answer, name: str, exact: float | None, widths: float = 2.0) -> bool:
+    value = answer.values[name]
+    assert value.value is not None
+    assert value.high is not None
+    assert exact is not None
+    return abs(value.value - exact) <= widths * (value.high - value.value) + 1e-9
+
+
+@pytest.mark.parametrize(
+    "regions",
+    [
+        {"r": region(["cpu", "disk"], 2)},
+        {"r": region(["cpu", "disk"], 2), "s": region(["tape", "net"], 1)},
+        {"r": region(["cpu", "tape", "disk"], 1)},
+    ],
+)
+def test_simulation_equals_the_chain_of_the_same_activity(regions: dict[str, Region]) -> None:
+    """A class that passes by all stations of a region takes no place of it."""
+    model = limited(regions)
+    simulated, exact = solve(model, simulation=SETTINGS), solve(lowered(model), method=MARKOV_CHAIN)
+    assert (simulated.method, exact.exact) == (SIMULATION, True)
+    for name in (
+        *("throughput[a]", "throughput[b]", "utilization[cpu]", "queue_length[tape]"),
+        *("queue_length[r]", "utilization[r]"),
+    ):
+        assert within(simulated, name, exact[name]), name
+    assert within(simulated, "waiting_time[r]", exact["wait[r]"])
+    assert within(simulated, "response_time[a]", (exact["time[a]"] or 0) - 2.0)
+
+
+def test_a_region_of_stations_that_are_always_visited_has_the_plan_of_permits() -> None:
+    jobs = {"a": closed_class(3, think_time=2.0)}
+    stations = {name: station(demand={"a": 1.0}) for name in ("cpu", "disk", "net")}
+    model = network(jobs, stations, regions={"r": region(["cpu", "disk"], 2)})
+    plan = flat_network(NetworkLayout(model), {}).plan
+    assert shape(flatten(lowered(model)).plan) == shape(plan)
+
+
+def test_routes_stay_inside_a_region_and_leave_it() -> None:
+    simulated = solve(central("think", ["cpu", "disk"]), simulation=SETTINGS)
+    cpu, disk = service("cpu", 0.5, scv=1.0), service("disk", 0.7, scv=1.0)
+    inside = cpu >> repeat(1.5, disk >> cpu, spread="geometric")
+    cycle = delay(2.0, name="think", scv=1.0) >> hold("r", inside)
+    exact = solve(closed_model(cycle, 4, resources={"r": Permits(2)}), method=MARKOV_CHAIN)
+    for name in ("queue_length[r]", "utilization[r]", "queue_length[cpu]"):
+        assert within(simulated, name, exact[name]), name
+    assert within(simulated, "throughput[c]", exact["throughput"])
+    assert within(simulated, "response_time[c]", exact["time"])
+    assert within(simulated, "waiting_time[r]", exact["wait[r]"])
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.0])
+def test_a_region_that_loses_customers_has_the_truncated_product_form(rate: float) -> None:
+    """Kelly, Reversibility and Stochastic Networks, 1979: customers lost at the entrance of a region
+    leave the product form of what is inside, cut off at its capacity.
+    """
+    found = solve(tandem(rate, 3, "loss"), simulation=SETTINGS)
+    weights = {n: (n + 1) * rate**n for n in range(4)}  # n + 1 ways to spread n over two stations
+    total = sum(weights.values())
+    lost, present = weights[3] / total, sum(n * weight for n, weight in weights.items()) / total
+    assert within(found, "loss_probability[r]", lost, 3)
+    assert within(found, "queue_length[r]", present, 3)
+    assert within(found, "throughput[j]", rate * (1 - lost), 3)
+    assert within(found, "response_time[j]", present / (rate * (1 - lost)), 3)
+    assert found["waiting_time[r]"] == 0.0
+
+
+def test_both_kernels_give_the_same_answer() -> None:
+    settings = [Simulation(seed=1, events=3_000, kernel=kernel) for kernel in ("plain", "compiled")]
+    for model in (limited({"r": region(["cpu", "disk"], 2)}), tandem(2.0, 3, "loss")):
+        plain, compiled = (solve(model, method=SIMULATION, simulation=each) for each in settings)
+        assert {name: value.value for name, value in plain.values.items()} == {
+            name: value.value for name, value in compiled.values.items()
+        }
+
+
+@pytest.mark.parametrize("blocking", ["wait", "loss"])
+def test_a_region_that_is_never_full_changes_nothing(blocking: str) -> None:
+    """The limit: as many places as customers. Where customers might be lost their passages are
+    counted one by one, which moves an estimate a little.
+    """
+    settings = Simulation(seed=3, events=20_000)
+    free = solve(network(MEMBERS, STATIONS), method=SIMULATION, simulation=settings)
+    model = limited({"r": region(["cpu", "disk"], 5, blocking)})
+    found = solve(model, simulation=settings)
+    for name in free.values:
+        close = 1e-9 if blocking == "wait" else 0.02
+        assert found[name] == pytest.approx(free[name], rel=close), name
+    assert found["waiting_time[r]"] == 0.0
+
+
+def test_every_other_method_refuses_a_region_by_name() -> None:
+    model = limited({"r": region(["cpu", "disk"], 2)})
+    assert model.constructs == {REGIONS}
+    assert [method for method in KNOWN if REGIONS in KNOWN[method]] == [SIMULATION]
+    for method in METHODS[NETWORK]:
+        if method in ("best", SIMULATION):
+            continue
+        with pytest.raises(NoAnswerError, match=f"{method} has no rule for regions "):
+            solve(model, method=method)
+    with pytest.raises(NoAnswerError, match="markov-chain has no rule for regions"):
+        time_until(model, "cpu", 3)
+    assert solved_in_symbols(model) == ()
+    (bounds,) = answered(model, {}, method="bounds")
+    assert bounds.failed
+    with pytest.raises(NoAnswerError, match="network cannot be written as an activity: region r loses customers"):  # fmt: skip
+        lowered(limited({"r": region(["cpu"], 2, "loss")}))
+
+
+def test_work_beyond_the_places_of_a_region_is_refused() -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        solve(tandem(0.9, 1))
+    assert str(caught.value) == (
+        "region r is saturated: the customers that arrive are in service at its stations for 1.8 s"
+        " a second, and it has 1 places (load 1.8, the limit is 1); lower the arrivals, or give it"
+        " more places"
+    )
+    busy = solve(tandem(0.9, 3), simulation=Simulation(seed=1, events=40_000))
+    assert busy["throughput[j]"] == pytest.approx(
+        0.75, abs=0.02
+    )  # n / (n + 1) of two equal stations
+    assert not busy.converged
+
+
+def test_a_lost_customer_does_not_come_back_at_the_same_instant() -> None:
+    jobs = {"a": closed_class(3)}
+    stations = {name: station(demand={"a": 1.0}) for name in ("cpu", "disk")}
+    model = network(jobs, stations, regions={"r": region(["cpu", "disk"], 2, "loss")})
+    with pytest.raises(NoAnswerError, match="a cycle of a may begin at r, which may be full"):
+        solve(model, method=SIMULATION)
+
+
+def test_faults_of_regions_are_named() -> None:
+    with pytest.raises(ModelFaultsError) as caught:
+        limited(
+            {
+                "cpu": region(["cpu"], 1),
+                "r": region(["cpu", "dsk"], 2),
+                "none": region([], 2),
+            }
+        )
+    assert [str(fault.message) for fault in caught.value.faults] == [
+        "cpu is the name of a station, too; call the region something else",
+        "cpu is in a region already: cpu",
+        "there is no station 'dsk'; did you mean 'disk'?",
+        "region none has no stations; list some",
+    ]
+    blocks = {**STATIONS, "tape": station(service={"a": 1.0}, capacity=2, blocking="repeat")}
+    with pytest.raises(ModelFaultsError, match="tape blocks when it is full, which no method covers inside a region; leave one of them out"):  # fmt: skip
+        network(MEMBERS, blocks, regions={"r": region(["tape"], 2)})
+    with pytest.raises(ModelFaultsError, match="a cycle of c would end inside the region r; choose a reference outside of it"):  # fmt: skip
+        central("cpu", ["cpu", "disk"])
+    with pytest.raises(ModelError, match="a full region cannot have the blocking 'los'; did you mean 'loss'"):  # fmt: skip
+        region(["cpu"], 1, "los")
+
+
+def test_a_file_of_a_network_has_its_regions() -> None:
+    model = limited({"r": region(["cpu", "disk"], 2), "s": region(["tape"], 1, "loss")})
+    assert network_data(model)["regions"] == {
+        "r": {"stations": ["cpu", "disk"], "capacity": 2},
+        "s": {"stations": ["tape"], "capacity": 1, "blocking": "loss"},
+    }
