@@ -133,6 +133,8 @@ def bad(does: Callable[[], Any], text: str, error: type[SlipstickError] = ModelE
     return Case(does, error, text)
 
 
+PLAIN_TIME = "; write the plain number with a unit of [s], or divide the [s] by one"
+
 EXPRESSION = [
     bad(
         lambda: Dimension.of("ms"),
@@ -178,17 +180,29 @@ EXPRESSION = [
         lambda: parameters(N, Parameter("n", COUNT, 4.0)),
         "parameter n stands for two values, 3.0 and 4.0; give each a name of its own",
     ),
-    bad(lambda: T + B, "cannot add [s] and [B]: t and b"),
-    bad(lambda: B - T, "cannot subtract [B] and [s]: b and t"),
-    bad(lambda: T + 1, "cannot add [s] and [1]: t and 1"),
-    bad(lambda: maximum(T, B), "cannot compare [s] and [B]: t and b"),
-    bad(lambda: select(N, 1, T, B), "cannot choose between [s] and [B]: t and b"),
-    bad(lambda: substitute(T, {"t": B}), "cannot put in the place of t [s] and [B]: t and b"),
-    bad(lambda: compare(T, "<", 3), "cannot compare [s] and [1]: t and 3"),
+    bad(lambda: T + B, "cannot add [s] and [B]: t and b; multiply the [B] by a quantity in [s/B]"),
+    bad(
+        lambda: B - T,
+        "cannot subtract [B] and [s]: b and t; multiply the [s] by a quantity in [B/s]",
+    ),
+    bad(lambda: T + 1, f"cannot add [s] and [1]: t and 1{PLAIN_TIME}"),
+    bad(
+        lambda: maximum(T, B),
+        "cannot compare [s] and [B]: t and b; multiply the [B] by a quantity in [s/B]",
+    ),
+    bad(
+        lambda: select(N, 1, T, B),
+        "cannot choose between [s] and [B]: t and b; multiply the [B] by a quantity in [s/B]",
+    ),
+    bad(
+        lambda: substitute(T, {"t": B}),
+        "cannot put in the place of t [s] and [B]: t and b; multiply the [B] by a quantity in [s/B]",
+    ),
+    bad(lambda: compare(T, "<", 3), f"cannot compare [s] and [1]: t and 3{PLAIN_TIME}"),
     bad(
         lambda: B + maximum(*(T * n for n in range(2, 20))),
         "cannot add [B] and [s]: b and max(t * 2, t * 3, t * 4, t * 5, t * 6, t * 7, t * 8, t"
-        " * ...",
+        " * ...; multiply the [s] by a quantity in [B/s]",
     ),
     bad(lambda: sqrt(T), "sqrt takes a plain number, got [s]: t"),
     bad(lambda: ceil_log(B, 2), "ceil_log takes a plain number, got [B]: b"),
@@ -282,7 +296,8 @@ ACTIVITIES = [
     ),
     bad(
         lambda: closed_model(hold("door", A, permits=4), 2, resources={"door": Permits(3)}),
-        "a hold takes 4 permits of door at once, and there are 3: it would wait without end",
+        "a hold takes 4 permits of door at once, and there are 3: it would wait without end; take at"
+        " most 3, or have more of them",
     ),
     bad(
         lambda: closed_model(

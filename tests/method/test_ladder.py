@@ -10,10 +10,12 @@ from typing import NoReturn
 import numpy as np
 import pytest
 
+from slipstick import solve
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values
 from slipstick.method.answers import CompiledModel, Remarks, Solution
-from slipstick.method.ladder import Acceptance, LadderForm, Method, Parameters, Subject
+from slipstick.method.closed_form import ClosedForm
+from slipstick.method.ladder import Acceptance, LadderForm, Method, Parameters, Subject, named
 from slipstick.method.methods import default_answer, form_of, ladder
 from slipstick.model.activity import delay, service
 from slipstick.model.network import network, open_class, station
@@ -197,3 +199,40 @@ def test_derivatives_of_a_method_that_fails_are_by_differences() -> None:
     method = Method("steep", "activity", lambda *_: Steep("steep", np.inf, np.inf), 1.0)
     slopes = on(method).slopes(SIZES, ["population.processors"], ["time"])
     assert slopes["time"][1]["population.processors"] == pytest.approx(np.ones(4))
+
+
+@pytest.mark.parametrize("error", FAULTS[:5], ids=lambda error: type(error).__name__)
+def test_a_named_method_that_fails_says_so_and_which_other_to_name(error: Exception) -> None:
+    faulty = Method("faulty", "activity", lambda *_: Failing(error, fails_from=3), 1.0)
+    form = named(faulty, MODEL, {}, Simulation(), ["mean-value", "simulation"])
+    points = form.points(SIZES)
+    assert points.columns()["time"][:2].tolist() == [1.0, 2.0]
+    assert points.provenance().methods == ["faulty"] * 4
+    assert points.answer(3).failed == (
+        f"faulty failed, a fault of slipstick ({type(error).__name__}: {error}); please report it"
+        " with the model, or name another method: mean-value, simulation"
+    )
+    assert not points.answer(0).failed
+
+
+def test_a_named_method_that_fails_as_it_compiles_is_refused_in_words() -> None:
+    def compiled(*_: object) -> CompiledModel:
+        raise ZeroDivisionError("nothing")
+
+    faulty = Method("faulty", "activity", compiled, 1.0)
+    with pytest.raises(NoAnswerError, match=r"a fault of slipstick \(ZeroDivisionError: nothing\)"):
+        named(faulty, MODEL, {}, Simulation(), [])
+
+
+def test_a_fault_of_a_named_method_is_an_answer_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Solution:
+        raise TypeError("unhashable")
+
+    monkeypatch.setattr(ClosedForm, "solution", fails)
+    monkeypatch.setattr(ClosedForm, "brief", fails)
+    why = "closed-form failed, a fault of slipstick (TypeError: unhashable); please report it"
+    with pytest.raises(NoAnswerError) as refused:
+        solve(MODEL, method="closed-form")
+    assert str(refused.value).startswith(why)
+    assert str(refused.value).endswith("another method: mean-value, markov-chain, simulation")
+    assert solve(MODEL).method == "mean-value"

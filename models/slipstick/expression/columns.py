@@ -20,6 +20,11 @@ def at(column: Array | Flags, index: int) -> float:
     return float(column[index if len(column) > 1 else 0])
 
 
+def at_rows(column: Array | float, rows: NDArray[np.intp]) -> Array | float:
+    """Return a column at some points."""
+    return column if np.size(column) == 1 else np.asarray(column)[rows]
+
+
 def only(values: Values, names: Sequence[str] | Mapping[str, object]) -> dict[str, Array | float]:
     """Return the values of the named parameters."""
     return {name: value for name, value in values.items() if name in names}

@@ -306,12 +306,22 @@ def one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
     """
     dimensioned = [node for node in nodes if not is_number(node, 0.0)]
     for node in dimensioned[1:]:
-        if node.dimension != dimensioned[0].dimension:
+        first_node = dimensioned[0]
+        if node.dimension != first_node.dimension:
             raise ModelError(
-                f"cannot {verb} [{dimensioned[0].dimension}] and [{node.dimension}]: {_short(dimensioned[0])}"
-                f" and {_short(node)}"
+                f"cannot {verb} [{first_node.dimension}] and [{node.dimension}]:"
+                f" {_short(first_node)} and {_short(node)};"
+                f" {_one_unit(first_node.dimension, node.dimension)}"
             )
     return dimensioned[0].dimension if dimensioned else COUNT
+
+
+def _one_unit(first: Dimension, second: Dimension) -> str:
+    """Return how quantities of two dimensions come to have one."""
+    if COUNT in (first, second):
+        other = second if first == COUNT else first
+        return f"write the plain number with a unit of [{other}], or divide the [{other}] by one"
+    return f"multiply the [{second}] by a quantity in [{first / second}]"
 
 
 def need_counts(subject: str, *nodes: Expr) -> None:

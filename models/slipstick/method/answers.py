@@ -28,7 +28,7 @@ from slipstick.answer import (
     unit_of,
 )
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Columns, Flags, Values, at, only
+from slipstick.expression.columns import Columns, Flags, Values, at, at_rows, only
 from slipstick.expression.nodes import TIME, Expr, Parameter, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, NDArray, np
@@ -284,10 +284,7 @@ class CompiledModel:
             form = compiled()
             known_values = only(values, form.parameters)
             return form.solution(
-                {
-                    name: column if np.size(column) == 1 else np.asarray(column)[rows]
-                    for name, column in known_values.items()
-                }
+                {name: at_rows(column, rows) for name, column in known_values.items()}
             )
 
         return Answers(solution, bounds)

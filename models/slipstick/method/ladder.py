@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from slipstick.errors import NoAnswerError, SlipstickError
-from slipstick.expression.columns import Values, count_of, only
+from slipstick.expression.columns import Values, at_rows, count_of, only
 from slipstick.expression.nodes import Parameter
 from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
-from slipstick.method.answers import BLOCK, CompiledModel, Solution, joined
+from slipstick.method.answers import BLOCK, CompiledModel, Remarks, Solution, joined
 from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
@@ -299,8 +299,7 @@ class LadderForm(CompiledModel):
         """
         all_rows = len(rows) == count
         values_of_rows = {
-            name: value if all_rows or np.size(value) == 1 else np.asarray(value)[rows]
-            for name, value in values.items()
+            name: value if all_rows else at_rows(value, rows) for name, value in values.items()
         }
         known_values = (
             only(values_of_rows, form.parameters)
@@ -378,6 +377,90 @@ def _taken(form: CompiledModel, values: Values) -> NDArray[np.bool_]:
 def _failure(method: Method, error: Exception) -> str:
     """Return that a method failed by a fault of the program, and how."""
     return f"{method.name} failed, a fault of slipstick ({type(error).__name__}: {error})"
+
+
+_SOLVING = ("solution", "brief")
+"""What a compiled model solves points by."""
+
+
+def named(
+    method: Method,
+    model: Subject,
+    parameters: Parameters,
+    simulation: Simulation,
+    others: Sequence[str],
+) -> CompiledModel:
+    """Compile a model for a method that the user named. A point at which the method's own code
+    fails has no answer, and the reason says so: another method is taken only if that is named.
+
+    Parameters
+    ----------
+    method, model, parameters, simulation : what is compiled
+    others : names of other methods for such a model
+
+    Raises
+    ------
+    NoAnswerError : the method has no rule for a part of the model, or fails as it compiles it
+    """
+
+    def words(error: Exception) -> str:
+        way_out = f", or name another method: {', '.join(others)}" if others else ""
+        return f"{_failure(method, error)}; please report it with the model{way_out}"
+
+    def in_words(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except (SlipstickError, MemoryError):
+                raise
+            except Exception as error:
+                raise NoAnswerError(words(error)) from error
+
+        return called
+
+    form: CompiledModel = in_words(method.compiled)(model, parameters, simulation)
+
+    def point_by_point(solve: Callable[[Values], Solution]) -> Callable[[Values], Solution]:
+        def solved(values: Values) -> Solution:
+            try:
+                solution = solve(values)
+            except (SlipstickError, MemoryError):
+                raise
+            except Exception as error:  # noqa: BLE001  # also of packages outside
+                return without_failing(values, words(error))
+            detail, gradient = solution.detail, solution.gradient
+            return replace(
+                solution,
+                detail=None if detail is None else in_words(detail),
+                gradient=None if gradient is None else in_words(gradient),
+            )
+
+        def without_failing(values: Values, reason: str) -> Solution:
+            count = count_of(values)
+            if count > 1:  # only the points at which it fails have no answer
+                return joined(
+                    [
+                        (
+                            rows,
+                            solved(
+                                {name: at_rows(column, rows) for name, column in values.items()}
+                            ),
+                        )
+                        for rows in np.array_split(np.arange(count), 2)
+                    ]
+                )
+            no_answer = {form.quantity: np.full(1, np.nan)}
+            remarks = Remarks(failed=reason)
+            return Solution(
+                model=model.name, method=method.name, values=no_answer, remarks=lambda _: remarks
+            )
+
+        return solved
+
+    # A compiled model calls these of itself, so that a wrapper around it would not be called.
+    for name in _SOLVING:
+        setattr(form, name, point_by_point(getattr(form, name)))
+    return form
 
 
 def _noted(solution: Solution, reasons: Sequence[str | None]) -> Solution:

@@ -24,6 +24,7 @@ from slipstick.method.ladder import (
     Method,
     Parameters,
     Subject,
+    named,
 )
 from slipstick.method.names import group_names, is_transient
 from slipstick.model.added import AddedModel
@@ -269,7 +270,8 @@ def form_of(
     name = _known_method(kind, method)
     if isinstance(model, Law) or name:
         method_name = name or METHODS[LAW][0]
-        form = method_named(kind, method_name).compiled(model, parameters, settings)
+        others = [key for key in known_methods(kind) if key not in (method_name, BOUNDS)]
+        form = named(method_named(kind, method_name), model, parameters, settings, others)
     else:
         form = LadderForm(model, parameters, settings, smooth, ladder(kind))
     form.left_out = left_out_of(model)

@@ -1473,7 +1473,8 @@ class Model:
         if permits_taken is not None and permits_taken > resource.number:
             raise ModelError(
                 f"a hold takes {permits_taken:g} permits of {node.resource} at once, and there are"
-                f" {resource.number}: it would wait without end"
+                f" {resource.number}: it would wait without end; take at most {resource.number},"
+                " or have more of them"
             )
 
     @property

@@ -527,6 +527,16 @@ UNREAD = [
         ["6:12: cycle.0.hold: hold needs a lock, permits or a monitor, but 'bus' is a station"],
     ),
     (
+        ["{hold: door, permits: 2, body: [{delay: work}]}"],
+        "",
+        [
+            (
+                "6:12: cycle.0.hold: a hold takes several permits at once, and door is a lock; give"
+                " it permits"
+            )
+        ],
+    ),
+    (
         ["{repeat: 2, body: [{barrier: met}]}"],
         "",
         [

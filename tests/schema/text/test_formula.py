@@ -367,6 +367,8 @@ def test_conditions_compare_quantities(condition: str, holds: bool) -> None:
 
 # What is refused, word for word
 
+PLAIN_TIME = "; write the plain number with a unit of [s], or divide the [s] by one"
+PLAIN_BYTES = "; write the plain number with a unit of [B], or divide the [B] by one"
 WANTED = "a number, a name or '(' is wanted here, got"
 STRANGE = "is no part of arithmetic; operators are + - * / **"
 MISSING = "has no operator before it; operators are + - * / **"
@@ -473,11 +475,15 @@ def character(name: str) -> str:
         ("deep * n", 1, HIGH),
         ("2 * wide", 5, LARGE),
         # the words of what cannot be built
-        ("n + t", 3, "cannot add [1] and [s]: n and t"),
-        ("n + 2 + t + n", 7, "cannot add [1] and [s]: n and t"),
-        ("0 + t + bytes", 14, "cannot add [s] and [B]: t and bytes"),
-        ("n - t", 3, "cannot subtract [1] and [s]: n and t"),
-        ("1 + max(n, t)", 5, "cannot compare [1] and [s]: n and t"),
+        ("n + t", 3, f"cannot add [1] and [s]: n and t{PLAIN_TIME}"),
+        ("n + 2 + t + n", 7, f"cannot add [1] and [s]: n and t{PLAIN_TIME}"),
+        (
+            "0 + t + bytes",
+            14,
+            "cannot add [s] and [B]: t and bytes; multiply the [B] by a quantity in [s/B]",
+        ),
+        ("n - t", 3, f"cannot subtract [1] and [s]: n and t{PLAIN_TIME}"),
+        ("1 + max(n, t)", 5, f"cannot compare [1] and [s]: n and t{PLAIN_TIME}"),
         ("2 * ceil(t)", 5, "ceil takes a plain number, got [s]: t"),
         ("n / (2 - 2)", 3, "division by zero: n / 0"),
         ("1e308 * 10", 7, "a number in an expression must be finite, got inf"),
@@ -527,9 +533,9 @@ def test_refuses_an_expression(formula: str, column: int, message: str) -> None:
         ("n <> 2", 4, f"{WANTED} '>'"),
         ("not n < 2", 1, f"there is no name 'not'; known: {ALL_NAMES}"),
         ("n >= 500 /sec", 11, "there is no name 'sec'; the unit is written 's'"),
-        ("n < t", 3, "cannot compare [1] and [s]: n and t"),
-        ("1 < n < t", 7, "cannot compare [1] and [s]: n and t"),
-        ("n <= 4 B", 3, "cannot compare [1] and [B]: n and 4 B"),
+        ("n < t", 3, f"cannot compare [1] and [s]: n and t{PLAIN_TIME}"),
+        ("1 < n < t", 7, f"cannot compare [1] and [s]: n and t{PLAIN_TIME}"),
+        ("n <= 4 B", 3, f"cannot compare [1] and [B]: n and 4 B{PLAIN_BYTES}"),
     ],
 )
 def test_refuses_a_condition(condition: str, column: int, message: str) -> None:

@@ -1691,7 +1691,9 @@ class ActivityReader:
             made.options[0][1] if isinstance(made, activities.Choice) else made
         )  # of a repeated resource
         alone = (
-            hold(made.resource, then(), made.mode) if isinstance(made, activities.Hold) else made
+            hold(made.resource, then(), made.mode, permits=made.permits)
+            if isinstance(made, activities.Hold)
+            else made
         )
         first = made.parts[0] if isinstance(made, activities.Then) else made
         try:
