@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from slipstick.errors import SpecError
 from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
 from slipstick_measure.imports.layered.lowering import lowered
 from slipstick_measure.imports.layered.replicas import written_out
@@ -54,6 +55,8 @@ def _read(reading: Reading) -> tuple[ImportedSpec, Variables]:
     ledger = Ledger(FORMAT, reading)
     read = read_xml if reading.text.lstrip()[:1] == "<" else read_text
     network, variables = read(reading, ledger)
+    if reading.problems:
+        raise SpecError(reading.problems)
     network.parameters = {
         name: (variables.formulas[name], variables.lines[name])
         for name in variables.formulas

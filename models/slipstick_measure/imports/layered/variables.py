@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
-from slipstick.errors import FormulaError, ModelError, did_you_mean, short
+from slipstick.errors import FormulaError, ModelError, SpecError, did_you_mean, short
 from slipstick.expression.formula import read_expression
 from slipstick.expression.nodes import Expr, Number, Parameter, parameters
 from slipstick.expression.tape import Tape
@@ -111,6 +111,8 @@ class Variables:
             (value,) = Tape([expression]).run({})
             number = float(value[0] if getattr(value, "ndim", 0) else value)
         except (FormulaError, ModelError, ValueError, ArithmeticError) as error:
+            if self.reading.problems:  # of variables without a value
+                raise SpecError(self.reading.problems) from None
             self.reading.refuse(line, subject, f"{short(text)} cannot be computed: {error}")
         if not isfinite(number):
             self.reading.refuse(line, subject, f"{short(text)} is {number}, no finite number")
@@ -119,8 +121,8 @@ class Variables:
         return ModelAmount(number, "" if plain else formula)
 
     def _known(self, variable: str, line: int) -> None:
-        """Set a variable without a value in the file to the one given beside the file; refuse it if
-        there is none.
+        """Set a variable without a value in the file to the one given beside the file; record a
+        problem if there is none, so that all such variables are named at once.
         """
         name = parameter_name(variable)
         if name in self.values:
@@ -132,7 +134,8 @@ class Variables:
             return
         near = did_you_mean(name, list(self.values)) if self.values else ""
         why = f"{short(variable)} has no value in the file; give it one with --set {name}=NUMBER"
-        self.reading.refuse(line, "parameter", f"{why}{near}")
+        self.reading.wrong(line, "parameter", f"{why}{near}")
+        self.values[name] = 1.0
 
 
 def parameter_name(variable: str) -> str:

@@ -26,16 +26,63 @@ from slipstick_measure.imports.layered.model import (
     Task,
     Work,
 )
-from slipstick_measure.imports.layered.variables import INFINITE, Variables
+from slipstick_measure.imports.layered.variables import (
+    INFINITE,
+    MOST_VALUES,
+    Variables,
+    parameter_name,
+)
 from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.readers.elements import XmlElement, parsed
 from slipstick_measure.readers.reading import Reading
 
 _PROCESSOR_KINDS = (*("fcfs", "ps", "inf", "rand", "hol", "pp", "pri", "cfs", "ps-hol", "ps-pp"),)
+_COMMENT = re.compile(r"(?s)/\*.*?\*/|(?m:(?:#|//).*$)")
+_COMPUTED = re.compile(r"(?:array_create|\[)?[\s\w.$+*/(),:-]+\]?")
+"""A number, a formula or a list of numbers."""
+
+_STATEMENT = re.compile(r"\b(?:foreach|for|while|if|solve)\b")
+"""What an assignment cannot be read beyond, unless it is a loop over numbers."""
+
+_FIRST_SOLUTION = re.compile(r"\s*\(\s*!?\s*solve\b")
+"""After the word if."""
+
+_FOREACH = re.compile(r"foreach\s*\(\s*(?:\w+\s*,\s*)?(\$?\w+)\s+in\s+(\[[^\]]*\]|\$?\w+)\s*\)")
+_FOR = re.compile(
+    r"for\s*\(\s*(\$?\w+)\s*=\s*([^;]+);\s*(\$?\w+)\s*(<=?)\s*([^;]+);"
+    r"\s*\$?\w+\s*=\s*\(?\s*(\$?\w+)\s*\+\s*([^)]+?)\s*\)?\s*\)"
+)
 _ASSIGNED = re.compile(
-    r"(\$\w+)\s*=\s*((?:\[[^\]]*\])|(?:\"[^\"]*\")|[^\n;$]*(?:\$\w+(?!\s*=)[^\n;$]*)*)"
+    r"(\$?\b\w+)\s*=(?!=)\s*((?:\[[^\]]*\])|(?:\"[^\"]*\")|[^\n;$]*(?:\$\w+(?!\s*=)[^\n;$]*)*)"
 )
 """Of a number, a formula or a list to a variable, in a part for LQX or SPEX."""
+
+
+def _variables_in(formula: str) -> str:
+    """Return a formula with $ before all names but those of functions."""
+    return re.sub(r"(?<![\w$.\"])([A-Za-z_]\w*)(?!\w*\s*\()", r"$\1", formula)
+
+
+def _without_functions(text: str) -> str:
+    """Return a program with empty lines in the place of its functions."""
+    while match := re.search(r"\bfunction\s+\w+\s*\([^)]*\)\s*\{", text):
+        end, depth = match.end(), 1
+        while depth and end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        text = text[: match.start()] + "\n" * text.count("\n", match.start(), end) + text[end:]
+    return text
+
+
+def _counted(first: float, last: float, step: float, closed: bool) -> list[float]:
+    """List what a loop counts through; empty if it has no end or too many values."""
+    values: list[float] = []
+    while step > 0 and (first < last or (closed and first == last)):
+        values.append(first)
+        first += step
+        if len(values) > MOST_VALUES:
+            return []
+    return values
 
 
 def read_xml(reading: Reading, ledger: Ledger) -> tuple[LayeredNetwork, Variables]:
@@ -87,21 +134,81 @@ class _XmlReader:
         return int(amount.value)
 
     def _assignments(self, element: XmlElement) -> None:
-        """Read the assignments before the first loop of a program; the program is not executed."""
-        text = re.sub(r"(?s)/\*.*?\*/", "", element.text)
-        text = re.sub(r"(?m)(#|//).*$", "", text)
-        straight, *rest = re.split(r"\b(?:foreach|for|while|if)\b", text, maxsplit=1)
-        if rest and re.search(r"\bsolve\b", rest[0]):
-            line = element.line + straight.count("\n")
+        """Read the assignments of a program up to its first solution; loops around it are ranges of
+        their variables. The program is not executed.
+        """
+        text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), element.text)
+        text = _without_functions(text)
+        # Words in texts that are printed begin no statement.
+        bare = re.sub(r'"[^"\n]*"', lambda match: "_" * len(match[0]), text)
+        position = 0
+        while found := _STATEMENT.search(bare, position):
+            self._straight(element, text, position, found.start())
+            if not (head := self._loop(element, bare, found)):
+                position = found.end()
+                break
+            position = head
+        else:
+            self._straight(element, text, position, len(text))
+            return
+        first = _FIRST_SOLUTION.match(bare, position)
+        if re.search(r"\bsolve\b", bare[first.end() if first else position :]):
+            line = element.line + text.count("\n", 0, found.start())
             why = (
                 "from here on the program of the model solves it again, which is not run: the values"
                 " before are taken, and --set NAME=NUMBER takes others"
             )
             self.reading.odd(line, element.tag, why)
-        for match in _ASSIGNED.finditer(straight):
+
+    def _straight(self, element: XmlElement, text: str, begin: int, end: int) -> None:
+        """Read the assignments in a part of a program; of a name without $ only numbers, formulas
+        in known variables, and lists.
+        """
+        for match in _ASSIGNED.finditer(text, begin, end):
+            formula = _variables_in(match[2].strip())
+            # An index is that of a loop: such a variable stays without a value.
+            indexed = re.search(r"\w\s*\[", formula)
+            if indexed or not (match[1].startswith("$") or self._is_computed(formula)):
+                continue
             line = element.line + text.count("\n", 0, match.start())
-            formula = re.sub(r"(?<![\w$.\"])([A-Za-z_]\w*)(?!\w*\s*\()", r"$\1", match[2].strip())
+            if parameter_name(match[1]) in map(parameter_name, re.findall(r"\$\w+", formula)):
+                formula = repr(self.variables.amount(formula, line, match[1]).value)
             self.variables.assign(match[1], formula.strip('"'), line)
+
+    def _is_computed(self, formula: str) -> bool:
+        names = re.findall(r"\$\w+", formula)
+        known = all(parameter_name(name) in self.variables.values for name in names)
+        numbers = re.search(r"[\d$]", formula) is not None
+        return known and numbers and _COMPUTED.fullmatch(formula) is not None
+
+    def _loop(self, element: XmlElement, text: str, keyword: re.Match[str]) -> int:
+        """Read the head of a loop over numbers as the range of its variable; return where it ends,
+        0 if it is none.
+        """
+        values = ""
+        if match := _FOREACH.match(text, keyword.start()):
+            values = match[2]
+            if not values.startswith("["):
+                numbers = self.variables.ranges.pop(parameter_name(match[2]), [])
+                settings = self.reading.hints.settings
+                values = settings.get(parameter_name(match[1]), "")
+                values = f"[{', '.join(map(repr, numbers))}]" if numbers else str(values)
+        elif (match := _FOR.match(text, keyword.start())) and len(
+            {match[1], match[3], match[6]}
+        ) == 1:
+            bounds = [_variables_in(match[group]) for group in (2, 5, 7)]
+            if all(map(self._is_computed, bounds)):
+                line = element.line + text.count("\n", 0, match.start())
+                first, last, step = (
+                    self.variables.amount(bound, line, match[1]).value for bound in bounds
+                )
+                steps = _counted(first, last, step, match[4] == "<=")
+                values = f"[{', '.join(map(repr, steps))}]" if steps else ""
+        if match is None or not values:
+            return 0
+        line = element.line + text.count("\n", 0, match.start())
+        self.variables.assign(match[1], values, line)
+        return match.end()
 
     def _processor(self, element: XmlElement) -> None:
         name, kind = element.get("name"), element.get("scheduling") or "fcfs"
