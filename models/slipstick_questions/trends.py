@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from slipstick.errors import did_you_mean
+from slipstick.expression.nodes import COUNT, TIME, TIME_PER_BYTE, parameters
 from slipstick.late import Array
+from slipstick.model.activity import TECHNOLOGIES
 from slipstick.model.system import Model
 from slipstick.report.formatting import NOTHING
 from slipstick.schema.inputs import resolve
-from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.kinds.quantity import Given, validate
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, at, value_mark
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick_rates.files import CORE, TrendSpec, trend_of
-from slipstick_rates.trend import PROCESSORS, Draws, PeriodRate, Trend, outside
+from slipstick_rates.trend import (
+    PROCESSORS,
+    Draws,
+    Followed,
+    PeriodRate,
+    SeriesRate,
+    Trend,
+    outside,
+)
 
 _SHARED = ("benefit", "fully", "partly")
 """What a trend may say of how the processors' gain is passed on."""
@@ -23,6 +34,9 @@ _SHARED = ("benefit", "fully", "partly")
 _PROCESSORS = ("machine", "processors")
 
 _ONE = Scalar(1, "1", Mark("trend", 1, 1), quoted=False)
+
+PARAMETERS = "parameters."
+"""What the paths of a model's parameters begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +60,9 @@ class Trended:
         """The title of the trend."""
         return self.spec.title or self.name
 
-    def trend(self, kind: str = CORE) -> Trend:
-        """Build the trend for a kind of processors."""
-        return trend_of(self.spec, self.name, kind, self.as_of)
+    def trend(self, kind: str = CORE, followed: Collection[str] = ()) -> Trend:
+        """Build the trend for a kind of processors, with the series that parameters follow."""
+        return trend_of(self.spec, self.name, kind, self.as_of, followed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +73,17 @@ class TrendedCase:
     ----------
     case : built with everything that the trend changes
     trend, base_year : what it goes along, and the year that its own values are of
-    own : what the trend changes, at the case's own values
+    followed : what the trend changes, with the case's own values
     kind_told : whether its machine tells what its processors are
+    unfollowed : parameters that follow what the trend has no rate of, each with its name
     """
 
     case: Evaluator
     trend: Trend
     base_year: float
-    own: Mapping[str, float]
+    followed: tuple[Followed, ...]
     kind_told: bool = True
+    unfollowed: tuple[tuple[str, str], ...] = ()
 
     @property
     def smoothed(self) -> TrendedCase:
@@ -82,8 +98,23 @@ class TrendedCase:
         years : to answer for
         draws : by name, as the trend draws them; as stated by default
         """
-        values_by_path = self.trend.values(self.base_year, years, self.own, draws)
+        values_by_path = self.trend.values(self.base_year, years, self.followed, draws)
         return {path: values.reshape(-1) for path, values in values_by_path.items()}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The base units of the parameters that follow a rate, by path."""
+        return {
+            value.path: str(self.case.built.parameters[value.path].dimension)
+            for value in self.followed
+            if value.path.startswith(PARAMETERS)
+        }
+
+    def columns(
+        self, values: Mapping[str, Array], wanted: Collection[str] | None = None
+    ) -> dict[str, Array]:
+        """Return the answers at some values, and the parameters that follow a rate."""
+        return self.case.columns(values, wanted) | {path: values[path] for path in self.units}
 
     @property
     def still(self) -> tuple[str, ...]:
@@ -91,19 +122,16 @@ class TrendedCase:
         model = self.case.built.model
         used = model.technologies if isinstance(model, Model) else []
         moved = set(self.trend.rates)
-        if PROCESSORS in moved:
+        if used and PROCESSORS in moved:
             technology = self.case.inputs.checked.technology
             moved |= {*technology.fully, *technology.partly}
         return tuple(name for name in used if name not in moved)
 
     @property
     def unmoved(self) -> tuple[str, ...]:
-        """The values that the trend changes and that no time of the case depends on."""
-        return tuple(
-            name
-            for name in self.trend.rates
-            if f"{TECHNOLOGY}.{name}" not in self.case.form.parameters
-        )
+        """The rates that no value of the case depends on."""
+        read = {value.rate for value in self.followed if value.path in self.case.form.parameters}
+        return tuple(name for name in self.trend.rates if name not in read)
 
 
 def trend_called(
@@ -133,7 +161,12 @@ def trend_called(
 
 
 def trended_case(
-    case: str, trended: Trended, base_year: float, place: Place, study: StudyContext
+    case: str,
+    trended: Trended,
+    base_year: float,
+    place: Place,
+    study: StudyContext,
+    known: Collection[str] = (),
 ) -> TrendedCase:
     """Build a case that follows a trend, starting from the case's own technology.
 
@@ -143,32 +176,118 @@ def trended_case(
     trended, base_year : what it goes along, and the year that its values are of
     place : where the base year stands
     study : the study
+    known : series of further trends of the question, whose names parameters may state
 
     Raises
     ------
-    SpecError : the case has no classes of cost, or the base year is outside the trend's periods
+    SpecError : the case has no classes of cost and no parameter follows a series, a parameter
+        states what no trend has, or the base year is outside the trend's periods
     """
     settings, library = study.cases[case], study.library
     inputs = resolve(settings, library)
-    if inputs.kind not in ("program", "activity"):
+    stated = {
+        f"{PARAMETERS}{name}": given
+        for name, given in getattr(inputs.checked, "parameters", {}).items()
+        if isinstance(given, Given) and given.technology
+    }
+    has_classes = inputs.kind in ("program", "activity")
+    if not has_classes and not stated:
         why = (
             f"{case} has no classes of cost, so no trend changes it; project a program or an"
-            " activity"
+            " activity, or write in a parameter the technology that it follows"
         )
         raise study.refusal(place, why)
+    series = {*trended.spec.series, *known}
+    for path, given in stated.items():
+        _check_stated(path, given, series, inputs.tree)
+    names = {given.technology for given in stated.values()} - {*TECHNOLOGIES, PROCESSORS}
     kind = at(inputs.tree, [*_PROCESSORS, "kind"])
-    trend = trended.trend(str(kind.value) if isinstance(kind, Scalar) else CORE)
+    kind_in_words = str(kind.value) if isinstance(kind, Scalar) else CORE
+    trend = trended.trend(kind_in_words, names & trended.spec.series.keys())
+    classes = [name for name in trend.rates if name not in names] if has_classes else []
+    trend = trend.of({*classes, *(given.technology for given in stated.values())})
     _check_base_year(trend, base_year, place, study)
     added = {path: node for path, node in trended.laid.items() if at(inputs.tree, path) is None}
     added |= {
-        path: _ONE
-        for name in trend.rates
-        if at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None
+        path: _ONE for name in classes if at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None
     }
-    built = evaluator(case, {**settings, **added}, library)
-    own = {f"{TECHNOLOGY}.{name}": 1.0 for name in trend.rates}
-    own = {path: built.built.parameters[path].value or 1.0 for path in own}
-    return TrendedCase(built, trend, base_year, own, kind is not None)
+    built = evaluator(case, {**settings, **(added if has_classes else {})}, library)
+    followed = [
+        Followed(path, built.built.parameters[path].value or 1.0, name, name == PROCESSORS)
+        for name in classes
+        for path in [f"{TECHNOLOGY}.{name}"]
+    ]
+    followed += [
+        Followed(path, given.value, given.technology, _rises(given, trend))
+        for path, given in stated.items()
+        if given.technology in trend.rates
+    ]
+    if not followed:
+        why = f"{case}: no parameter follows what {trend.name} has a rate of"
+        raise study.refusal(place, why)
+    _check_followed(followed, trend, built)
+    unfollowed = tuple(
+        (path, given.technology)
+        for path, given in stated.items()
+        if given.technology not in trend.rates
+    )
+    return TrendedCase(
+        built, trend, base_year, tuple(followed), not has_classes or kind is not None, unfollowed
+    )
+
+
+def _check_stated(path: str, given: Given, series: Collection[str], tree: Node) -> None:
+    """Raise if what a parameter states to follow is no series and no class of cost, or if a class
+    does not tell whether the parameter rises.
+    """
+    name, mark = given.technology, value_mark(tree, f"{path}.technology")
+    known = [*series, PROCESSORS, *TECHNOLOGIES]
+    if name not in known:
+        why = f"no trend here has a series {name!r}, and no class of cost is called so"
+        raise mark.error(f"{why}{did_you_mean(name, known)}", f"{path}.technology")
+    if name not in series and name != PROCESSORS and given.dimension == COUNT:
+        why = (
+            f"{name} is a class of cost, whose times fall and rates rise; a plain number is neither:"
+            " name the series that it follows"
+        )
+        raise mark.error(why, f"{path}.technology")
+
+
+def _rises(given: Given, trend: Trend) -> bool:
+    """Return whether a parameter is multiplied by the gain of its rate: as the values of its
+    series, or as a rate that gets faster.
+    """
+    rate = trend.rates[given.technology]
+    if given.technology in (PROCESSORS, *TECHNOLOGIES) or not isinstance(rate, SeriesRate):
+        return given.dimension not in (TIME, TIME_PER_BYTE)
+    return not rate.fit.series.less_is_better
+
+
+def _check_followed(followed: Sequence[Followed], trend: Trend, built: Evaluator) -> None:
+    """Raise if a parameter that follows a rate is part of the structure of the model, or of the
+    time of a step that follows the same rate by its class.
+    """
+    model = built.built.model
+    for value in followed:
+        if not value.path.startswith(PARAMETERS):
+            continue
+        mark = value_mark(built.inputs.tree, value.path)
+        if value.path not in built.form.parameters and not built.built.can_vary([value.path]):
+            why = (
+                "the structure of the model depends on it, which a projection does not change; leave"
+                " technology out"
+            )
+            raise mark.error(why, value.path)
+        key = trend.keys[value.rate]
+        for step in model.steps if isinstance(model, Model) else ():
+            names = {parameter.name for parameter in parameters(step.time)}
+            if value.path in names and trend.keys.get(step.technology) == key:
+                why = (
+                    f"step {step.name} follows {step.technology} already, so that its time would"
+                    " change twice; leave technology out of the parameter, or write another one in"
+                    " the step"
+                )
+                raise mark.error(why, value.path)
 
 
 def _check_base_year(trend: Trend, year: float, place: Place, study: StudyContext) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -314,7 +314,13 @@ def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
     return series_by_name
 
 
-def trend_of(spec: TrendSpec, name: str, kind: str = CORE, as_of: float | None = None) -> Trend:
+def trend_of(
+    spec: TrendSpec,
+    name: str,
+    kind: str = CORE,
+    as_of: float | None = None,
+    followed: Collection[str] = (),
+) -> Trend:
     """Build the trend of a checked file, source keys replaced by their texts.
 
     Parameters
@@ -322,6 +328,7 @@ def trend_of(spec: TrendSpec, name: str, kind: str = CORE, as_of: float | None =
     spec, name : the file, and what it is called
     kind : of the processors that it is for
     as_of : the year whose knowledge it uses; None is today's
+    followed : names of series that parameters follow, beside those that classes of cost do
     """
     from slipstick_rates.trend import PeriodRate, SeriesRate, Trend
 
@@ -331,7 +338,7 @@ def trend_of(spec: TrendSpec, name: str, kind: str = CORE, as_of: float | None =
         rates[key], keys[key] = PeriodRate(tuple(_period(period, spec) for period in periods)), key
     series_by_name = series_of(spec)
     driven = driving_series(spec, kind)
-    for series_name in dict.fromkeys(driven.values()):
+    for series_name in dict.fromkeys([*driven.values(), *followed]):
         series = (
             series_by_name[series_name]
             if as_of is None
@@ -341,6 +348,7 @@ def trend_of(spec: TrendSpec, name: str, kind: str = CORE, as_of: float | None =
             continue
         rate = SeriesRate(fitted(series))
         classes = [class_name for class_name, driver in driven.items() if driver == series_name]
+        classes += [series_name] if series_name in followed else []
         rates.update(dict.fromkeys(classes, rate))
         keys.update(dict.fromkeys(classes, f"series {series_name}"))
     return Trend(name, spec.title or name, rates, keys, kind if spec.series else "")

@@ -4,8 +4,8 @@ written, period by period, or by series of measured points.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import ClassVar
 
@@ -183,6 +183,23 @@ Rate = PeriodRate | SeriesRate
 
 
 @dataclass(frozen=True, slots=True)
+class Followed:
+    """A value of a model that a rate of a trend changes over the years.
+
+    Parameters
+    ----------
+    path, own : of the value, and how much it is in the base year
+    rate : the name of the rate
+    rises : it is multiplied by the gain, as the speed of processors; else divided, as a time
+    """
+
+    path: str
+    own: float
+    rate: str
+    rises: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Trend:
     """The rates at which the classes of cost get cheaper.
 
@@ -238,31 +255,40 @@ class Trend:
         # Sequences of two keys fill space only if they are not in the same order.
         return np.stack([points[name] for name in names], axis=1)[rng.permutation(samples)]
 
+    def of(self, names: Collection[str]) -> Trend:
+        """Return the trend with the rates of these names alone."""
+        return replace(self, rates={name: self.rates[name] for name in self.rates if name in names})
+
     def values(
         self,
         base: float,
         years: Array,
-        own: Mapping[str, float],
+        followed: Iterable[Followed],
         draws: Mapping[str, Draws] | None = None,
     ) -> dict[str, Array]:
-        """Return the values of the section ``technology``, by path.
+        """Return the values that the rates change, by path.
 
         Parameters
         ----------
         base : year that the values of the model are of
         years : to which they are taken
-        own : by path, what there is in the base year: the processors are so many times faster, a
-            class costs so much of its time
+        followed : the values, with what they are in the base year
         draws : as `draws` returns them; without them the rates are as stated
 
         Returns
         -------
         by path [samples, years]
         """
-        values_by_path = {}
-        for name, rate in self.rates.items():
-            path, gained = f"technology.{name}", rate.gain(base, years, (draws or {}).get(name))
-            values_by_path[path] = own[path] * gained if name == PROCESSORS else own[path] / gained
+        gains = {
+            name: rate.gain(base, years, (draws or {}).get(name))
+            for name, rate in self.rates.items()
+        }
+        values_by_path = {
+            value.path: value.own * gains[value.rate]
+            if value.rises
+            else value.own / gains[value.rate]
+            for value in followed
+        }
         samples = max(len(values) for values in values_by_path.values())
         return {
             path: np.broadcast_to(values, (samples, len(years)))

@@ -12,6 +12,7 @@ from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, zero
 from slipstick.schema.kinds.activity import Word
 from slipstick.schema.kinds.constraints import Name, broken_rule
 from slipstick.schema.kinds.quantity import (
+    PARAMETERS_IN_WORDS,
     AnyQuantity,
     Formula,
     Given,
@@ -83,10 +84,7 @@ class BatchServerSpec(ModelFileSpec):
     """A server that works in rounds, written as a file."""
 
     version: Literal[1] = Field(alias="batch-server", description="version of this format")
-    parameters: dict[Word, AnyQuantity] = Field(
-        {},
-        description="named quantities, or arithmetic on earlier ones, for use in times and counts",
-    )
+    parameters: dict[Word, AnyQuantity] = Field({}, description=PARAMETERS_IN_WORDS)
     customers: CustomersSpec = Field(description="who comes")
     phases: dict[Word, RoundPhaseSpec] = Field(
         description="the phases of every customer, in their order", min_length=1

@@ -10,6 +10,7 @@ from itertools import combinations
 
 from slipstick.late import Array, np
 from slipstick.report.formatting import percent, quantity
+from slipstick.results.words import NO_WORDS, Words, spelt
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Node, plain
 from slipstick.study.evaluator import Evaluator
@@ -33,6 +34,21 @@ MEANINGS: Mapping[str, str] = {
     "waiting": "waiting",
 }
 """Classes of cost in the words of a sentence."""
+
+
+def class_words(name: str) -> str:
+    """Return a class of cost in the words of a sentence."""
+    return MEANINGS.get(name, spelt(name))
+
+
+def takes(name: str) -> str:
+    """Return a class of cost with the verb of what it takes of the time.
+
+    >>> takes("adapter"), takes("wire")
+    ('network adapters take', 'the wire takes')
+    """
+    return f"{class_words(name)} {'take' if name in _SEVERAL else 'takes'}"
+
 
 CaseWork = frozenset[tuple[str, str]]
 """What a case does: its settings but for machine and technology."""
@@ -203,7 +219,8 @@ def saved_by_processors(case: DrawnCase, ends: tuple[float, float]) -> float | N
     the upper end of the band, or the part as stated without draws; None where the trend has no
     processors
     """
-    moved = [name for name in (PROCESSORS, "application") if name in case.track.trend.rates]
+    paths = {value.path for value in case.track.followed}
+    moved = [name for name in (PROCESSORS, "application") if f"{TECHNOLOGY}.{name}" in paths]
     if not moved or case.time != "time":
         return None
     values = case.track.values(case.years[-1:], case.draws or None)
@@ -368,7 +385,7 @@ def arrivals(
 
 
 def share_words(
-    case: str, last: float, listed: Sequence[ClassShare], saved: float | None
+    lead: str, last: float, listed: Sequence[ClassShare], saved: float | None
 ) -> Iterator[str]:
     """Yield where the time goes in the last year, and what faster processors would save of it."""
     if not listed or not np.isfinite(listed[0].part[-1]):
@@ -377,38 +394,37 @@ def share_words(
     low, high = float(largest.low[-1]), float(largest.high[-1])
     part = percent(float(largest.part[-1]))
     span = f"{percent(low)} to {percent(high)}" if high > low else part
-    words = (
-        f"{case}{': ' if case else ''}by {year(last)} {MEANINGS.get(largest.name, largest.name)}"
-        f" {'take' if largest.name in _SEVERAL else 'takes'} {span} of the time"
-    )
+    words = f"{lead}by {year(last)} {takes(largest.name)} {span} of the time"
     if saved is not None:
         words += f"; faster processors alone save at most {percent(max(0.0, saved))}"
     yield words
 
 
-def overtaking_words(found: Overtaking) -> str:
+def overtaking_words(overtaking: Overtaking, words: Words = NO_WORDS) -> str:
     """Return in which year a case overtakes another."""
-    words = f"{found.case} takes less time than {found.overtaken} from {year(found.year)}"
-    words += " on" if found.until is None else f" to {year(found.until)}"
-    words += crossing_words(found.low, found.high, found.part)
-    return words
+    first, second = words.case(overtaking.case), words.case(overtaking.overtaken)
+    text = f"{first} takes less time than {second} from {year(overtaking.year)}"
+    text += " on" if overtaking.until is None else f" to {year(overtaking.until)}"
+    return text + crossing_words(overtaking.low, overtaking.high, overtaking.part)
 
 
-def arrival_words(found: Sequence[Arrival]) -> Iterator[str]:
+def arrival_words(machines: Sequence[Arrival], words: Words = NO_WORDS) -> Iterator[str]:
     """Yield how the time on each machine that came compares with what the trend said of it."""
-    for each in found:
-        if each.name != "time":
+    for arrival in machines:
+        if arrival.name != "time":
             continue
-        said = quantity(each.said, "s", ends=(each.low, each.high))
-        came = quantity(each.came, "s")
-        if not each.high > each.low:
-            yield (
-                f"{each.case} of {year(each.year)} takes {came}, {each.came / each.said:.3g} times"
-                f" what {each.trend} had for it from {each.before} of {year(each.start)}, {said}"
-            )
+        expected = quantity(arrival.said, "s", ends=(arrival.low, arrival.high))
+        came = quantity(arrival.came, "s")
+        later = f"{_of_year(words.case(arrival.case), arrival.year)} takes {came}"
+        before = _of_year(words.case(arrival.before), arrival.start)
+        if not arrival.high > arrival.low:
+            ratio = f"{arrival.came / arrival.said:.3g}"
+            yield f"{later}, {ratio} times what the trend gives from {before}, {expected}"
             continue
-        verdict = "within the band" if each.held else "outside the band"
-        yield (
-            f"{each.case} of {year(each.year)} takes {came}, {verdict} that {each.trend} had for it"
-            f" from {each.before} of {year(each.start)}: {said}"
-        )
+        verdict = "within" if arrival.held else "outside"
+        yield f"{later}, {verdict} the band that the trend gives from {before}: {expected}"
+
+
+def _of_year(title: str, of: float) -> str:
+    """Return the title of a case with its year, unless the title has it."""
+    return title if year(of) in title else f"{title} of {year(of)}"

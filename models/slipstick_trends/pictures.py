@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError, UnknownNameError
@@ -14,6 +16,7 @@ from slipstick_pictures.look import STROKES, axis_title, logarithmic, sheet, tit
 from slipstick_rates.series import NORMAL_90
 from slipstick_rates.trend import SeriesRate
 from slipstick_trends.ahead import MEANINGS
+from slipstick_trends.sentences import marks, used_rates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,53 +24,65 @@ if TYPE_CHECKING:
 
     from slipstick.results.words import Words
     from slipstick_rates.series import FittedSeries
-    from slipstick_trends.project import ProjectedCase, Projection
+    from slipstick_trends.projection import ProjectedCase, Projection
     from slipstick_trends.specs import ProjectionPictureSpec, RatesPictureSpec, SharesPictureSpec
 
+_LETTERS = 17.0  # of the smallest size in an inch
 _SMALLEST = 0.02  # a class that never takes more of the time is not drawn
 
 
-def values_figure(found: Projection, spec: ProjectionPictureSpec, words: Words) -> Figure:
+def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Words) -> Figure:
     """Draw values over the years, a panel for each value."""
     figure = sheet(8.2, 1.0 + 3.0 * len(spec.y))
     panels = figure.subplots(len(spec.y), 1, sharex=True, squeeze=False)[:, 0]
     for name, axes in zip(spec.y, panels, strict=True):
-        _lines(axes, found, name, spec, words)
-    if found.factors is None:
+        _lines(axes, projection, name, spec, words)
+    if projection.factors is None:
         panels[-1].set_xlabel("year")
     else:
-        logarithmic(panels[-1].xaxis, found.factors)
+        logarithmic(panels[-1].xaxis, projection.factors)
         panels[-1].set_xlabel("times that processors are as fast")
     handles, labels = panels[0].get_legend_handles_labels()
     single = len(labels) == 1  # the title says what it is
-    return titled(figure, spec.title, *(() if single else (_legend(found), handles, labels)))
+    _mark(figure, projection)
+    return titled(figure, spec.title, *(() if single else (_legend(projection), handles, labels)))
 
 
-def _legend(found: Projection) -> str:
+def _mark(figure: Figure, projection: Projection, trends: Iterable[str] | None = None) -> None:
+    """Write below a figure which rates are guesses, and which series are weak."""
+    if marked := marks(projection, trends):
+        width = int(_LETTERS * figure.get_figwidth())
+        lines = textwrap.wrap(marked, width)
+        figure.supxlabel("\n".join(lines), x=0.02, ha="left", fontsize=7)
+
+
+def _legend(projection: Projection) -> str:
     """Return what tells the lines apart: cases, trends or both."""
-    cases = {each.case for each in found.tracks}
-    differing = {"case": len(cases) > 1, "trend": len(found.titles) > 1}
+    cases = {track.case for track in projection.tracks}
+    differing = {"case": len(cases) > 1, "trend": len(projection.titles) > 1}
     return ", ".join(what for what, differs in differing.items() if differs)
 
 
 def _lines(
-    axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec, words: Words
+    axes: Axes, projection: Projection, name: str, spec: ProjectionPictureSpec, words: Words
 ) -> None:
-    told_by = _legend(found).split(", ")
+    differing = _legend(projection).split(", ")
     sweeps = {
-        ", ".join(words.case(getattr(each, what)) for what in told_by if what): each.sweep
-        for each in found.tracks
-        if name in each.sweep.columns
+        ", ".join(words.case(getattr(track, what)) for what in differing if what): track.sweep
+        for track in projection.tracks
+        if name in track.sweep.columns
     }
     if not sweeps:
         raise UnknownNameError(
-            "projected value", name, list(dict.fromkeys(n for t in found.tracks for n in t.values))
+            "projected value",
+            name,
+            list(dict.fromkeys(n for t in projection.tracks for n in t.values)),
         )
-    shown = np.concatenate([each.columns[name] for each in sweeps.values()])
+    shown = np.concatenate([sweep.columns[name] for sweep in sweeps.values()])
     unit, factor = choose(
         shown[np.isfinite(shown)].tolist(), Dimension.of(next(iter(sweeps.values())).units[name])
     )
-    for index, (label, each) in enumerate(sweeps.items()):
+    for index, (label, sweep) in enumerate(sweeps.items()):
         colour, marker, dashes = STROKES[index % len(STROKES)]
         look: dict[str, Any] = {
             "color": colour,
@@ -75,10 +90,10 @@ def _lines(
             "linestyle": dashes,
             "markevery": 5,
         }
-        across = each.points[YEAR] if found.factors is None else found.factors
-        axes.plot(across, each.columns[name] / factor, label=label, **look)
-        if f"low[{name}]" in each.columns:
-            low, high = (end / factor for end in each.ends(name))
+        across = sweep.points[YEAR] if projection.factors is None else projection.factors
+        axes.plot(across, sweep.columns[name] / factor, label=label, **look)
+        if f"low[{name}]" in sweep.columns:
+            low, high = (end / factor for end in sweep.ends(name))
             axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
     axes.set_ylabel(axis_title(name, unit))
     if spec.log == "y":
@@ -87,15 +102,15 @@ def _lines(
         axes.set_ylim(0, 1.03 * axes.get_ylim()[1])
 
 
-def shares_figure(found: Projection, spec: SharesPictureSpec, words: Words) -> Figure:
+def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words) -> Figure:
     """Draw the part of the time that each class of cost takes over the years, with its band; a
     panel for each case.
     """
-    names = list(dict.fromkeys(track.case for track in found.tracks))
+    names = list(dict.fromkeys(track.case for track in projection.tracks))
     unknown = [name for name in spec.cases if name not in names]
     if unknown:
         raise UnknownNameError("projected case", unknown[0], names)
-    tracks = [track for track in found.tracks if track.case in (spec.cases or names)]
+    tracks = [track for track in projection.tracks if track.case in (spec.cases or names)]
     strokes = {name: index for index, name in enumerate(_largest(tracks))}
     columns = min(2, len(tracks))
     rows = -(-len(tracks) // columns)
@@ -108,10 +123,11 @@ def shares_figure(found: Projection, spec: SharesPictureSpec, words: Words) -> F
     handles: dict[str, Any] = {}
     for track, axes in zip(tracks, panels, strict=False):
         _draw_shares(axes, track, strokes, handles)
-        several = len(found.titles) > 1
+        several = len(projection.titles) > 1
         case = words.case(track.case)
         axes.set_title(f"{case}, {spelt(track.trend)}" if several else case)
     labels = [MEANINGS.get(name, name) for name in handles]
+    _mark(figure, projection, [track.trend for track in tracks])
     return titled(figure, spec.title, "class of cost", list(handles.values()), labels)
 
 
@@ -141,14 +157,15 @@ def _draw_shares(
     axes.set_xlabel("year")
 
 
-def rates_figure(found: Projection, spec: RatesPictureSpec) -> Figure:
+def rates_figure(projection: Projection, spec: RatesPictureSpec) -> Figure:
     """Draw the points of each series that moves a case, with its level and its band to the last
     year.
     """
     fits: dict[str, FittedSeries] = {}
-    for trend in found.trends:
-        for rate in trend.rates.values():
-            if isinstance(rate, SeriesRate):
+    used = {rate.of for name in projection.titles for rate in used_rates(projection, name)}
+    for trend in projection.trends:
+        for name, rate in trend.rates.items():
+            if name in used and isinstance(rate, SeriesRate):
                 fits.setdefault(rate.fit.series.name, rate.fit)
     if not fits:
         raise ModelError("no trend of this projection has series of points to draw")
@@ -159,7 +176,7 @@ def rates_figure(found: Projection, spec: RatesPictureSpec) -> Figure:
     for axes in panels[len(fits) :]:
         axes.set_visible(False)
     for fit, axes in zip(fits.values(), panels, strict=False):
-        _draw_rate(axes, fit, float(found.years[-1]))
+        _draw_rate(axes, fit, float(projection.years[-1]))
     return titled(figure, spec.title)
 
 
@@ -169,8 +186,8 @@ def _draw_rate(axes: Axes, fit: FittedSeries, last: float) -> None:
     mean, deviation = fit.predicted(years)
     logs = [mean + side * NORMAL_90 * deviation for side in (-1, 0, 1)]
     if fit.log_limit is not None:
-        logs = [np.minimum(each, fit.log_limit) for each in logs]
-    low, middle, high = (np.exp(series.sign * each) for each in logs)
+        logs = [np.minimum(levels, fit.log_limit) for levels in logs]
+    low, middle, high = (np.exp(series.sign * levels) for levels in logs)
     axes.plot(years, middle, color=STROKES[0][0])
     axes.fill_between(years, low, high, color=STROKES[0][0], alpha=0.15, linewidth=0)
     apart = [point for point in series.points if point.apart]

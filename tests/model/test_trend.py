@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.model.uncertainty import Uncertainty
-from slipstick_rates.trend import Period, PeriodRate, Trend, gain, outside
+from slipstick_rates.trend import Followed, Period, PeriodRate, Trend, gain, outside
 
 PERIODS = (
     Period(1990, 2000, Uncertainty("fixed", 1.5)),
@@ -61,8 +61,11 @@ def test_processors_multiply_and_costs_divide() -> None:
         },
         {"processors": "processors", "wire": "wire"},
     )
-    own = {"technology.processors": 3.0, "technology.wire": 0.5}
-    found = trend.values(1991, np.array([1993.0]), own)
+    followed = [
+        Followed("technology.processors", 3.0, "processors", rises=True),
+        Followed("technology.wire", 0.5, "wire", rises=False),
+    ]
+    found = trend.values(1991, np.array([1993.0]), followed)
     assert found["technology.processors"].tolist() == [[pytest.approx(12.0)]]
     assert found["technology.wire"].tolist() == [[pytest.approx(0.5 / 2.25)]]
     assert trend.draws(np.array([1991.0, 1993.0]), 4, 0) == {}  # nothing is uncertain

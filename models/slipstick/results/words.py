@@ -323,6 +323,8 @@ class Words:
         return words
 
     def _term(self, found: re.Match[str]) -> str:
+        if found["case"] == "parameters":
+            return self.quantity(found[0])
         if found["case"]:
             own = {"own": "its own", "base": f"that of {self.case('base')}"}
             value = self.value(found["of"])

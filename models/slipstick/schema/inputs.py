@@ -562,16 +562,18 @@ def _check_parameter(tree: Table, keys: Sequence[str]) -> None:
 
 def _as_parameter(node: Node, before: Node | None, parts: Sequence[str]) -> Node:
     """Return the new value of a parameter, with the unit and the meaning of the value that it
-    replaces; values other than parameters are returned unchanged.
+    replaces, and what that follows over the years; values other than parameters are returned
+    unchanged.
     """
     if parts[:1] != ("parameters",):
         return node
     node = _with_unit(node, before)
-    meaning = before.entries.get("meaning") if isinstance(before, Table) else None
-    if meaning is None or not isinstance(node, Scalar | Table):
+    written = before.entries if isinstance(before, Table) else {}
+    kept = {key: written[key] for key in ("meaning", "technology") if key in written}
+    if not kept or not isinstance(node, Scalar | Table):
         return node
     entries = {"value": Entry(node.mark, node)} if isinstance(node, Scalar) else node.entries
-    return Table({"meaning": meaning, **entries}, node.mark)
+    return Table({**kept, **entries}, node.mark)
 
 
 def _with_unit(node: Node, before: Node | None) -> Node:

@@ -50,6 +50,7 @@ from slipstick.schema.kinds.distribution import (
 from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
     ONE,
+    PARAMETERS_IN_WORDS,
     AnyQuantity,
     Count,
     CountFormula,
@@ -1364,10 +1365,7 @@ class ActivitySpec(ModelFileSpec):
     """A model written as a file."""
 
     activity: Literal[1] = Field(description="version of this format")
-    parameters: dict[Word, AnyQuantity] = Field(
-        {},
-        description="named quantities, or arithmetic on earlier ones, for use in times and counts",
-    )
+    parameters: dict[Word, AnyQuantity] = Field({}, description=PARAMETERS_IN_WORDS)
     population: PopulationSpec | None = Field(
         None, description="what goes through the cycle: processors or arrivals"
     )

@@ -84,6 +84,8 @@ class Given:
     assumed : stated to be a guess
     meaning : what it is, if its author says so
     low, high : the interval in which it lies, in base units, if its author tells one
+    technology : of a parameter: the series of a trend, or the class of cost, that it follows over
+        the years
     """
 
     value: float
@@ -94,6 +96,7 @@ class Given:
     meaning: str = ""
     low: float | None = None
     high: float | None = None
+    technology: str = ""
 
     def __str__(self) -> str:
         return show(self.value, self.dimension)
@@ -156,6 +159,7 @@ class Quantity:
         is built
     advice : what to write instead of a quantity with a unit
     operations : a count of operations, so ``2 GFlop`` will do as well
+    follows : it may state what it follows over the years
     """
 
     dimension: Dimension | None
@@ -167,6 +171,12 @@ class Quantity:
     shapes: bool = False
     advice: str = ""
     operations: bool = False
+    follows: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of a quantity that is written as a table."""
+        return (*QUANTITY_KEYS, "technology") if self.follows else QUANTITY_KEYS
 
     def read(self, value: Any) -> Given | Formula:
         """Take ``25 us``, a bare count, ``{value: 25 us, source: ...}`` or, where allowed, a
@@ -193,9 +203,9 @@ class Quantity:
 
     def _read_sourced(self, table: dict[str, Any]) -> Given:
         for key in table:
-            if key not in QUANTITY_KEYS:
+            if key not in self.keys:
                 raise _refused(
-                    f"a quantity has no key {str(key)!r}{did_you_mean(str(key), QUANTITY_KEYS)}",
+                    f"a quantity has no key {str(key)!r}{did_you_mean(str(key), self.keys)}",
                     key,
                     key=True,
                 )
@@ -212,10 +222,20 @@ class Quantity:
         ):
             raise _refused("the value lies outside of its interval, from low to high")
         assumed = table.get("assumed", False)
-        source, meaning = (self._text(table, key) for key in ("source", "meaning"))
+        source, meaning, technology = (
+            self._text(table, key) for key in ("source", "meaning", "technology")
+        )
         if not isinstance(assumed, bool):
             raise _refused(f"'assumed' is true or false; got {_kind(assumed)}", "assumed")
-        return Given(inner.value, inner.dimension, inner.text, source, assumed, meaning, low, high)
+        return replace(
+            inner,
+            source=source,
+            assumed=assumed,
+            meaning=meaning,
+            low=low,
+            high=high,
+            technology=technology,
+        )
 
     def _end(self, end: Any) -> float:
         """Parse one end of an interval [base units]; an end may be a fraction where the value must
@@ -306,6 +326,7 @@ class Quantity:
                 "source": {"type": "string"},
                 "assumed": {"type": "boolean"},
                 "meaning": {"type": "string"},
+                **({"technology": {"type": "string"}} if self.follows else {}),
             },
             "required": ["value"],
             "additionalProperties": False,
@@ -371,7 +392,15 @@ _SPEED = (
     "a speed is how many times as fast as the machine that the costs were measured on, such as 1.5"
 )
 Speed = Annotated[Given, Quantity(COUNT, least=None, above=0.0, advice=_SPEED)]
-AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True)]
+AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True, follows=True)]
+"""The value of a parameter."""
+
+PARAMETERS_IN_WORDS = (
+    "named quantities, or arithmetic on earlier ones, for use in times and counts; a quantity written"
+    " as keys may state as technology what it follows over the years: a series of a trend, such as"
+    " node_price, or a class of cost"
+)
+"""What a file says of its parameters."""
 TimeOrFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
 CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 

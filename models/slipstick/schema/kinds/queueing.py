@@ -20,6 +20,7 @@ from slipstick.schema.kinds.constraints import Name, broken_rule, known_word, on
 from slipstick.schema.kinds.distribution import TimeOrDistribution, law_of, refuse_scv, written_time
 from slipstick.schema.kinds.quantity import (
     ONE,
+    PARAMETERS_IN_WORDS,
     AnyQuantity,
     Capacity,
     CountFormula,
@@ -229,10 +230,7 @@ class QueueingNetworkSpec(ModelFileSpec):
         return unknown_names(data)
 
     version: Literal[1] = Field(alias="queueing-network", description="version of this format")
-    parameters: dict[Word, AnyQuantity] = Field(
-        {},
-        description="named quantities, or arithmetic on earlier ones, for use in times and counts",
-    )
+    parameters: dict[Word, AnyQuantity] = Field({}, description=PARAMETERS_IN_WORDS)
     classes: dict[Name, ClassSpec] = Field({}, description="customers by class")
     chains: dict[Name, ChainSpec] = Field(
         {}, description="groups of classes that customers change between by routing"

@@ -1,0 +1,117 @@
+"""Tables of projections: the years of each case, the rates, and machines that came."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slipstick.report.formatting import NOTHING, escape, markdown_table, percent
+from slipstick.results.question import ResultColumn, ResultTable
+from slipstick.results.sweep import Provenance
+from slipstick.schema.kinds.study import YEAR
+from slipstick_questions.trends import year
+from slipstick_rates.series import PointSeries
+from slipstick_rates.trend import SeriesRate
+from slipstick_trends.projection import ProjectedCase, Projection, UsedRate
+from slipstick_trends.sentences import marks, span_words, track_name
+
+_MOST_YEARS = 12
+
+
+def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
+    """Lay out one case along one trend; the page shows a few years, the first and the last among
+    them.
+    """
+    count = len(track.sweep.points[YEAR])
+    step = -(-(count - 1) // (_MOST_YEARS - 2))
+    rows = range(count) if count <= _MOST_YEARS else [*range(0, count - 1, step), count - 1]
+    columns = [
+        ResultColumn("case", [track.case] * count, place=True, on_page=False),
+        ResultColumn("trend", [track.trend] * count, place=True, on_page=False),
+    ]
+    for path, values in track.sweep.points.items():
+        along = (
+            (lambda value, *_: year(value)) if path == YEAR else (lambda value, *_: f"{value:.4g}")
+        )  # or a factor
+        columns.append(ResultColumn(path, values, written=along, place=True))
+    for name in track.values:
+        columns.append(
+            ResultColumn(
+                name, track.sweep.columns[name], track.sweep.units[name], track.sweep.ends(name)
+            )
+        )
+    marked = marks(projection, [track.trend])
+    if marked:
+        cells = [marked] * count
+        columns.append(ResultColumn("marked", cells, place=True, on_page=False))
+    title = f"### {escape(track_name(track, projection, projection.words))}"
+    title += f"\n\n{escape(marked)}." if marked else ""
+    return ResultTable("project", columns, track.sweep.provenance, track.sweep.failed, title, rows)
+
+
+def rates_table(projection: Projection) -> str:
+    """Lay out the rates that are used, each once for all trends that have it, for a page."""
+    shared: dict[UsedRate, list[str]] = {}
+    for rate in projection.rates:
+        # What one trend takes over from another is listed once.
+        shared.setdefault(replace(rate, trend=""), []).append(rate.trend)
+    rows = [
+        [
+            escape(", ".join(trends)),
+            escape(rate.name),
+            span_words(rate),
+            f"{rate.factor:.3g}",
+            f"{rate.low:.3g} to {rate.high:.3g}" if rate.high > rate.low else NOTHING,
+            "; ".join(f"{year(start)} to {year(end)}" for start, end in rate.beyond) or NOTHING,
+            f"guess: {escape(rate.source)}" if rate.assumed else escape(rate.source),
+        ]
+        for rate, trends in shared.items()
+    ]
+    head = [
+        "trend",
+        "of",
+        "period",
+        "times faster a year",
+        percent(projection.band),
+        "used outside",
+        "source",
+    ]
+    return markdown_table(head, rows, [3])
+
+
+def used_series(projection: Projection) -> list[PointSeries]:
+    """List the series whose rates change the time of a case."""
+    idle = set.intersection(*(set(track.sweep.idle) for track in projection.tracks))
+    used = {
+        rate.fit.series.name: rate.fit.series
+        for trend in projection.trends
+        for name, rate in trend.rates.items()
+        if isinstance(rate, SeriesRate) and name not in idle
+    }
+    return list(used.values())
+
+
+def arrivals_table(projection: Projection) -> ResultTable:
+    """Lay out machines that came beside what the trend said, by class of cost."""
+    rows = projection.arrivals
+    columns = [
+        ResultColumn("before", [arrival.before for arrival in rows], place=True),
+        ResultColumn("case", [arrival.case for arrival in rows], place=True),
+        ResultColumn("trend", [arrival.trend for arrival in rows], place=True, on_page=False),
+        ResultColumn(
+            "year", [arrival.year for arrival in rows], written=lambda value, *_: year(value)
+        ),
+        ResultColumn("of", [arrival.name for arrival in rows]),
+        ResultColumn("was", [arrival.was for arrival in rows], "s"),
+        ResultColumn(
+            "by the trend",
+            [arrival.said for arrival in rows],
+            "s",
+            ([arrival.low for arrival in rows], [arrival.high for arrival in rows]),
+        ),
+        ResultColumn("came", [arrival.came for arrival in rows], "s"),
+        ResultColumn("held", ["yes" if arrival.held else "no" for arrival in rows]),
+    ]
+    first = projection.tracks[0].sweep.provenance
+    how = Provenance([first.methods[0]] * len(rows), [bool(first.exact[0])] * len(rows))
+    title = "### Machines that came, beside the trend from before"
+    return ResultTable("arrivals", columns, how, {}, title)

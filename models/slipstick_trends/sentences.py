@@ -1,0 +1,365 @@
+"""What a projection says in words: where cases go, when conditions hold, which rates are doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
+
+from slipstick.report.formatting import capital, counted, joined, percent, quantity, value_amount
+from slipstick.results.sweep import Sweep
+from slipstick.results.words import Words, spelt
+from slipstick.schema.kinds.study import YEAR
+from slipstick_questions.sign_changes import Change
+from slipstick_questions.trends import PARAMETERS, year
+from slipstick_trends.ahead import (
+    arrival_words,
+    class_words,
+    crossing_words,
+    overtaking_words,
+    share_words,
+    takes,
+)
+from slipstick_trends.projection import (
+    ConditionHistory,
+    DominantClass,
+    ProjectedCase,
+    Projection,
+    UsedRate,
+)
+
+_MOST_HEADS = 4
+
+
+def track_name(track: ProjectedCase, projection: Projection, words: Words) -> str:
+    """Return what tells a case along a trend from the others: titles."""
+    cases = {each_track.case for each_track in projection.tracks}
+    several = len(projection.titles) > 1
+    names = [words.case(track.case)] if len(cases) > 1 or not several else []
+    names += [projection.titles[track.trend]] if several else []
+    return ", ".join(names)
+
+
+def _lead(track: ProjectedCase, projection: Projection, words: Words) -> str:
+    """Return what begins a sentence on a case along a trend; nothing if there is one only."""
+    several = len(projection.tracks) > 1
+    return f"{track_name(track, projection, words)}: " if several else ""
+
+
+def value_at(sweep: Sweep, name: str, place: int) -> tuple[float, str, tuple[float, float]]:
+    """Return a value with its unit and its band at a point of a sweep."""
+    low, high = sweep.ends(name)
+    ends = float(low[place]), float(high[place])
+    return float(sweep.columns[name][place]), sweep.units[name], ends
+
+
+def heads(projection: Projection, words: Words) -> dict[str, list[str]]:
+    """Return the sentences for the head of a report, by what they are about."""
+    tracks = projection.tracks
+    histories = [
+        _history_words(history, track, projection, words)
+        for track in tracks[:1]
+        for history in track.conditions[:1]
+        if not history.worded
+    ]
+    worded = [
+        _history_words(history, track, projection, words)
+        for track in tracks
+        for history in track.conditions
+        if history.worded
+    ]
+    ahead = projection.factors is None
+    return {
+        "worded": _together(worded) if ahead else [],
+        "values": [_track_head(track, projection, words) for track in tracks[:2]],
+        "shares": _together(_shares(projection, words)) if ahead else [],
+        "conditions": histories,
+    }
+
+
+def _together(texts: Sequence[str]) -> list[str]:
+    """Join the first sentences on several cases."""
+    return [". ".join(map(capital, texts[:_MOST_HEADS]))] if texts else []
+
+
+def _shares(projection: Projection, words: Words) -> list[str]:
+    """Return where the time of each case goes in the last year."""
+    last = float(projection.years[-1])
+    return [
+        text
+        for track in projection.tracks
+        for text in share_words(_lead(track, projection, words), last, track.shares, track.saved)
+    ]
+
+
+def outcomes(projection: Projection, words: Words) -> Iterator[str]:
+    """Yield the results of a projection, the most important first."""
+    yield from map(capital, _outcomes(projection, words))
+
+
+def _outcomes(projection: Projection, words: Words) -> Iterator[str]:
+    for track in projection.tracks:
+        lead = _lead(track, projection, words)
+        histories = [history for history in track.conditions if history.worded]
+        yield from (_history_words(history, track, projection, words) for history in histories)
+        if values := list(_goes(track, words)):
+            yield f"{lead}{track.span}, {', '.join(values)}"
+    dominants = [_dominant_words(track) for track in projection.tracks]
+    if len(dominants) > 1 and len(set(dominants)) == 1:
+        dominants = [f"in every case {text}" for text in dominants[:1] if text]
+    else:
+        leads = [_lead(track, projection, words) for track in projection.tracks]
+        dominants = [f"{lead}{text}" for lead, text in zip(leads, dominants, strict=True) if text]
+    yield from dominants
+    if projection.factors is None:
+        yield from _shares(projection, words)
+    for overtaking in projection.overtakings:
+        yield overtaking_words(overtaking, words)
+    yield from arrival_words(projection.arrivals, words)
+    for track in projection.tracks:
+        for history in track.conditions:
+            if not history.worded:
+                yield _history_words(history, track, projection, words)
+    yield from _unmoved(projection, words)
+    yield from still(projection)
+
+
+def beside_head(projection: Projection, words: Words) -> list[str]:
+    """List the sentences whose content is neither in the head of a report nor in its tables."""
+    head = " ".join(text for texts in heads(projection, words).values() for text in texts)
+    values = {
+        capital(f"{_lead(track, projection, words)}{track.span}, {', '.join(_goes(track, words))}")
+        for track in projection.tracks
+    }
+    doubts = [*map(capital, still(projection))]
+    texts = [text for text in outcomes(projection, words) if text not in head]
+    return [text for text in texts if text not in values and text not in doubts]
+
+
+def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> str:
+    """Return how the values of a case change over the years."""
+    lead = _lead(track, projection, words)
+    changes = []
+    years = track.sweep.points[YEAR]
+    answered = [index for index in range(len(years)) if index not in track.sweep.failed]
+    ends = (answered[0], answered[-1]) if answered else (0, -1)
+    for name in track.values[:2]:
+        first, unit, _ = value_at(track.sweep, name, ends[0])
+        last, _, (low, high) = value_at(track.sweep, name, ends[1])
+        if not (isfinite(first) and isfinite(last)):
+            continue
+        sure = not low <= first <= high
+        verb = "goes" if not sure else "falls" if last < first else "rises"
+        if first == last:
+            changes.append(f"{words.value(name)} stays {value_amount(name, first, unit)}")
+            continue
+        amounts = [value_amount(name, *value_at(track.sweep, name, place)) for place in ends]
+        changes.append(f"{words.value(name)} {verb} from {amounts[0]} to {amounts[1]}")
+    if not changes:
+        return f"{lead}{track.span} there is no answer"
+    span = f"from {year(float(years[ends[0]]))} to {year(float(years[ends[1]]))}"
+    failed = [year(float(years[index])) for index in track.sweep.failed]
+    missing = f"; no answer in {joined(failed)}" if failed else ""
+    return f"{lead}{span} {joined(changes)}{missing}"
+
+
+def _goes(track: ProjectedCase, words: Words) -> Iterator[str]:
+    """Yield each value of a case in the first and the last year."""
+    for name in track.values:
+        column, (low, high) = track.sweep.columns[name], track.sweep.ends(name)
+        if isfinite(column[0]) and isfinite(column[-1]):
+            first, last = (
+                quantity(
+                    float(column[place]),
+                    track.sweep.units[name],
+                    ends=(float(low[place]), float(high[place])),
+                )
+                for place in (0, -1)
+            )
+            yield f"{words.value(name)} from {first} to {last}"
+
+
+def _history_words(
+    history: ConditionHistory, track: ProjectedCase, projection: Projection, words: Words
+) -> str:
+    """Return when a condition holds; one with words of its own comes after the years."""
+    lead = _lead(track, projection, words)
+    when = _when(history, track)
+    if history.worded:
+        return f"{lead}{when}, {history.condition}"
+    clause = words.condition(history.condition)
+    whether = "whether " if history.holds_first is None and not history.undecided else ""
+    return f"{lead}{whether}{clause} {when}"
+
+
+def _when(history: ConditionHistory, track: ProjectedCase) -> str:
+    """Return in which years a condition holds, with the band of each crossing."""
+    undecided = [
+        f"undecided {'in' if first == last else 'from'} {year(first)}"
+        f"{'' if first == last else f' to {year(last)}'}"
+        for first, last in history.undecided
+    ]
+    missing = _unanswered_words(history, track)
+    if history.crossings or undecided:
+        return f"{', '.join([*map(_crossing, history.crossings), *undecided])}{missing}"
+    if history.holds_first is None:
+        return f"has no answer {track.span}"
+    often = ""
+    if history.holds_last is not None and 0.001 < history.holds_last < 0.999:
+        often = f" (at the end in {percent(history.holds_last)} of the draws)"
+    where = "wherever there is an answer" if missing else "throughout"
+    return f"{where if history.holds_first else 'in no year'} {track.span}{often}{missing}"
+
+
+def _crossing(change: Change) -> str:
+    """Return the year in which a condition starts or stops holding, with its band."""
+    when = f"from {year(change.value)} on" if change.starts else f"until {year(change.value)}"
+    when += crossing_words(change.low, change.high, change.part)
+    return when + (", by a jump" if change.jump else "")
+
+
+def _unanswered_words(history: ConditionHistory, track: ProjectedCase) -> str:
+    """Return from when to when a condition has no answer, such as where a station is saturated."""
+    years = track.sweep.points[YEAR]
+    stretches = []
+    for first, last in history.unanswered:
+        if first == years[0]:
+            stretches.append(f"in {year(last)}" if first == last else f"until {year(last)}")
+        elif last == years[-1]:
+            stretches.append(f"from {year(first)} on")
+        else:
+            stretches.append(f"from {year(first)} to {year(last)}")
+    return f", without an answer {joined(stretches)}" if stretches else ""
+
+
+def _dominant_words(track: ProjectedCase) -> str:
+    """Return which class of cost takes the most time, from when to when; empty if none does."""
+    if not track.dominant:
+        return ""
+    first, *later = track.dominant
+    if not later:
+        missing = " with an answer" if track.sweep.failed else ""
+        return f"{takes(first.name)} the most time in all years{missing}"
+    further = "".join(f", {_largest_from(dominant)}" for dominant in later)
+    return f"{takes(first.name)} the most time until {year(later[0].first)}{further}"
+
+
+def _largest_from(dominant: DominantClass) -> str:
+    band = crossing_words(dominant.low, dominant.high, dominant.part)
+    return f"{class_words(dominant.name)} from {year(dominant.first)}{band}"
+
+
+def still(projection: Projection) -> Iterator[str]:
+    """Yield the classes of steps, and the parameters, that a trend has no rate of, once for all
+    cases.
+    """
+    classes: dict[str, dict[str, None]] = {}
+    stay: dict[tuple[str, str], None] = {}
+    for track in projection.tracks:
+        classes.setdefault(track.trend, {}).update(dict.fromkeys(track.still))
+        stay |= dict.fromkeys((track.trend, path) for path, _ in track.unfollowed)
+    for trend, names in classes.items():
+        if names:
+            yield (
+                f"{_trend_name(trend, projection)} has no rate of"
+                f" {joined([class_words(name) for name in names])}: their times stay as they are"
+                " in every year"
+            )
+    for trend, path in stay:
+        yield (
+            f"{_trend_name(trend, projection)} has no rate of what"
+            f" {spelt(path.removeprefix(PARAMETERS))} follows, so it stays as it is in every year"
+        )
+
+
+def _trend_name(trend: str, projection: Projection) -> str:
+    return spelt(trend) if len(projection.titles) > 1 else "the trend"
+
+
+def _unmoved(projection: Projection, words: Words) -> Iterator[str]:
+    """Yield which rates change nothing, once for all cases of which it holds."""
+    cases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for track in projection.tracks:
+        if track.sweep.idle:
+            cases.setdefault((track.trend, track.sweep.idle), []).append(track.case)
+    for (trend, names), listed in cases.items():
+        every = {track.case for track in projection.tracks}
+        of_these = f"of {joined([words.case(case) for case in listed])} "
+        of_cases = of_these if len(listed) < len(every) else ""
+        classes = joined([class_words(name) for name in names])
+        changes = "these rates of" if len(names) > 1 else "the rate of"
+        yield (
+            f"no step {of_cases}follows {classes}, so {changes} {_trend_name(trend, projection)}"
+            f" {'change' if len(names) > 1 else 'changes'} nothing"
+        )
+
+
+def used_rates(projection: Projection, trend: str) -> list[UsedRate]:
+    """List the rates of a trend that change a value of some case."""
+    idle = [set(track.sweep.idle) for track in projection.tracks if track.trend == trend]
+    unused = set.intersection(*idle) if idle else set()
+    rates = (rate for rate in projection.rates if rate.trend == trend)
+    return [rate for rate in rates if rate.of not in unused]
+
+
+def marks(projection: Projection, trends: Iterable[str] | None = None) -> str:
+    """Return which of the rates that change something are guesses, and which series are weak;
+    empty if none is.
+
+    Parameters
+    ----------
+    projection : with its rates
+    trends : the names of those to look at; all by default
+    """
+    names = [*projection.titles] if trends is None else list(dict.fromkeys(trends))
+    rates = [rate for name in names for rate in used_rates(projection, name)]
+    weak = {f"{rate.title} ({counted(rate.points, 'point')})" for rate in rates if rate.weak}
+    guesses = dict.fromkeys(class_words(rate.of) for rate in rates if rate.assumed)
+    texts = [f"weak series: {'; '.join(sorted(weak))}"] if weak else []
+    texts += [f"guesses: {', '.join(guesses)}"] if guesses else []
+    return ". ".join(map(capital, texts))
+
+
+def warnings(projection: Projection) -> Iterator[str]:
+    """Yield which rates are guesses, and which are used outside their periods, trend by trend."""
+    for trend in projection.titles:
+        lead = f"{spelt(trend)}: " if len(projection.titles) > 1 else ""
+        rates = [rate for rate in projection.rates if rate.trend == trend]
+        if rates and all(rate.measured for rate in rates):
+            yield from _series_words(trend, lead, projection)
+            continue
+        guesses = [f"{spelt(rate.name)} {span_words(rate)}" for rate in rates if rate.assumed]
+        some = (
+            f"these rates are guesses: {', '.join(guesses)}"
+            if guesses
+            else "no rate is marked as a guess"
+        )
+        verdict = "every rate that is used is a guess" if len(guesses) == len(rates) else some
+        spans: dict[tuple[float, float], list[str]] = {}
+        for rate in rates:
+            for span in rate.beyond:
+                spans.setdefault(span, []).append(spelt(rate.name))
+        outside = "; ".join(
+            f"{', '.join(names)} for {year(start)} to {year(end)}"
+            for (start, end), names in spans.items()
+        )
+        used = f"used outside their periods: {outside}" if outside else ""
+        yield f"{lead}{verdict}; {used or 'none is used outside its period'}"
+
+
+def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str]:
+    """Yield which series are weak, and which machines do not tell what their processors are."""
+    weak = marks(projection, [trend])
+    verdict = "every rate is fitted to measured points; none is a guess"
+    yield f"{lead}{verdict}" + (f"; {weak[0].lower()}{weak[1:]}" if weak else "")
+    tracks = [track for track in projection.tracks if track.trend == trend]
+    untold = [projection.words.case(track.case) for track in tracks if not track.kind_told]
+    if untold:
+        yield (
+            f"{joined(list(dict.fromkeys(untold)))}: the machine does not tell what a processor is,"
+            " so it is taken for a core; write processors.kind"
+        )
+
+
+def span_words(rate: UsedRate) -> str:
+    """Return the period of a rate."""
+    return f"{year(rate.start)} to {year(rate.end)}"
