@@ -392,6 +392,10 @@ def run(
 def dump(model: Model | QueueingNetwork) -> str:
     """Write a model as the text of a file, of an activity or of a queueing network, which reads
     as an equal model.
+
+    Parameters
+    ----------
+    model : as built in Python, or loaded
     """
     import yaml
 

@@ -46,6 +46,10 @@ class TableCell:
 
     Parameters
     ----------
+    case : its name
+    computed, printed : the values; None where there is none
+    within : how far they may be apart, to agree
+    slip : why the printed value is taken for a misprint
     ends, printed_ends : of the interval of each where it is simulated
     """
 

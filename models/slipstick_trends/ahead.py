@@ -76,7 +76,7 @@ class Overtaking:
 
     Parameters
     ----------
-    case, overtaken : which
+    case, overtaken, trend : which
     year : as stated
     low, high : ends of the band over the draws in which it does
     part : of the draws in which it does

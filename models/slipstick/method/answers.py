@@ -72,6 +72,11 @@ class Remarks:
     Parameters
     ----------
     failed : why it has no answer
+    notes : on the answer, in words
+    promise : error that the method promises [1]
+    seed : of the simulation
+    converged : whether the intervals of a simulation are as narrow as wanted
+    interrupted : the user ended the simulation before
     """
 
     failed: str | None = None

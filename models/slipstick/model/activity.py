@@ -548,7 +548,13 @@ class Pipeline(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BarrierWait(Activity):
-    """Wait for the whole population, or for `parties` members of it."""
+    """Wait for the whole population, or for `parties` members of it.
+
+    Parameters
+    ----------
+    name : of the barrier among the resources
+    parties : number that wait for each other; all by default
+    """
 
     name: str
     parties: int | None = None
@@ -591,7 +597,12 @@ class SignalUnit(UnitStep):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ask(Activity):
-    """Execute the tasks of a pool together with all other processors, until all tasks are done."""
+    """Execute the tasks of a pool together with all other processors, until all tasks are done.
+
+    Parameters
+    ----------
+    pool : its name among the resources
+    """
 
     pool: str
 
@@ -665,7 +676,12 @@ def thinking(cycle: Activity) -> Step | None:
 
 @checked(parts=ACTIVITY)
 def then(*parts: Activity) -> Activity:
-    """Execute activities one after the other; the same as ``>>``."""
+    """Execute activities one after the other; the same as ``>>``.
+
+    Parameters
+    ----------
+    parts : in the order in which they are executed
+    """
     flat_parts = [
         inner for part in parts for inner in (part.parts if isinstance(part, Then) else (part,))
     ]
@@ -707,6 +723,10 @@ def fork(*branches: Activity, join: Like | None = None) -> Activity:
 def send(body: Activity) -> Activity:
     """Begin a body and go on at once, without waiting for its end.
 
+    Parameters
+    ----------
+    body : what continues beside the sender
+
     >>> send(delay(2.0, name="log"))
     fork(delay(2.0, name='log'), join=0)
     """
@@ -719,6 +739,10 @@ _OPTION = "a pair of a probability and an activity, such as (0.3, delay(1.0))"
 @checked(options=row(LIKE, ACTIVITY, wanted=_OPTION))
 def choose(*options: tuple[Like, Activity]) -> Choice:
     """Execute one of several activities; the probabilities must add up to 1.
+
+    Parameters
+    ----------
+    options : of each activity its probability [1] and the activity
 
     >>> choose((0.3, delay(1.0, name="hit")), (0.7, delay(2.0, name="miss")))
     choose((0.3, delay(1.0, name='hit')), (0.7, delay(2.0, name='miss')))
@@ -742,6 +766,12 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
 @checked(count=LIKE, body=ACTIVITY, spread=TEXT)
 def repeat(count: Like, body: Activity, spread: str = WHOLE) -> Repeat:
     """Execute an activity a number of times in a row; the number varies as one of `SPREADS` says.
+
+    Parameters
+    ----------
+    count : mean number of times [1]
+    body : what is repeated
+    spread : whole, the two numbers next to a mean that is no whole number; or geometric
 
     >>> repeat(2.5, delay(1.0), spread="geometric")
     repeat(2.5, delay(1.0, name='delay'), spread='geometric')
@@ -880,6 +910,10 @@ def wait(counter: str) -> WaitUnit:
 def signal(counter: str) -> SignalUnit:
     """Return a unit of a counter; see `wait`. In a monitor it is the last step, because the
     monitor passes to another processor.
+
+    Parameters
+    ----------
+    counter : as for `wait`
     """
     check_name(counter)
     return SignalUnit(counter)
@@ -889,6 +923,11 @@ def signal(counter: str) -> SignalUnit:
 def put(buffer: str, body: Activity) -> Activity:
     """Put an item into a bounded buffer: wait for a place, do the body, give the item.
 
+    Parameters
+    ----------
+    buffer : its name among the resources
+    body : the work of putting
+
     >>> put("queue", delay(1.0, name="copy"))
     wait('queue.places') >> delay(1.0, name='copy') >> signal('queue.items')
     """
@@ -897,26 +936,49 @@ def put(buffer: str, body: Activity) -> Activity:
 
 @checked(buffer=TEXT, body=ACTIVITY)
 def get(buffer: str, body: Activity) -> Activity:
-    """Get an item out of a bounded buffer: wait for one, do the body, give its place back."""
+    """Get an item out of a bounded buffer: wait for one, do the body, give its place back.
+
+    Parameters
+    ----------
+    buffer : its name among the resources
+    body : the work of getting
+    """
     return then(wait(f"{buffer}.items"), body, signal(f"{buffer}.places"))
 
 
 @checked(pool=TEXT)
 def ask(pool: str) -> Ask:
-    """Execute the tasks of a pool together with all other processors, until all tasks are done."""
+    """Execute the tasks of a pool together with all other processors, until all tasks are done.
+
+    Parameters
+    ----------
+    pool : its name among the resources
+    """
     check_name(pool)
     return Ask(pool)
 
 
 @checked(bodies=ACTIVITY, name=optional(TEXT))
 def serial(*bodies: Activity, name: str | None = None) -> Stage:
-    """Make a stage that takes one item at a time, in order."""
+    """Make a stage that takes one item at a time, in order.
+
+    Parameters
+    ----------
+    bodies : what is done with an item, one after the other
+    name : of the stage; that of its first step by default
+    """
     return Stage("serial", bodies, _stage_name(name, bodies))
 
 
 @checked(bodies=ACTIVITY, name=optional(TEXT))
 def parallel(*bodies: Activity, name: str | None = None) -> Stage:
-    """Make a stage that takes all items at once."""
+    """Make a stage that takes all items at once.
+
+    Parameters
+    ----------
+    bodies : what is done with an item, one after the other
+    name : of the stage; that of its first step by default
+    """
     return Stage("parallel", bodies, _stage_name(name, bodies))
 
 
@@ -958,7 +1020,13 @@ def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipel
 
 @checked(name=TEXT, parties=optional(whole(1)))
 def barrier(name: str, parties: int | None = None) -> BarrierWait:
-    """Wait for the whole population, or for `parties` members of it."""
+    """Wait for the whole population, or for `parties` members of it.
+
+    Parameters
+    ----------
+    name : of the barrier among the resources
+    parties : number that wait for each other; all by default
+    """
     check_name(name)
     return BarrierWait(name, parties)
 

@@ -472,6 +472,14 @@ def station(
 ) -> NetworkStation:
     """Describe a station by class: its demand, or a service time and visits; see `NetworkStation`.
 
+    Parameters
+    ----------
+    demand : service time in all visits of a cycle [s], in place of service and visits
+    service, visits : mean service time of a visit [s], and visits in a cycle, 1 by default
+    discipline : one of `slipstick.vocabulary.DISCIPLINES`
+    servers, rates, scv, capacity, priority, blocking, patience, timeout, distribution : as for
+        `NetworkStation`
+
     >>> station(service={"jobs": 0.01}, visits={"jobs": 3}).visitors()
     ('jobs',)
     """
@@ -506,6 +514,12 @@ def station(
 def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> Chain:
     """Group classes that customers change between; a cycle begins and ends at the reference, a
     class at a station.
+
+    Parameters
+    ----------
+    classes : their names
+    members : the customers: number and think time, or arrivals
+    reference : class and station where a cycle begins
     """
     return Chain(tuple(classes), members, reference)
 
@@ -522,7 +536,13 @@ def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Regi
 
 @checked(source=_PLACE, target=optional(_PLACE), probability=LIKE)
 def route(source: Place, target: Place | None, probability: Like) -> Route:
-    """Route departures of a class from a station to another place; None leaves the network."""
+    """Route departures of a class from a station to another place; None leaves the network.
+
+    Parameters
+    ----------
+    source, target : class and station before and after
+    probability : part of the departures that takes this route [1]
+    """
     return Route(source, target, _amount(probability, COUNT, "a probability of routing"))
 
 

@@ -236,7 +236,13 @@ class ResourceKind:
 @checked(servers=whole(1, MOST_HOLDERS), discipline=TEXT)
 @dataclass(frozen=True, slots=True)
 class Station(ResourceKind):
-    """Servers with a queue."""
+    """Servers with a queue.
+
+    Parameters
+    ----------
+    servers : number of alike servers
+    discipline : one of `slipstick.vocabulary.DISCIPLINES` that activities take
+    """
 
     servers: int = 1
     discipline: str = "fcfs"
@@ -388,6 +394,10 @@ class Permits(HeldResource):
 
     Permits are granted in the order of the requests, at no cost; with one permit they are a FIFO
     lock.
+
+    Parameters
+    ----------
+    number : of permits
     """
 
     number: int
@@ -488,6 +498,11 @@ class Semaphores(ResourceKind):
 def buffer(places: int, items: int = 0) -> Semaphores:
     """Make a bounded buffer, for `put` and `get`: semaphores that count free places and items.
 
+    Parameters
+    ----------
+    places : most items that it holds
+    items : that it begins with
+
     >>> buffer(3)
     Semaphores(units={'places': 3, 'items': 0})
     """
@@ -578,7 +593,13 @@ class TaskPool(ResourceKind):
 @checked(kind=TEXT, cost=LIKE)
 @dataclass(frozen=True, slots=True)
 class Barrier(ResourceKind):
-    """An implementation of a barrier: its cost beyond waiting for the last arrival [s]."""
+    """An implementation of a barrier: its cost beyond waiting for the last arrival [s].
+
+    Parameters
+    ----------
+    kind : of the algorithm, as the catalogue of machines names it
+    cost : time after the last arrival [s]
+    """
 
     kind: str = "central"
     cost: Expr = field(default_factory=lambda: zero(TIME))
@@ -1759,6 +1780,13 @@ def open_model(
 ) -> Model:
     """Build a model of customers that arrive at a rate [1/s], execute the activity once and leave;
     the pattern says how their arrivals follow each other.
+
+    Parameters
+    ----------
+    cycle : what each customer does
+    rate : of arrivals [1/s]; a number becomes the parameter ``population.arrivals``
+    pattern : how arrivals follow each other
+    name, resources, useful, amounts : see `Model`
     """
     per_second = (
         rate if isinstance(rate, Expr) else Parameter("population.arrivals", RATE, float(rate))
@@ -1781,7 +1809,13 @@ def phased_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Build a model of a program: phases (repeat, processors, cycle), one after the other."""
+    """Build a model of a program: phases (repeat, processors, cycle), one after the other.
+
+    Parameters
+    ----------
+    parts : of each phase how often it is repeated, the number of processors, and what each does
+    name, resources, useful, amounts : see `Model`
+    """
     phases = tuple(
         Phase(counted(n, "repeat"), counted(p, "processors"), cycle) for n, p, cycle in parts
     )
@@ -1814,6 +1848,12 @@ def superstep_model(
 ) -> Model:
     """Build a model of a program: supersteps (repeat, an activity for each processor, the barrier),
     one after the other.
+
+    Parameters
+    ----------
+    parts : of each superstep how often it is repeated, an activity for each processor, and the
+        barrier at its end
+    name, resources, useful, amounts : see `Model`
 
     >>> from slipstick.model.activity import delay
     >>> lines = [delay(2.0, name="short"), delay(3.0, name="long")]

@@ -74,7 +74,7 @@ class Uncertainty:
     kind : fixed, one value known exactly; normal, by mean and standard deviation; lognormal, by
         median and standard deviation of the natural logarithm; uniform, by both ends; triangular,
         by both ends with the mode between them; discrete, by values and their weights
-    given : its numbers, in this order
+    numbers : of the kind, in this order
 
     >>> Uncertainty("normal", 5.0, 2.0).quantile(np.array([0.5, 0.8413447460685429])).round(9)
     array([5., 7.])

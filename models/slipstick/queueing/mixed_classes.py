@@ -255,10 +255,12 @@ def whole_solution(
 
     Parameters
     ----------
-    closed_solution : of the closed classes, at the stations with a queue
+    network : all classes
+    closed, closed_solution : the closed classes and their solution, at the stations with a queue
     ahead : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P, K): the
         residence time of an open customer as a multiple of its demand
     idle : for stations with rates, P(no closed customer), (P,)
+    method : its name in the solution
     """
     shape, demand = network.service.shape, network.demand
     throughput, queue = closed_solution.throughput, closed_solution.queue
@@ -352,6 +354,7 @@ def solve_mixed(
 
     Parameters
     ----------
+    network : at P points
     method : its name in the solution
     solve : solves for closed classes, which have the same population vector at all points
     populations_together : whether it takes points of one class together whatever their populations
@@ -381,6 +384,7 @@ def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> Non
 
     Parameters
     ----------
+    network : whose classes are named
     cycle : think time and demands of the closed classes (P, R)
     classes : which of the network's they are
 

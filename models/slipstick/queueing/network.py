@@ -334,6 +334,7 @@ def solved_in_parts(
 
     Parameters
     ----------
+    closed : all points
     row_sets : numbers of the points of each; together all
     solve : gives the solution of a part
     """
@@ -508,6 +509,7 @@ def network_arrays(
     discipline, servers : one for all stations or one each
     rates : for each station None or its relative speeds, (m,) or (P, m)
     priority : a number, (R,) or (R, K)
+    stations, classes : names; numbered by default
     capacity, blocking : for each station; one kind of blocking may hold for all
 
     Raises

@@ -127,6 +127,8 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
 
     Parameters
     ----------
+    transform : of the time
+    q : probability that the time is not exceeded [1]
     scale : a time of the order of the mean, where the search begins [s]
 
     >>> quantile(open_path([(1.0, 1, 0.8)]), 0.99, 5.0)  # M/M/1: log(100) / (1 - 0.8)

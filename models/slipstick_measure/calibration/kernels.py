@@ -209,6 +209,10 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
 
     Parameters
     ----------
+    memory : the words that are accessed
+    words : shared state of the parties
+    rank : number of this processor
+    turns : grains of processor 0
     plan : parties, elements, accesses, whether they write, units of computing, lock, units in the
         section, barrier, reads before the clock is read, and the two numbers of a unit of computing
     ticks : `TICKS` numbers

@@ -324,6 +324,7 @@ class Recursion:
     model : the system
     activities : the cycle of each group
     copies : by resource, alike ones that it stands for
+    trees : the visits of each activity; found from the activities by default
     """
 
     def __init__(

@@ -538,6 +538,7 @@ class ServedByPhase(StationState):
 
     Parameters
     ----------
+    times, classes, speed : see `StationState`
     waiting : number of the columns of waiting customers
     """
 
@@ -627,6 +628,7 @@ class SharedServers(ServedByPhase):
 
     Parameters
     ----------
+    times, classes, speed : see `StationState`
     ranks : rank of each class, all different, the lowest served first with preemption; None where
         all share alike
     """
@@ -667,6 +669,7 @@ class CountedQueue(ServedByPhase):
 
     Parameters
     ----------
+    times, classes : see `StationState`
     servers : number of servers, each of speed 1
     ranks : rank of each class, all different; None for a random order
     shares : probability that a waiting customer is of each class [1]
@@ -743,6 +746,7 @@ class OrderedQueue(StationState):
 
     Parameters
     ----------
+    times, classes, speed : see `StationState`
     discipline : of the order of arrival, its reverse, or by rank
     places : most customers present
     ranks : rank of each class, the lowest first

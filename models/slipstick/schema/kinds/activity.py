@@ -1579,6 +1579,7 @@ class ActivityReader:
 
         Parameters
         ----------
+        resource : its name in the file
         make : makes the use from the name of the resource, and what its steps add to their names
         """
         if resource not in self._counts:

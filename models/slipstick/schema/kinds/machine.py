@@ -139,6 +139,7 @@ class NetworkSpec(Described):
         ----------
         name : of the file
         at : every quantity of the file, by its path under `prefix`
+        prefix : the path of the file's quantities, such as ``machine``
         """
         ranges = []
         for label, protocol_range in self.protocol.ranges.items():
@@ -338,6 +339,7 @@ class MachineSpec(Described):
         ----------
         name : of the machine
         at : every quantity of the file, by its path under `prefix`
+        prefix : the path of the file's quantities, such as ``machine``
         """
 
         def quantity(path: str, dimension: Dimension) -> Parameter:

@@ -216,6 +216,7 @@ class SharedMemorySpec(Described):
         ----------
         name : of the machine
         at : every quantity of the file, by its path under `prefix`
+        prefix : the path of the file's quantities, such as ``machine``
         """
         return hardware.SharedMemory(
             name=name or self.title,

@@ -22,8 +22,8 @@ class Token:
     Parameters
     ----------
     customer, group : numbers of the customer and of its group of customers, from 0
-    booked : the account: time booked by label, up to `since` [s]
-    registers : loop counters
+    booked, since : the account: time booked by label, and the time up to which it is booked [s]
+    registers, pc : loop counters, and the number of the next instruction
     parent : the token that forked it
     index : number of the branch or item
     destination : the customer that its requests go to
