@@ -486,7 +486,7 @@ def _solve_object(
         for path, values in several.items()
     }
     if isinstance(model, Model):
-        from slipstick.structure.ranges import check_values
+        from slipstick.method.activity_table import check_values
 
         check_values(model, {**fixed, **varied})
     if not varied and not isinstance(values_given, Axes):

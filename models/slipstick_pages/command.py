@@ -1,10 +1,9 @@
-"""The command that writes a page in which a model runs, and the section below a report."""
+"""The command that writes a page in which a model runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,12 +15,6 @@ from slipstick.cli.console import (
     write_text,
 )
 from slipstick.cli.main import MODEL_OPTIONS, references_of
-
-if TYPE_CHECKING:
-    from slipstick.report.html import PageSection
-    from slipstick.results.study import Results
-    from slipstick.schema.inputs import Settings
-    from slipstick.schema.library import Library
 
 
 @click.command()
@@ -69,14 +62,3 @@ def page(
 
     live = live_model({**references_of(model, specs), **nodes_of(changes)}, method, over=over)
     return write_text(live_page(live), out or Path(f"{Path(model).stem}.html"))
-
-
-def section(
-    results: Results, cases: Mapping[str, Settings], library: Library
-) -> PageSection | None:
-    """Write the section of the first case of a study, if it is one that moves."""
-    from slipstick_pages.model import page_section
-    from slipstick_pages.solve import live_base
-
-    live = live_base(results, cases, library)
-    return page_section(live) if live else None

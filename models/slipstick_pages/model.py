@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from math import log, prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Dimension
@@ -29,6 +29,11 @@ from slipstick.report.html import LARGEST, PageSection, html_page
 from slipstick.results.words import Words
 from slipstick.study.wording import meanings_of
 from slipstick.units import rungs
+
+if TYPE_CHECKING:
+    from slipstick.results.study import Results
+    from slipstick.schema.inputs import Settings
+    from slipstick.schema.library import Library
 
 RUNS = frozenset(
     (
@@ -374,3 +379,13 @@ def _values(answer: Answer) -> str:
         return f"<h2>Answer as given</h2><table>{shown}</table>{more}"
     heading = f"<h2>All {len(rows)} values as given</h2>"
     return f"<details><summary>{heading}</summary><table>{shown}</table>{more}</details>"
+
+
+def section(
+    results: Results, cases: Mapping[str, Settings], library: Library
+) -> PageSection | None:
+    """Write the section of the first case of a study, if it is one that moves."""
+    from slipstick_pages.solve import live_base
+
+    live = live_base(results, cases, library)
+    return page_section(live) if live else None

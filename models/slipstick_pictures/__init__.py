@@ -6,7 +6,7 @@ those of the questions of other packages, and `files` writes them.
 """
 
 FUNCTIONS = {
-    "figure of a study": "slipstick_pictures.files:figure_of",
-    "pictures of a report": "slipstick_pictures.files:save_all",
+    "figure of a study": "slipstick_pictures.pictures:figure_of",
+    "pictures of a report": "slipstick_pictures.pictures:save_all",
     "file of a timeline": "slipstick_pictures.files:write_timeline",
 }

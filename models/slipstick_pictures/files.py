@@ -1,43 +1,19 @@
-"""The files of pictures: those of a study, of a run over time, and of other packages."""
+"""The files of pictures: of a run over time, and those that other packages draw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slipstick.errors import InputError, look_up
+from slipstick.errors import InputError
 from slipstick.files import whole_file, write_whole
 from slipstick.report.write import PICTURES
-from slipstick.results.study import Results, Timeline
+from slipstick.results.study import Timeline
 from slipstick_pictures.look import look, store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from slipstick.schema.kinds.study import PictureSpec
-
-
-def figure_of(results: Results, name: str) -> Figure:
-    """Draw a picture of a study by its name."""
-    from slipstick_pictures.pictures import draw, fill_order
-
-    pictures = {spec.name: spec for spec in results.spec.pictures}
-    with look():
-        spec = look_up("picture", name, pictures)
-        return draw(results, spec, fill_order(results, results.spec.pictures))
-
-
-def save_all(
-    results: Results, pictures: Sequence[PictureSpec], folder: Path
-) -> dict[str, list[str]]:
-    """Save pictures of a study into a folder, and return the names of the files of each."""
-    from slipstick_pictures.pictures import fill_order, save
-
-    order = fill_order(results, pictures)
-    return {
-        spec.name: [path.name for path in save(results, spec, folder, order)] for spec in pictures
-    }
 
 
 def write_timeline(timeline: Timeline, path: Path, title: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from slipstick.answer import Answer
+from slipstick.errors import look_up
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
 from slipstick.model.activity import TECHNOLOGIES
@@ -1070,3 +1071,21 @@ def save(
         for path in paths:
             store(figure, path)
     return paths
+
+
+def figure_of(results: Results, name: str) -> Figure:
+    """Draw a picture of a study by its name."""
+    pictures = {spec.name: spec for spec in results.spec.pictures}
+    with look():
+        spec = look_up("picture", name, pictures)
+        return draw(results, spec, fill_order(results, results.spec.pictures))
+
+
+def save_all(
+    results: Results, pictures: Sequence[PictureSpec], folder: Path
+) -> dict[str, list[str]]:
+    """Save pictures of a study into a folder, and return the names of the files of each."""
+    order = fill_order(results, pictures)
+    return {
+        spec.name: [path.name for path in save(results, spec, folder, order)] for spec in pictures
+    }

@@ -12,7 +12,7 @@ import pytest
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import Array
-from slipstick.sim import kernels, run
+from slipstick.sim import run
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout, Quantiles, Record, ReplicationResult, correlated, ratio
 from slipstick.sim.plain.kernel import Kernel
@@ -25,9 +25,9 @@ from slipstick.sim.settings import Simulation
 def test_without_numba_the_plain_kernel_runs_even_where_the_loop_was_imported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, kernels.LOOP, ModuleType("loop"))
+    monkeypatch.setitem(sys.modules, run.LOOP, ModuleType("loop"))
     monkeypatch.setattr(run, "can_compile", lambda: False)
-    monkeypatch.setattr(run, "KERNELS", {kernels.PLAIN: Kernel})
+    monkeypatch.setattr(run, "KERNELS", {run.PLAIN: Kernel})
     assert run.simulate(one_delay(), Simulation(cycles=100)).cycles >= 100
 
 
@@ -88,7 +88,7 @@ def test_the_warm_up_is_left_out_where_enough_is_left(
 
 def test_many_customers_are_compiled_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "can_compile", lambda: True)
-    monkeypatch.delitem(sys.modules, kernels.LOOP, raising=False)
+    monkeypatch.delitem(sys.modules, run.LOOP, raising=False)
     chosen: list[str] = []
     ended = run.Replication(one_delay(), Simulation(kernel="plain", cycles=1), 0).run()
 

@@ -9,13 +9,17 @@ nor order changes them.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 
 from slipstick.errors import NoAnswerError
+from slipstick.extensions import Registry
 from slipstick.late import Array
 from slipstick.limits import WorkPace
 from slipstick.sim.deadlock import deadlock, lock_cycle
@@ -37,10 +41,22 @@ from slipstick.sim.estimate import (
     time_spent,
     warm_up,
 )
-from slipstick.sim.kernels import COMPILED, KERNELS, PLAIN, can_compile, is_loaded
+from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
+
+PLAIN, COMPILED = "plain", "compiled"
+
+KERNELS: Registry[Callable[[Plan, int, int], AnyKernel]] = Registry(
+    "slipstick.kernels", {PLAIN: Kernel}
+)
+"""The kernels that run a plan: the plain one and, where `slipstick_compiled` and numba are installed,
+the compiled one, which gives the same events. Each is made of a plan, the seed and the number of its
+random streams."""
+
+LOOP = "slipstick_compiled.loop"
+"""The module of the compiled loop, whose import takes longer than many a run."""
 
 PLAIN_EVENTS = 200_000
 """Events that the plain kernel is given before the compiled one, once loaded, takes over from
@@ -89,6 +105,17 @@ FEW_BESIDE, PART_BESIDE, MOST_BESIDE = 100, 0.02, 200_000
 """Branches without a waiting processor that have not ended: a run has no steady state where they are
 more than the first and this part of all that were begun; the last is looked at within a run, because
 each takes 0.5 KB or more. A load of 1.02 of their resource leaves one of 50."""
+
+
+@cache
+def can_compile() -> bool:
+    """Check whether a compiled kernel can run here."""
+    return find_spec("numba") is not None and COMPILED in KERNELS
+
+
+def is_loaded() -> bool:
+    """Check whether the compiled loop is loaded: then every run takes it."""
+    return LOOP in sys.modules
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,9 @@ from slipstick.sim.estimate import (
     time_spent,
     unended,
 )
-from slipstick.sim.kernels import COMPILED, KERNELS, PLAIN, can_compile, is_loaded
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan
+from slipstick.sim.run import COMPILED, KERNELS, PLAIN, can_compile, is_loaded
 
 AGREES, DIFFERS, UNDECIDED, UNSETTLED = "agrees", "differs", "undecided", "unsettled"
 

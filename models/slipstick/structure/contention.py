@@ -206,6 +206,48 @@ def variation(activities: Iterable[Activity]) -> Expr:
     return total(dict.fromkeys(node.variation for node in each_once(activities)))
 
 
+class Variation:
+    """The places of a model where a time or a count is random, compiled for many points.
+
+    Product form needs something random: where nothing is, all processors stay as they started, in
+    step or not, and no mean of all states is what they do. Two processors that work 1 s and then
+    share another for 1 s each take 3 s if they start together; product form says 2.5 s. Of several
+    groups something in each must be random: else the members of one of them may stay in step.
+
+    Parameters
+    ----------
+    model : the system
+
+    Attributes
+    ----------
+    possible : whether anything is in every group, at some values
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed_model
+    >>> [Variation(closed_model(delay(1.0, scv=scv) >> service("cpu", 1.0), 2)).possible for scv in (0, 1)]
+    [False, True]
+    """
+
+    def __init__(self, model: Model) -> None:
+        groups = model.population.groups
+        variation_of_groups = [variation([group.cycle]) for group in groups if len(groups) > 1]
+        varied = variation_of_groups or [
+            total([variation(model.bodies), model.population.variation])
+        ]
+        self.possible = NEVER not in varied
+        self._count = len(varied)
+        self._tape = Tape([*varied, *(group.processors for group in groups if variation_of_groups)])
+
+    def there(self, values: Values) -> Flags:
+        """Return at which points a time or a count is random in every group."""
+        columns = np.broadcast_arrays(*self._tape.run(only(values, self._tape.parameters)))
+        varied, sizes = np.stack(columns[: self._count]), columns[self._count :]
+        # A group without processors takes no part, so that its constant times do not count.
+        empty = np.stack(sizes) == 0 if sizes else False
+        flags: Flags = np.atleast_1d(((varied > 0) | empty).all(axis=0))
+        return flags
+
+
 def _shared_stages(model: Model) -> dict[str, Excess]:
     """Return a note for each set of resources that several stages of one pipeline share; pipelines
     that share the same resources have one note.

@@ -17,7 +17,6 @@ from slipstick.method.activity_table import ActivityTable
 from slipstick.method.answers import (
     Remarks,
 )
-from slipstick.method.exactness import Variation
 from slipstick.method.mean_value.closed import (
     Recursion,
     solve_closed,
@@ -53,6 +52,7 @@ from slipstick.model.system import (
 from slipstick.phases import (
     LEAST_SCV,
 )
+from slipstick.structure.contention import Variation
 from slipstick.structure.visits import SPIN_LOCKS, Numbers
 from slipstick.vocabulary import (
     ANY_SERVICE,
