@@ -528,6 +528,12 @@ def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> C
 def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Region:
     """Limit how many customers are at several stations together; see `Region`.
 
+    Parameters
+    ----------
+    stations : their names
+    capacity : most customers there [1]
+    blocking : one of `REGION_BLOCKING`
+
     >>> region(["cpu", "disk"], 10)
     Region(stations=('cpu', 'disk'), capacity=10, blocking='wait')
     """
