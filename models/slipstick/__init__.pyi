@@ -8,8 +8,6 @@ from slipstick.api import solve as solve
 from slipstick.api import sweep as sweep
 from slipstick.expression.nodes import Parameter as Parameter
 from slipstick.law import LAWS as LAWS
-from slipstick.method.networks.transient import time_until as time_until
-from slipstick.method.networks.transient import transient as transient
 from slipstick.model.activity import ask as ask
 from slipstick.model.activity import attempt as attempt
 from slipstick.model.activity import barrier as barrier
@@ -56,5 +54,7 @@ from slipstick.model.tasks import Loop as Loop
 from slipstick.model.tasks import Trees as Trees
 from slipstick.program import PROGRAMS as PROGRAMS
 from slipstick.sim.settings import Simulation as Simulation
+from slipstick_chains.transient import time_until as time_until
+from slipstick_chains.transient import transient as transient
 
 __version__: str

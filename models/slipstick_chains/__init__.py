@@ -1,8 +1,13 @@
-"""The Markov chain of an activity: exact where it is small, and the second road for mean value.
+"""Markov chains: of an activity, exact where it is small, and the second road for mean value; of a
+queueing network before its steady state.
 
 slipstick finds this package by its entry points and imports none of it. `activity_chain` explores
-the states of an activity, has its times, and is the method ``markov-chain`` of activities; the
-chains of queueing networks are in `slipstick.queueing.markov`.
+the states of an activity, has its times, and is the method ``markov-chain`` of activities; `transient` has the values of a network at a time, by
+`uniformization`. The chains of queueing networks are in `slipstick.queueing.markov`.
 """
 
+FUNCTIONS = {
+    "answer with transient values": "slipstick_chains.transient:with_transient",
+    "transient values": "slipstick_chains.transient:transient_values",
+}
 METHODS = {"activity/markov-chain": "slipstick_chains.activity_chain:CHAIN"}

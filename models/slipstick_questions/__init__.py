@@ -3,7 +3,7 @@ to be met (`seek`), which values meet conditions at least cost (`choose`), which
 (`bottleneck`), whether methods agree (`agree`).
 
 slipstick finds this package by its entry points and imports none of it. `specs` has the keys,
-`conditions` reads a condition and solves both sides of it, and `trends` puts a case into a year.
+`agreement` holds methods against each other, `conditions` reads a condition and solves both sides of it, and `trends` puts a case into a year.
 """
 
 QUESTIONS = {
@@ -12,4 +12,8 @@ QUESTIONS = {
     "choose": "slipstick_questions.specs:CHOOSE",
     "rank": "slipstick_questions.specs:RANK",
     "seek": "slipstick_questions.specs:SEEK",
+}
+FUNCTIONS = {
+    "agreement of answers": "slipstick_questions.agreement:agreement",
+    "answers without contradictions": "slipstick_questions.agreement:without_contradictions",
 }

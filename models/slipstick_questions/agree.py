@@ -19,6 +19,7 @@ from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.vocabulary import ACTIVITY, all_methods, known_methods
+from slipstick_questions.agreement import agreement
 from slipstick_questions.specs import AgreeSpec
 
 
@@ -65,15 +66,13 @@ class AgreeResult(QuestionResult):
 
     def parts(self) -> Iterator[str]:
         """Yield the comparison of methods for each case."""
-        for agreement in self.agreements:
-            yield f"### {escape(agreement.case)}"
-            yield from markdown_blocks(agreement_blocks(agreement))
+        for compared in self.agreements:
+            yield f"### {escape(compared.case)}"
+            yield from markdown_blocks(agreement_blocks(compared))
 
 
 def _agreement(case: Evaluator, methods: Sequence[str], own_answer: Answer) -> Agreement:
     """Solve a case by several methods; an answer that exists already is used again."""
-    from slipstick.method.agreement import agreement
-
     together: list[Answer] = []
     for method in methods:
         if own_answer.method == method:

@@ -6,8 +6,8 @@ import pytest
 
 from slipstick import Simulation, delay, service, solve
 from slipstick.answer import Answer, Value
-from slipstick.method.agreement import agreement
 from slipstick.model.system import closed_model
+from slipstick_questions.agreement import agreement
 
 SIMULATED = Answer("m", "simulation", {"time": Value(10.0, "s", 9.0, 11.0)}, converged=True)
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from slipstick.answer import Answer, Value
 from slipstick.expression.columns import Values
 from slipstick.expression.nodes import TIME, Number
-from slipstick.method.agreement import agreement
 from slipstick.method.answers import CompiledModel, Solution
 from slipstick.method.identities import Identities
 from slipstick.method.ladder import LadderForm, Method
@@ -29,6 +28,7 @@ from slipstick.model.network import (
 )
 from slipstick.model.system import Lock, Model, Station, closed_model, phased_model
 from slipstick.sim.settings import Simulation
+from slipstick_questions.agreement import agreement
 from tests.sim_strategies import busy_models, open_models
 
 PROGRAM = phased_model(

@@ -636,9 +636,7 @@ def solve(
         case = evaluator(model_built.name, settings, library)
         answers = tuple(with_intervals(answer, case) for answer in answers)
     if len(answers) > 1:
-        from slipstick.method.agreement import without_contradictions
-
-        answers = without_contradictions(answers)
+        answers = FUNCTIONS["answers without contradictions"](answers)
     failed = [answer.failed for answer in answers if answer.failed]
     if as_json:
         from slipstick.results.question import answer_document
@@ -651,9 +649,7 @@ def solve(
 
         together = None
         if len(answers) - len(failed) > 1:
-            from slipstick.method.agreement import agreement
-
-            together = agreement(answers[0].model, answers)
+            together = FUNCTIONS["agreement of answers"](answers[0].model, answers)
         echo(answers_text(answers, together, whole))
     if any(answer.interrupted for answer in answers):
         return INTERRUPTED

@@ -9,6 +9,7 @@ from typing import cast
 
 from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
+from slipstick.extensions import FUNCTIONS
 from slipstick.law import Law
 from slipstick.method.amounts import Amounts
 from slipstick.method.answers import CompiledModel
@@ -401,15 +402,15 @@ def _with_transient(
     """Add the transient values that are asked for."""
     if not isinstance(model, QueueingNetwork) or not any(map(is_transient, values)):
         return answers
-    from slipstick.method.networks.transient import with_transient
-
     own_values = {
         path: parameter.value
         for path, parameter in parameters.items()
         if parameter.value is not None
     }
     return tuple(
-        answer if answer.failed else with_transient(answer, model, values, own_values)
+        answer
+        if answer.failed
+        else FUNCTIONS["answer with transient values"](answer, model, values, own_values)
         for answer in answers
     )
 

@@ -18,7 +18,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import OVERHEAD, Answer
-from slipstick.extensions import code_hash
+from slipstick.extensions import FUNCTIONS, code_hash
 from slipstick.late import Array, np
 from slipstick.limits import given_limits
 from slipstick.method.names import is_transient
@@ -383,10 +383,7 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
     varied, solvable = {**block.axis_values, **block.values}, block.solvable
     if not any(map(is_transient, names)):
         return {}
-    from slipstick.method.networks.transient import transient_values
-    from slipstick.model.network import QueueingNetwork
-
-    assert isinstance(solvable.model, QueueingNetwork)
+    transient_values = FUNCTIONS["transient values"]
     rows = (
         {path: float(values[row % len(values)]) for path, values in varied.items()}
         for row in range(block.count)

@@ -24,7 +24,6 @@ from slipstick.errors import ModelError, ModelFaultsError, NoAnswerError
 from slipstick.method.methods import answered
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.simulation import flat_network
-from slipstick.method.networks.transient import time_until
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import delay, hold, repeat, service
 from slipstick.model.lowering import lowered
@@ -32,6 +31,7 @@ from slipstick.model.network import Region, region
 from slipstick.model.system import Permits, closed_model
 from slipstick.schema.kinds.queueing import network_data
 from slipstick.vocabulary import KNOWN, MARKOV_CHAIN, METHODS, NETWORK, REGIONS, SIMULATION
+from slipstick_chains.transient import time_until
 from slipstick_compiled.kernel import AVAILABLE
 from slipstick_equations.symbols import solved_in_symbols
 from tests.model.test_lowering import shape

@@ -27,10 +27,10 @@ from slipstick import (
 )
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
-from slipstick.method.agreement import agreement
 from slipstick.method.methods import answered, form_of
 from slipstick.model.network import NetworkStation
 from slipstick_compiled.kernel import AVAILABLE
+from slipstick_questions.agreement import agreement
 from tests.method.networks.test_form import CENTRAL, LOSSY, MIXED, SWITCHING
 
 CHECKS = 1500

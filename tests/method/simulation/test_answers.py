@@ -14,7 +14,6 @@ from slipstick import solve
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import COUNT, TIME, Number, Parameter
-from slipstick.method.agreement import agreement
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import (
     barrier,
@@ -34,6 +33,7 @@ from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op
 from slipstick.sim.settings import Simulation
 from slipstick_compiled.kernel import AVAILABLE
+from slipstick_questions.agreement import agreement
 from tests import simulation
 from tests.bounds import bounds
 from tests.sim_strategies import RESOURCES, busy_models, calm_models, few, many

@@ -2,6 +2,6 @@
 
 Why this shape: a network becomes arrays (`arrays`), any solver of `slipstick.queueing` takes those
 (`solvers`; `markov` for chains of classes), and what it finds is read as columns or as one answer
-(`form`); `bounds`, `transient` and `symbols` need no solver. Or it becomes a plan, and what the
+(`form`); `bounds` need no solver. Or it becomes a plan, and what the
 simulator saw an answer (`simulation`).
 """

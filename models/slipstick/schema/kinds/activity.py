@@ -39,6 +39,7 @@ from slipstick.model.activity import choose, hold, parallel, pipeline, serial, t
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import buffer, check_counter, need_model, scaled
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
+from slipstick.schema.arrivals import StreamSpec
 from slipstick.schema.kinds.constraints import SPELT, Name, Note, broken_rule, known_word, one_of
 from slipstick.schema.kinds.distribution import (
     NamedTimeSpec,
@@ -71,7 +72,6 @@ from slipstick.schema.kinds.quantity import (
     plain_name,
     whole_or_formula,
 )
-from slipstick.schema.kinds.streams import StreamSpec
 from slipstick.schema.text import Node
 from slipstick.vocabulary import (
     ACTIVITY_DISCIPLINES,

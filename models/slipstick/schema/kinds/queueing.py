@@ -15,6 +15,7 @@ from slipstick.expression.nodes import COUNT, Expr
 from slipstick.method.names import means_of
 from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
+from slipstick.schema.arrivals import StreamSpec
 from slipstick.schema.kinds.activity import Probability, Word
 from slipstick.schema.kinds.constraints import Name, broken_rule, known_word, one_of
 from slipstick.schema.kinds.distribution import TimeOrDistribution, law_of, refuse_scv, written_time
@@ -35,7 +36,6 @@ from slipstick.schema.kinds.quantity import (
     Spec,
     TimeOrFormula,
 )
-from slipstick.schema.kinds.streams import StreamSpec
 from slipstick.schema.text import Node
 from slipstick.time_laws import TimeLaw
 from slipstick.vocabulary import (

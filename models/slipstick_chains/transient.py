@@ -25,9 +25,9 @@ from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import by_class, chain_at
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
-from slipstick.queueing.markov.chain import mean_time_until
-from slipstick.queueing.markov.chain import transient as of_chain
+from slipstick.queueing.markov.chain import mean_times
 from slipstick.vocabulary import MARKOV_CHAIN, refuse_unknown
+from slipstick_chains.uniformization import transient as of_chain
 
 Columns = dict[str, NDArray[np.float64]]
 
@@ -143,7 +143,7 @@ def time_until(
         raise NoAnswerError(
             f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are"
         )
-    return float(mean_time_until(chain, ends.tolist()).real)
+    return float(mean_times(chain, ends).sum().real)
 
 
 def transient_values(
