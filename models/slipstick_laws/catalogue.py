@@ -5,6 +5,7 @@ from __future__ import annotations
 from slipstick.law.law import laws_of
 
 FAMILIES = (
+    "account",
     "checkpoint",
     "finite_capacity",
     "finite_population",
@@ -15,6 +16,7 @@ FAMILIES = (
     "scalability",
     "speedup",
     "station",
+    "synchronization",
 )
 """The modules that hold the laws, one for each family."""
 

@@ -28,13 +28,8 @@ from typing import Any
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, UnknownNameError
-from slipstick.law.account import (
-    AVERAGE_LATENCY,
-    EFFICIENCY,
-    PROCESSORS_LOST,
-    SEQUENTIAL_ESTIMATE,
-    SPEEDUP,
-)
+from slipstick.law.account import EFFICIENCY, PROCESSORS_LOST, SPEEDUP
+from slipstick_laws.account import AVERAGE_LATENCY, SEQUENTIAL_ESTIMATE
 from slipstick_measure.growth import growth_of
 from slipstick_measure.measurements import (
     EFFICIENCIES,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError
-from slipstick.law.account import AVERAGE_LATENCY
+from slipstick_laws.account import AVERAGE_LATENCY
 from slipstick_laws.scalability import LATENCY_SCALABILITY
 
 EFFICIENCY, TIME, MEMORY = "efficiency", "time", "memory"

@@ -25,11 +25,11 @@ from slipstick.expression.nodes import Booked, Expr, Operation, only_booked, par
 from slipstick.expression.symbolic import sympy, to_sympy
 from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
-from slipstick.law.account import AVERAGE_LATENCY
 from slipstick.method.answers import Answers, CompiledModel
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Labels, Model, PhasedPopulation
 from slipstick.results.sweep import Provenance
+from slipstick_laws.account import AVERAGE_LATENCY
 from slipstick_laws.scalability import LATENCY_SCALABILITY
 
 USEFUL, ONE = "useful", "one-processor"

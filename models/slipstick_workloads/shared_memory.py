@@ -27,13 +27,6 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import TIME, Expr, ceil_log, maximum, minimum, zero
-from slipstick.law.synchronization import (
-    CENTRAL_BARRIER,
-    COMBINING_TREE_BARRIER,
-    DISSEMINATION_BARRIER,
-    MANAGER_BARRIER,
-    TOURNAMENT_BARRIER,
-)
 from slipstick.model.activity import barrier, choose, delay, hold, service, then
 from slipstick.model.machine import (
     BarrierKind,
@@ -48,6 +41,13 @@ from slipstick.model.steps import Activity
 from slipstick.model.system import Barrier, Lock, Resource, Station
 from slipstick.program.program import known
 from slipstick.vocabulary import LOCKS
+from slipstick_laws.synchronization import (
+    CENTRAL_BARRIER,
+    COMBINING_TREE_BARRIER,
+    DISSEMINATION_BARRIER,
+    MANAGER_BARRIER,
+    TOURNAMENT_BARRIER,
+)
 
 BUS, RING, UPPER = "bus", "ring", "upper-ring"
 NONE = "none"

@@ -14,14 +14,6 @@ import numpy as np
 import pytest
 
 from slipstick.law import LAWS
-from slipstick.law.synchronization import (
-    COMBINING_TREE_BARRIER,
-    DISSEMINATION_BARRIER,
-    LOCK_SATURATION,
-    LOCK_THROUGHPUT_BOUND,
-    TEST_AND_TEST_AND_SET_QUIESCENCE,
-    TOURNAMENT_BARRIER_MESSAGES,
-)
 from slipstick_laws.interconnects import (
     BUFFERED_DELAY,
     BUS_SATURATION,
@@ -45,6 +37,14 @@ from slipstick_laws.interconnects import (
     RING_LOAD,
     RING_SATURATION,
     TWO_LEVEL_RING_LATENCY,
+)
+from slipstick_laws.synchronization import (
+    COMBINING_TREE_BARRIER,
+    DISSEMINATION_BARRIER,
+    LOCK_SATURATION,
+    LOCK_THROUGHPUT_BOUND,
+    TEST_AND_TEST_AND_SET_QUIESCENCE,
+    TOURNAMENT_BARRIER_MESSAGES,
 )
 
 

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from slipstick.expression.nodes import COUNT, RATE, TIME
 from slipstick.law.law import Check, Law, Symbol
-from slipstick.law.symbols import ELAPSED, HAND, LITTLE, NANDA_NI, PARSONS, PROCESSORS
+from slipstick.law.symbols import HAND, LITTLE, NANDA_NI, PARSONS, PROCESSORS
 
-_TIME = Symbol("time", TIME, "one cycle of a processor, or the whole program", "T")
+TIME_OF_CYCLE = Symbol("time", TIME, "one cycle of a processor, or the whole program", "T")
 
 _USEFUL = Symbol("useful", TIME, "useful time of a processor in a cycle", "T_u")
 EFFICIENCY = Law(
     name="efficiency",
     title="Efficiency from the account of time",
     gives=Symbol("efficiency", COUNT, "share of the processors' time that is useful", "E"),
-    equation=lambda useful=_USEFUL, time=_TIME: useful / time,
+    equation=lambda useful=_USEFUL, time=TIME_OF_CYCLE: useful / time,
     holds="time > 0 and time >= useful",
     source="Grama, Gupta, Kumar, IEEE Parallel & Distributed Technology 1(3), 1993",
     checks=(Check((9.0, 12.0), 0.75, 0.0, HAND),),
 )
 
-_EFFICIENCY = Symbol("efficiency", COUNT, "share of time that is useful", "E")
+EFFICIENCY_SHARE = Symbol("efficiency", COUNT, "share of time that is useful", "E")
 SPEEDUP = Law(
     name="speed-up",
     title="Speed-up from efficiency",
     gives=Symbol("speedup", COUNT, "processors' worth of useful work", "S"),
-    equation=lambda processors=PROCESSORS, efficiency=_EFFICIENCY: processors * efficiency,
+    equation=lambda processors=PROCESSORS, efficiency=EFFICIENCY_SHARE: processors * efficiency,
     holds="processors >= 1",
     source="Parsons, Brorsson, Sevcik, 1997: efficiency = speed-up / processors",
     note="against one processor only if its useful work is the same",
@@ -47,7 +47,9 @@ PROCESSORS_LOST = Law(
     name="processors-lost",
     title="Processors lost to one cause",
     gives=Symbol("lost", COUNT, "processors' worth of time lost", "N_c"),
-    equation=lambda processors=PROCESSORS, booked=_BOOKED, time=_TIME: processors * booked / time,
+    equation=lambda processors=PROCESSORS, booked=_BOOKED, time=TIME_OF_CYCLE: (
+        processors * booked / time
+    ),
     holds="time > 0",
     source=(
         "Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987, as used by Lucier, SIGMETRICS"
@@ -56,53 +58,6 @@ PROCESSORS_LOST = Law(
     checks=(Check((16, 3.0, 12.0), 4.0, 0.0, HAND),),
 )
 
-_DRITZ_BOYLE = (
-    "Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987; Lucier, SIGMETRICS 1988"
-)
-_WAITS = Symbol("waits", TIME, "waits for locks, added up over processors", "W_N")
-_ASSUMED = "waiting for locks is the only delay, and the work is that of one processor"
-
-SEQUENTIAL_ESTIMATE = Law(
-    name="sequential-estimate",
-    title="Time on one processor, estimated from a run on several",
-    gives=Symbol("sequential", TIME, "on one processor", "T_1"),
-    equation=lambda processors=PROCESSORS, waits=_WAITS, time=ELAPSED: processors * time - waits,
-    holds="processors >= 1 and waits >= 0 and processors * time >= waits",
-    source=_DRITZ_BOYLE,
-    note=f"{_ASSUMED}: a measured time on one processor tests the assumption",
-    checks=(
-        Check(
-            (1, 38.0, 6050.0),
-            6012.0,
-            0.5,
-            "Lucier 1988: 6050 s on one processor, 38 s of them the timer's",
-        ),
-        Check((16, 2800.0, 561.0), 6176.0, 0.5, "Lucier 1988: waits; time fitted"),
-    ),
-)
-
-SPEEDUP_FROM_WAITS = Law(
-    name="speed-up-from-waits",
-    title="Speed-up without a run on one processor",
-    gives=Symbol("speedup", COUNT, "gain over one processor", "S_N"),
-    equation=lambda processors=PROCESSORS, waits=_WAITS, time=ELAPSED: processors - waits / time,
-    holds="processors >= 1 and waits >= 0 and time > 0 and processors * time >= waits",
-    source=_DRITZ_BOYLE,
-    note=f"{_ASSUMED}; waits over time are the processors lost",
-    checks=(Check((16, 24.8, 20.0), 14.76, 1e-14, "worked by hand: 1.24 processors lost"),),
-)
-
-AVERAGE_LATENCY = Law(
-    name="average-latency",
-    title="Average overhead latency of a processor",
-    gives=Symbol("latency", TIME, "time that is not useful", "L"),
-    equation=lambda time=_TIME, efficiency=_EFFICIENCY: time * (1 - efficiency),
-    source=(
-        "Software Support for Multiprocessor Latency Measurement and Evaluation (Scale-Graph), IEEE"
-        " TSE 1997, equation 10"
-    ),
-    checks=(Check((100.0, 0.5), 50.0, 0.0, HAND),),
-)
 
 _BEFORE = Symbol("before", TIME, "time of a processor that is not useful, before the change", "L_0")
 _AFTER = Symbol("after", TIME, "the same after it", "L_1")
@@ -120,7 +75,7 @@ CYCLE_RATE = Law(
     name="cycle-rate",
     title="Cycles of all processors per second",
     gives=Symbol("throughput", RATE, "cycles of all processors", "X"),
-    equation=lambda processors=PROCESSORS, time=_TIME: processors / time,
+    equation=lambda processors=PROCESSORS, time=TIME_OF_CYCLE: processors / time,
     holds="time > 0",
     source=f"{LITTLE}: the law applied to the whole cycle",
     checks=(Check((8, 2.0), 4.0, 0.0, HAND),),
@@ -165,22 +120,4 @@ WORDS_ACCESSED_RANDOMLY = Law(
     source=f"{NANDA_NI}, Figure 7",
     note="for equal grains of accesses alone",
     checks=(Check((4, 10, 20e-6), 2e6, 1e-9, HAND),),
-)
-
-_ITERATIONS = Symbol("iterations", COUNT, "identical iterations of each processor", "r_k")
-_ITERATION = Symbol("iteration", TIME, "an iteration of the slowest processor", "t_k")
-_BARRIER = Symbol("barrier", TIME, "the barrier beyond waiting for the last arrival", "T_B")
-PHASE_TIME = Law(
-    name="phase-time",
-    title="Time of one phase between two barriers",
-    gives=Symbol("time", TIME, "from its first iteration until all have left the barrier", "T_k"),
-    equation=lambda iterations=_ITERATIONS, iteration=_ITERATION, barrier=_BARRIER: (
-        iterations * iteration + barrier
-    ),
-    holds="iterations >= 0 and iteration >= 0 and barrier >= 0",
-    source=(
-        f"{NANDA_NI}: phase and transition model; a program is its sequential parts and the sum of"
-        " its phases"
-    ),
-    checks=(Check((10, 2.0, 0.5), 20.5, 0.0, HAND),),
 )

@@ -238,4 +238,4 @@ OPERATIONS = tuple(dict.fromkeys(each.operation for each in ALGORITHMS))
 """The collective operations."""
 
 COLLECTIVE_LAWS = tuple(each.law for each in ALGORITHMS if each.operation != "barrier")
-"""Their laws; that of the barrier is `slipstick.law.synchronization.DISSEMINATION_BARRIER`."""
+"""Their laws; that of the barrier is `slipstick_laws.synchronization.DISSEMINATION_BARRIER`."""

@@ -317,7 +317,7 @@ FAMILIES = (
     "collectives",
     "network",
     "pipeline",
-    "synchronization",
+    "spin_locks",
 )
 """The modules of the laws that methods are made of, one for each family."""
 

@@ -29,8 +29,8 @@ import numpy as np
 from scipy.optimize import minimize, nnls
 
 from slipstick.errors import NoAnswerError
-from slipstick.law.synchronization import CENTRAL_BARRIER, DISSEMINATION_BARRIER
 from slipstick.vocabulary import LOCKS
+from slipstick_laws.synchronization import CENTRAL_BARRIER, DISSEMINATION_BARRIER
 from slipstick_measure.calibration.timing import Timing
 
 Array = np.ndarray[Any, Any]

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from slipstick import PROGRAMS
-from slipstick.law.account import AVERAGE_LATENCY
 from slipstick.method.closed_form import ClosedForm
+from slipstick_laws.account import AVERAGE_LATENCY
 from slipstick_laws.scalability import LATENCY_SCALABILITY
 from tests.specs import shared_machine
 

@@ -13,13 +13,13 @@ from slipstick.answer import Answer
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Number
 from slipstick.expression.tape import Tape
-from slipstick.law.account import PHASE_TIME
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library
 from slipstick.sim.settings import Simulation
+from slipstick_laws.account import PHASE_TIME
 from slipstick_measure.traces.trace import trace_of
 from slipstick_measure.traces.views import matrix
 from slipstick_workloads.shared_memory import barrier_cost

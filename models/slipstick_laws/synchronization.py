@@ -13,15 +13,10 @@ from __future__ import annotations
 
 from slipstick.expression.nodes import COUNT, RATE, TIME, ceil_log, maximum, minimum
 from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.spin_locks import ACCESS, ANDERSON, HANDOFF, SPINNERS, SPINNING
 from slipstick.law.symbols import DENNING_BUZEN, HAND, MELLOR_CRUMMEY_SCOTT, PARSONS
 
-_WAITED = "spinners >= 1 and access >= 0"
-_ANDERSON = "Anderson, IEEE Transactions on Parallel and Distributed Systems 1(1), 1990"
 _IN_TURN = "assumes that transactions are served in order of request"
-
-_SPINNERS = Symbol("spinners", COUNT, "processors that wait for the lock", "w")
-_ACCESS = Symbol("access", TIME, "one transaction", "t")
-_HANDOFF = Symbol("time", TIME, "from the holder's release until the next one holds the lock", "h")
 
 
 _ACCESSES = Symbol("accesses", COUNT, "transactions of acquire and release", "a")
@@ -30,7 +25,7 @@ LOCK_LATENCY = Law(
     name="lock-latency",
     title="Acquire and release of a free lock",
     gives=Symbol("time", TIME, "acquire and release without contention", "T"),
-    equation=lambda accesses=_ACCESSES, software=_SOFTWARE, access=_ACCESS: (
+    equation=lambda accesses=_ACCESSES, software=_SOFTWARE, access=ACCESS: (
         software + accesses * access
     ),
     holds="accesses >= 0 and software >= 0 and access >= 0",
@@ -41,40 +36,26 @@ LOCK_LATENCY = Law(
 TEST_AND_SET_HANDOFF = Law(
     name="lock-test-and-set-handoff",
     title="From release to the next holder under test-and-set without back-off",
-    gives=_HANDOFF,
-    equation=lambda spinners=_SPINNERS, access=_ACCESS: (spinners + 2) * access,
-    holds=_WAITED,
-    source=f"{_ANDERSON}: the release waits behind one attempt of every spinner",
+    gives=HANDOFF,
+    equation=lambda spinners=SPINNERS, access=ACCESS: (spinners + 2) * access,
+    holds=SPINNING,
+    source=f"{ANDERSON}: the release waits behind one attempt of every spinner",
     note=f"{_IN_TURN}; the release and the next attempt come after the transactions under way",
     exact=False,
     checks=(Check((10, 1e-6), 12e-6, 1e-20, HAND),),
 )
 
-_DELAY = Symbol("delay", TIME, "time between two attempts of one spinner", "d")
-TEST_AND_SET_HANDOFF_BACKOFF = Law(
-    name="lock-back-off-handoff",
-    title="From release to the next holder under test-and-set with back-off",
-    gives=_HANDOFF,
-    equation=lambda spinners=_SPINNERS, delay=_DELAY, access=_ACCESS: (
-        2 * access + delay / (spinners + 1)
-    ),
-    holds=f"{_WAITED} and delay > spinners * access",
-    source=f"{_ANDERSON}: delays between references",
-    note="spinners at random phases of equal periods; attempts are assumed not to collide",
-    exact=False,
-    checks=(Check((4, 50e-6, 1e-6), 12e-6, 1e-20, f"{HAND}: 2 + 50/5"),),
-)
 
 _REST = Symbol("delay", TIME, "rest between two attempts of a spinner; 0 without back-off", "d")
 TEST_AND_SET_LOAD = Law(
     name="lock-test-and-set-load",
     title="Share of a resource that test-and-set spinners take",
     gives=Symbol("load", COUNT, "share of its time", r"\rho_s"),
-    equation=lambda spinners=_SPINNERS, delay=_REST, access=_ACCESS: minimum(
+    equation=lambda spinners=SPINNERS, delay=_REST, access=ACCESS: minimum(
         spinners * access / (delay + access), 1
     ),
     holds="spinners >= 0 and delay >= 0 and access > 0",
-    source=_ANDERSON,
+    source=ANDERSON,
     note="neglects that attempts wait for each other, which lowers it near 1",
     exact=False,
     checks=(
@@ -86,10 +67,10 @@ TEST_AND_SET_LOAD = Law(
 TEST_AND_TEST_AND_SET_HANDOFF = Law(
     name="lock-test-and-test-and-set-handoff",
     title="From release to the next holder under test-and-test-and-set",
-    gives=_HANDOFF,
-    equation=lambda spinners=_SPINNERS, access=_ACCESS: (spinners + 2) * access,
-    holds=_WAITED,
-    source=f"{_ANDERSON}: spinning on a cached copy",
+    gives=HANDOFF,
+    equation=lambda spinners=SPINNERS, access=ACCESS: (spinners + 2) * access,
+    holds=SPINNING,
+    source=f"{ANDERSON}: spinning on a cached copy",
     note=f"{_IN_TURN}: the release, a read by every spinner, then the first attempt",
     exact=False,
     checks=(Check((10, 1e-6), 12e-6, 1e-20, HAND),),
@@ -99,11 +80,11 @@ TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
     name="lock-test-and-test-and-set-quiescence",
     title="From a release until spinning traffic ends under test-and-test-and-set",
     gives=Symbol("time", TIME, "the resource is busy with spinners", "q"),
-    equation=lambda spinners=_SPINNERS, access=_ACCESS: (
+    equation=lambda spinners=SPINNERS, access=ACCESS: (
         access * (1 + 2 * spinners + spinners * (spinners - 1) / 2)
     ),
-    holds=_WAITED,
-    source=f"{_ANDERSON}: of the order of the square of the spinners",
+    holds=SPINNING,
+    source=f"{ANDERSON}: of the order of the square of the spinners",
     note=(
         "release, reads and attempts of all, and each failed attempt makes the processors that spin"
         " read again"
@@ -112,20 +93,6 @@ TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
     checks=(Check((10, 1e-6), 66e-6, 1e-19, f"{HAND}: 1 + 10 + 10 + 45"),),
 )
 
-TICKET_HANDOFF = Law(
-    name="lock-ticket-handoff",
-    title="From release to the next holder under a ticket lock",
-    gives=_HANDOFF,
-    equation=lambda spinners=_SPINNERS, access=_ACCESS: access * (1 + (spinners + 1) / 2),
-    holds=_WAITED,
-    source=f"{MELLOR_CRUMMEY_SCOTT}: all spinners read the counter again, and one of them is next",
-    note=(
-        "assumes that the next holder's read is equally likely to be any of them; with proportional"
-        " back-off it is 2 accesses"
-    ),
-    exact=False,
-    checks=(Check((9, 1e-6), 6e-6, 1e-20, HAND),),
-)
 
 _LOCK_SOFTWARE = Symbol(
     "software", TIME, "instructions between finding the next one and writing its flag", "c"
@@ -133,8 +100,8 @@ _LOCK_SOFTWARE = Symbol(
 QUEUE_LOCK_HANDOFF = Law(
     name="lock-queue-handoff",
     title="From release to the next holder under a queue lock, MCS or distributed array",
-    gives=_HANDOFF,
-    equation=lambda software=_LOCK_SOFTWARE, access=_ACCESS: software + 2 * access,
+    gives=HANDOFF,
+    equation=lambda software=_LOCK_SOFTWARE, access=ACCESS: software + 2 * access,
     holds="software >= 0 and access >= 0",
     source=(
         f"{MELLOR_CRUMMEY_SCOTT}: a write to the flag that one processor spins on, and its read,"

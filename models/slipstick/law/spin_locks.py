@@ -1,0 +1,49 @@
+"""Spin locks: time from one holder to the next.
+
+Spinners are the processors that wait for the lock. A transaction is an access to the resource that
+holds the lock's word: a bus transaction, or a remote access to a memory module that serves one at a
+time.
+"""
+
+from __future__ import annotations
+
+from slipstick.expression.nodes import COUNT, TIME
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import HAND, MELLOR_CRUMMEY_SCOTT
+
+SPINNING = "spinners >= 1 and access >= 0"
+ANDERSON = "Anderson, IEEE Transactions on Parallel and Distributed Systems 1(1), 1990"
+
+SPINNERS = Symbol("spinners", COUNT, "processors that wait for the lock", "w")
+ACCESS = Symbol("access", TIME, "one transaction", "t")
+HANDOFF = Symbol("time", TIME, "from the holder's release until the next one holds the lock", "h")
+_DELAY = Symbol("delay", TIME, "time between two attempts of one spinner", "d")
+
+TEST_AND_SET_HANDOFF_BACKOFF = Law(
+    name="lock-back-off-handoff",
+    title="From release to the next holder under test-and-set with back-off",
+    gives=HANDOFF,
+    equation=lambda spinners=SPINNERS, delay=_DELAY, access=ACCESS: (
+        2 * access + delay / (spinners + 1)
+    ),
+    holds=f"{SPINNING} and delay > spinners * access",
+    source=f"{ANDERSON}: delays between references",
+    note="spinners at random phases of equal periods; attempts are assumed not to collide",
+    exact=False,
+    checks=(Check((4, 50e-6, 1e-6), 12e-6, 1e-20, f"{HAND}: 2 + 50/5"),),
+)
+
+TICKET_HANDOFF = Law(
+    name="lock-ticket-handoff",
+    title="From release to the next holder under a ticket lock",
+    gives=HANDOFF,
+    equation=lambda spinners=SPINNERS, access=ACCESS: access * (1 + (spinners + 1) / 2),
+    holds=SPINNING,
+    source=f"{MELLOR_CRUMMEY_SCOTT}: all spinners read the counter again, and one of them is next",
+    note=(
+        "assumes that the next holder's read is equally likely to be any of them; with proportional"
+        " back-off it is 2 accesses"
+    ),
+    exact=False,
+    checks=(Check((9, 1e-6), 6e-6, 1e-20, HAND),),
+)
