@@ -9,6 +9,7 @@ from slipstick.errors import did_you_mean
 from slipstick.expression.nodes import COUNT, TIME, TIME_PER_BYTE, parameters
 from slipstick.late import Array
 from slipstick.model.activity import TECHNOLOGIES
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.report.formatting import NOTHING
 from slipstick.schema.inputs import resolve
@@ -126,6 +127,16 @@ class TrendedCase:
             technology = self.case.inputs.checked.technology
             moved |= {*technology.fully, *technology.partly}
         return tuple(name for name in used if name not in moved)
+
+    @property
+    def priced(self) -> tuple[str, ...]:
+        """The rates that change amounts, such as a cost, and no time."""
+        model = self.case.built.model
+        timed: Collection[str] = ()
+        if isinstance(model, Model | QueueingNetwork):
+            timed = replace(model, amounts={}).parameters
+        read = {value.rate for value in self.followed if value.path in timed}
+        return tuple(name for name in self.trend.rates if name not in {*read, *self.unmoved})
 
     @property
     def unmoved(self) -> tuple[str, ...]:

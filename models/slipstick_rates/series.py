@@ -25,7 +25,7 @@ from slipstick.late import Array, np
 
 NORMAL_90 = 1.6448536269514722  # 90 % of a normal distribution lie within so many deviations
 FEW_POINTS = 8
-"""A series with fewer usable points is weak."""
+"""A series with fewer usable points is weak, and so is one of which most are from memory."""
 
 FEWEST_POINTS, SHORTEST_SPAN = 4, 4.0
 """A series is fitted to at least so many points over so many years."""
@@ -122,8 +122,13 @@ class PointSeries:
 
     @property
     def weak(self) -> bool:
-        """Whether the series has few measured points."""
-        return len(self.measured) < FEW_POINTS
+        """Whether the series has few measured points, or most of them are from memory."""
+        return len(self.measured) < FEW_POINTS or 2 * self.recalled > len(self.measured)
+
+    @property
+    def recalled(self) -> int:
+        """The number of measured points whose source was not opened."""
+        return sum(point.from_memory for point in self.measured)
 
     @property
     def sign(self) -> float:

@@ -16,6 +16,7 @@ from slipstick.report.formatting import (
     plain_table,
 )
 from slipstick_rates.series import (
+    FEW_POINTS,
     STARTS,
     BackTest,
     FittedSeries,
@@ -47,7 +48,8 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
             continue
         fit = fitted(each)
         for first, last in fit.periods():
-            note = "weak: few points" if each.weak else ""
+            few = "few points" if len(measured) < FEW_POINTS else "most points from memory"
+            note = f"weak: {few}" if each.weak else ""
             rows.append(_row(fit, first, last, str(len(measured)), note))
         last = measured[-1].year
         plans = len(each.used) - len(measured)

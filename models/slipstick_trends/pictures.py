@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError, UnknownNameError
@@ -44,13 +43,13 @@ def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Wo
         panels[-1].set_xlabel("times that processors are as fast")
     handles, labels = panels[0].get_legend_handles_labels()
     single = len(labels) == 1  # the title says what it is
-    _mark(figure, projection)
+    _mark(figure, marks(projection))
     return titled(figure, spec.title, *(() if single else (_legend(projection), handles, labels)))
 
 
-def _mark(figure: Figure, projection: Projection, trends: Iterable[str] | None = None) -> None:
+def _mark(figure: Figure, marked: str) -> None:
     """Write below a figure which rates are guesses, and which series are weak."""
-    if marked := marks(projection, trends):
+    if marked:
         width = int(_LETTERS * figure.get_figwidth())
         lines = textwrap.wrap(marked, width)
         figure.supxlabel("\n".join(lines), x=0.02, ha="left", fontsize=7)
@@ -95,7 +94,7 @@ def _lines(
         if f"low[{name}]" in sweep.columns:
             low, high = (end / factor for end in sweep.ends(name))
             axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
-    axes.set_ylabel(axis_title(name, unit))
+    axes.set_ylabel(axis_title(words.value(name) if "[" in name else name, unit))
     if spec.log == "y":
         logarithmic(axes.yaxis, shown / factor)
     elif np.min(shown, initial=0.0, where=np.isfinite(shown)) >= 0:
@@ -127,7 +126,7 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
         case = words.case(track.case)
         axes.set_title(f"{case}, {spelt(track.trend)}" if several else case)
     labels = [MEANINGS.get(name, name) for name in handles]
-    _mark(figure, projection, [track.trend for track in tracks])
+    _mark(figure, marks(projection, [track.trend for track in tracks], timed=True))
     return titled(figure, spec.title, "class of cost", list(handles.values()), labels)
 
 

@@ -561,6 +561,7 @@ def _track(
         track.trend.kind,
         track.kind_told,
         track.unfollowed,
+        track.priced,
     )
     return projected, answers
 
@@ -764,7 +765,8 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
     middle, low, high = rate.fit.rate(*span)
     measured = series.measured
     first, last = measured[0], measured[-1]
-    weak = f", weak: {len(measured)} points" if series.weak else f", {len(measured)} points"
+    weak = f", {'weak: ' if series.weak else ''}{len(measured)} points"
+    weak += f", {series.recalled} from memory" if series.recalled else ""
     plans = len(series.used) - len(measured)
     planned = f" and {counted(plans, 'announced one')}" if plans else ""
     of_class = name in (PROCESSORS, *TECHNOLOGIES)
@@ -786,4 +788,5 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
         weak=series.weak,
         title=series.title,
         points=len(measured),
+        recalled=series.recalled,
     )

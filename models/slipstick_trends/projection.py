@@ -31,7 +31,8 @@ class UsedRate:
     measured : it is fitted to a series of points
     weak : the series has few points
     beyond : years outside its period that it is used for, from and to; None if there are none
-    title, points : of the series, and how many measured points it has; empty if there is none
+    title, points, recalled : of the series, how many measured points it has, and how many of them
+        are from memory; empty if there is none
     """
 
     trend: str
@@ -49,6 +50,7 @@ class UsedRate:
     beyond: tuple[tuple[float, float], ...] = ()
     title: str = ""
     points: int = 0
+    recalled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ class ProjectedCase:
     saved : the most that faster processors alone save of the time of the last year
     kind, kind_told : what its processors are taken for, and whether its machine tells it
     unfollowed : parameters that follow what the trend has no rate of, each with its name
+    priced : rates that change amounts and no time
     """
 
     case: str
@@ -120,6 +123,7 @@ class ProjectedCase:
     kind: str = ""
     kind_told: bool = True
     unfollowed: tuple[tuple[str, str], ...] = ()
+    priced: tuple[str, ...] = ()
 
     @property
     def span(self) -> str:

@@ -301,7 +301,9 @@ def used_rates(projection: Projection, trend: str) -> list[UsedRate]:
     return [rate for rate in rates if rate.of not in unused]
 
 
-def marks(projection: Projection, trends: Iterable[str] | None = None) -> str:
+def marks(
+    projection: Projection, trends: Iterable[str] | None = None, *, timed: bool = False
+) -> str:
     """Return which of the rates that change something are guesses, and which series are weak;
     empty if none is.
 
@@ -309,14 +311,24 @@ def marks(projection: Projection, trends: Iterable[str] | None = None) -> str:
     ----------
     projection : with its rates
     trends : the names of those to look at; all by default
+    timed : look at rates that change a time alone
     """
     names = [*projection.titles] if trends is None else list(dict.fromkeys(trends))
     rates = [rate for name in names for rate in used_rates(projection, name)]
-    weak = {f"{rate.title} ({counted(rate.points, 'point')})" for rate in rates if rate.weak}
+    if timed:
+        priced = set.intersection(*(set(track.priced) for track in projection.tracks))
+        rates = [rate for rate in rates if rate.of not in priced]
+    weak = {f"{rate.title} ({_points(rate)})" for rate in rates if rate.weak}
     guesses = dict.fromkeys(class_words(rate.of) for rate in rates if rate.assumed)
     texts = [f"weak series: {'; '.join(sorted(weak))}"] if weak else []
     texts += [f"guesses: {', '.join(guesses)}"] if guesses else []
     return ". ".join(map(capital, texts))
+
+
+def _points(rate: UsedRate) -> str:
+    """Return how many points a series has, and how many of them are from memory."""
+    recalled = f", {rate.recalled} from memory" if rate.recalled else ""
+    return f"{counted(rate.points, 'point')}{recalled}"
 
 
 def warnings(projection: Projection) -> Iterator[str]:
