@@ -20,6 +20,7 @@ from slipstick.late import NDArray, np
 Array = NDArray[Any]
 """Real or, for derivatives, complex numbers along the points of a sweep."""
 
+# A chain has a state for each phase of a time: a hundred phases make it a hundred times as large.
 MOST_PHASES = 100
 LEAST_SCV = 1 / MOST_PHASES
 """The least squared coefficient of variation of a time made of phases."""

@@ -109,6 +109,7 @@ def out_of_range(model: Model, numbers: Numbers, method: str = MEAN_VALUE) -> di
                 wrong.setdefault(int(point), text)
         if node.odds:
             total = added(numbers[p].real for p in node.odds)
+            # Probabilities that were computed miss 1 by rounding, which is no mistake of the user.
             for point in np.flatnonzero(~np.isclose(total, 1.0, rtol=1e-9)):
                 text = (
                     f"the probabilities of a {node.kind} add up to {total[point]:g} here, not to 1"

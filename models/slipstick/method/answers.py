@@ -751,6 +751,7 @@ def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[
             values["throughput"] * values["time"],
             values["speedup"] / values["efficiency"],
         )
+        # Both are quotients of rounded numbers.
         if workers > processors * (1 + 1e-9):
             yield (
                 f"efficiency is speed-up over {workers:.4g}: the processors and servers that can do"

@@ -62,6 +62,8 @@ TOLERANCES = {"certain": 0.01, "close": 0.03, "usual": 0.04}
 """Relative differences that are borne: of an answer called exact, of one that promises 2 %, of all
 others, of which 10 % are promised, or nothing."""
 
+# A promise of at most this is held to the tolerance "close". Beside its ends and its knee, a sweep
+# is looked at in so many points drawn at random.
 _CLOSE = 0.02
 _AT_RANDOM = 2
 _NARROW = 0.1
@@ -421,5 +423,6 @@ def _first(plan: Plan, group: int, solution: Solution, row: int) -> tuple[str, f
 
 def _cycles_needed(solution: Solution, row: int) -> float:
     """Return the requests of a stream after which a run has settled: 100 / (1 - load)^2."""
+    # At a load of 1 no run is long enough.
     load = min(float(at(_loads(solution), row)), 0.9999)
     return 100.0 / (1.0 - load) ** 2

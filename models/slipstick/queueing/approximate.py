@@ -318,6 +318,7 @@ def _newton_steps(
         if keeps:
             move = np.where(idle | settled[:, None], 0, move)
         flow = flow + _within((flow + idle).real, move.real, squared_demand.real, spare.real) * move
+        # Newton squares the error with each step: after one of 1e-11 what is left is rounding.
         settled |= _settled(move, 1e-11 * np.abs(flow.real), flow, 1e-9)
         if settled.all():
             return flow, step

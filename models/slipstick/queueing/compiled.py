@@ -196,6 +196,8 @@ def newton_steps(
                     for s in range(classes):
                         steep[r, s] += load[r] / spare[k] * demand_squares[k, s] / spare[k]
             for r in range(classes):
+                # Newton for the reciprocal of the population, which is nearly straight near
+                # saturation; beyond a factor of two it would overshoot.
                 move[r] = (n[r] - move[r]) * min(max(move[r] / max(n[r], 1.0), 0.5), 2.0)
             # The matrix is a diagonal one and a product of positive ones: without exchange of rows.
             for r in range(classes):
@@ -219,6 +221,8 @@ def newton_steps(
                 growth_limit = max(growth_limit, -move[r] / (x[r] + (n[r] == 0)))
             for r in range(classes):
                 x[r] += most_at_once / growth_limit * move[r]
+                # Newton squares the error with each step: after one of 1e-11 what is left is
+                # rounding.
                 settled = settled and abs(move[r]) <= 1e-11 * abs(x[r])
         longest = max(longest, step)
     return longest

@@ -206,6 +206,7 @@ class NetworkArrays:
             np.max(times, axis=1, where=visited, initial=0.0),
             np.min(times, axis=1, where=visited, initial=np.inf),
         )
+        # The same time may have been computed in two ways, which differ by rounding.
         differ = (high > low * (1 + 1e-12)).any(axis=0)
         uneven = (visited & (self.scv.real != 1) & (times != 0)).any(axis=(0, 1))
         return tuple(map(_why_not, self.discipline, differ, uneven))

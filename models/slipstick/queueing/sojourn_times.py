@@ -136,6 +136,7 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
     """
 
     def excess(time: float) -> float:
+        # The inversion errs by about 1e-10, so that a small probability may come out below 0.
         return math.log(max(probability_beyond(transform, time), 1e-12) / (1 - q))
 
     if float(transform(np.array([1e9 / scale]))[0].real) >= q:
@@ -193,6 +194,7 @@ def two_moments(mean: float, scv: float) -> Transform:
     means above a scv of 1.
     """
     if scv <= 1:
+        # Gamma has no scv of 0; one of 1e-6 deviates by 0.1 % of its mean.
         shape = max(scv, 1e-6)
         return lambda s: np.asarray((1 + s * mean * shape) ** (-1 / shape))
     short = balanced_means(scv)

@@ -566,6 +566,7 @@ def _thinks_outside(plan: Plan, sums: Array, group: int) -> bool:
     layout, total = Layout(plan), sums.sum(axis=0)
     booked = _booked(plan, group)
     outside = booked - layout.column(layout.cycle_time[group])
+    # Both add up the same times in another order, and differ by rounding.
     return float(total @ outside) > 1e-9 * float(total @ booked)
 
 

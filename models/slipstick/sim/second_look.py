@@ -72,6 +72,8 @@ _FEWEST_VISITS = 300
 _DROPPED = 5
 """The first of so many parts of a run is its warm-up."""
 
+# Rows are joined into so many batches, so that neighbours are hardly correlated. With 15 degrees
+# of freedom an interval is 9 % wider than with infinitely many.
 _BATCHES = 16
 _FEWEST_ROWS = 5
 _CONTROLS = 3
@@ -528,6 +530,8 @@ def _chosen(residual: Array, table: Array) -> Array:
         explained = (centred @ residual_left) ** 2 / norms
         explained[chosen] = 0.0
         best = int(np.argmax(explained))
+        # One that explains less narrows the interval by less than 5 %, and takes a degree of
+        # freedom.
         if explained[best] < 0.1:
             break
         chosen.append(best)

@@ -561,6 +561,8 @@ def chance_all_busy(present: Array, served: Array, customers: int, servers: int)
     customers, servers : how many there are
     """
     present, served = present / customers, served / customers
+    # Where all customers are at the queue nothing is left elsewhere: the ratio is large, and
+    # finite.
     ratio = served / np.where(present.real < 1, 1 - present, 1e-12)
     return finite_source_all_busy(nonzero(ratio), customers, servers)
 

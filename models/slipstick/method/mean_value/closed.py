@@ -1182,6 +1182,7 @@ class FlowEquivalentServer:
         most_holders = min(self.queue.servers, processors)
         _, present, flow = means.at(self.queue)
         away = processors - present
+        # At saturation all processors are at the permits; a rest of 1e-12 keeps the ratios finite.
         elsewhere = clamped(away, 1e-12 * processors) / nonzero(flow)
         times_alone = _stacked(
             [elsewhere, *(cycle.time.mean for cycle in self._cycles(most_holders))]

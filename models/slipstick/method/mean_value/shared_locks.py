@@ -181,6 +181,7 @@ def _extrapolated(quarter: Array, half: Array, most: Array, times: float) -> Arr
     """
     before, last = half - quarter, most - half
     factor = clamped(np.where(before.real > 0, last / nonzero(before), 0.0), high=2.0)
+    # The sum of the geometric series below is 0 / 0 for a factor of 1, and smooth there.
     factor = np.where(abs(factor - 1) < 1e-6, 1 + 1e-6, factor)
     extrapolated: Array = most + last * factor * (factor ** np.log2(times) - 1) / (factor - 1)
     return extrapolated

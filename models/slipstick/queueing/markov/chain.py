@@ -433,6 +433,7 @@ def _check(generator: csr_array, pi: NDArray[np.float64]) -> None:
             f" largest rate (at most {RESIDUAL:g}) and the least probability {least:.1e}; try"
             f" another method: {', '.join(METHODS)}"
         )
+    # What is below 0 here is rounding, by the check above.
     pi[pi < 0] = 0.0
 
 
