@@ -607,7 +607,8 @@ def _with_numbers(blank: Answer, solution: Solution, index: int) -> Answer:
     )
 
 
-_TABLES = ("values", "low", "high", "account", "technology", "steps", "once")
+TABLES = ("values", "low", "high", "account", "technology", "steps", "once")
+"""The parts of a `Solution` that are columns by name."""
 
 
 def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) -> Solution:
@@ -634,31 +635,29 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         )
     tables: dict[str, Any] = {
         key: _columns_of([(rows, getattr(solution, key)) for rows, solution in pieces], count)
-        for key in _TABLES
+        for key in TABLES
     }
     pipelines = dict.fromkeys(name for _, solution in pieces for name in solution.stages)
+    stages = {
+        name: _columns_of(
+            [(rows, solution.stages.get(name, {})) for rows, solution in pieces], count
+        )
+        for name in pipelines
+    }
+    by_row: dict[str, dict[int, Any]] = {"checks": {}, "errors": {}}
+    for row, (solution, index) in solution_by_row.items():
+        for key, entries in by_row.items():
+            if index in getattr(solution, key):
+                entries[row] = getattr(solution, key)[index]
     return replace(
         first_solution,
         count=count,
         methods=methods.tolist(),
         exact=exact,
         **tables,
-        stages={
-            name: _columns_of(
-                [(rows, solution.stages.get(name, {})) for rows, solution in pieces], count
-            )
-            for name in pipelines
-        },
-        checks={
-            row: solution.checks[index]
-            for row, (solution, index) in solution_by_row.items()
-            if index in solution.checks
-        },
-        errors={
-            row: solution.errors[index]
-            for row, (solution, index) in solution_by_row.items()
-            if index in solution.errors
-        },
+        checks=by_row["checks"],
+        errors=by_row["errors"],
+        stages=stages,
         detail=solution_by_row.__getitem__,
         interrupted=any(solution.interrupted for _, solution in pieces),
     )

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from slipstick.answer import Rejected, Verdict, unit_of
 from slipstick.errors import SlipstickError
 from slipstick.expression.columns import Values, at
-from slipstick.late import np
-from slipstick.method.answers import Solution, joined
+from slipstick.late import Array, np
+from slipstick.method.answers import TABLES, Solution, joined
 from slipstick.model.activity import Ask, BarrierWait, Fork, Pipeline, Repeat
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import ASKED, each_once, is_parallel
@@ -171,24 +171,21 @@ def _compared(verdict: Verdict, answer: Solution) -> Verdict:
 
 def _row(solution: Solution, row: int) -> Solution:
     """Return the solution of a single point."""
-    tables = ("values", "low", "high", "account", "technology", "steps", "once")
-    tables_of_row: dict[str, Any] = {
-        name: {key: np.array([at(column, row)]) for key, column in getattr(solution, name).items()}
-        for name in tables
-    }
+
+    def of_row(columns: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: np.array([at(column, row)]) for name, column in columns.items()}
+
+    tables: dict[str, Any] = {name: of_row(getattr(solution, name)) for name in TABLES}
     return replace(
         solution,
         count=1,
         methods=[solution.methods[row]] if solution.methods else [],
         exact=np.array([bool(at(solution.exact, row))]),
-        stages={
-            name: {key: np.array([at(column, row)]) for key, column in stages.items()}
-            for name, stages in solution.stages.items()
-        },
+        stages={name: of_row(stages) for name, stages in solution.stages.items()},
         errors={0: solution.errors[row]} if row in solution.errors else {},
         checks={0: solution.checks[row]} if row in solution.checks else {},
         detail=lambda _: (solution, row) if solution.detail is None else solution.detail(row),
-        **tables_of_row,
+        **tables,
     )
 
 

@@ -202,27 +202,19 @@ class Provenance:
         failed : the points without an answer
         """
         words = ["yes" if exact else "no" for exact in self.exact]
-        count = len(words)
-        return {
+        rows = range(len(words))
+        columns: dict[str, list[str | None]] = {
             "method": list(self.methods),
-            "exact": [None if index in failed else word for index, word in enumerate(words)],
-            "bound": [self.outside.get(index) for index in range(len(words))],
-            **(
-                {"error": [self.errors.get(index) for index in range(len(words))]}
-                if self.errors
-                else {}
-            ),
-            **(
-                {"check": [str(self.checks.get(row, "")) or None for row in range(count)]}
-                if self.checks
-                else {}
-            ),
-            **(
-                {LEFT_OUT: [", ".join(self.left_out.get(row, ())) or None for row in range(count)]}
-                if self.left_out
-                else {}
-            ),
+            "exact": [None if row in failed else word for row, word in enumerate(words)],
+            "bound": [self.outside.get(row) for row in rows],
         }
+        if self.errors:
+            columns["error"] = [self.errors.get(row) for row in rows]
+        if self.checks:
+            columns["check"] = [str(self.checks.get(row, "")) or None for row in rows]
+        if self.left_out:
+            columns[LEFT_OUT] = [", ".join(self.left_out.get(row, ())) or None for row in rows]
+        return columns
 
     def shown(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
         """Return the columns on methods that a reader needs; none where one line covers all points,

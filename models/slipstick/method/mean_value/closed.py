@@ -1039,34 +1039,31 @@ class _RecursionStep:
             q.name: sum(n[r] for r in {self._group[v.index] for v in q.visits})
             for q in self._queues
         }
+        other_holders = {
+            q.name: 1 - all_busy[q.name] / nonzero(means.at(q)[0])
+            for q in self._queues
+            if q.lock and q.servers > 1
+        }
+        whole_service: dict[str, Array] = {}
+        for q in self._queues:
+            weight = self._whole_service(q, sum(n), cycles, means)
+            whole_service[q.name] = _weight_by_machine_repair(
+                q, members[q.name], means, services, weight
+            )
+        since_acquisition: dict[tuple[str, int], RandomTime] = {}
+        for cycle in cycles:
+            if cycle:
+                since_acquisition |= cycle.visit_times.since_acquisition
         return ArrivalState(
             others=sum(n),
             present=means.present,
             served=means.served,
             services=services,
             all_busy=all_busy,
-            other_holders={
-                q.name: 1 - all_busy[q.name] / nonzero(means.at(q)[0])
-                for q in self._queues
-                if q.lock and q.servers > 1
-            },
-            whole_service={
-                q.name: _weight_by_machine_repair(
-                    q,
-                    members[q.name],
-                    means,
-                    services,
-                    self._whole_service(q, sum(n), cycles, means),
-                )
-                for q in self._queues
-            },
+            other_holders=other_holders,
+            whole_service=whole_service,
             members=members,
-            since_acquisition={
-                key: since
-                for cycle in cycles
-                if cycle
-                for key, since in cycle.visit_times.since_acquisition.items()
-            },
+            since_acquisition=since_acquisition,
             waiting_for={
                 (a, b): means.flows[a] * pair_flow for (a, b), pair_flow in by_pair.items()
             },

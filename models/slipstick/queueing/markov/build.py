@@ -289,7 +289,7 @@ def _check_blocking(point: NetworkPoint) -> None:
             if k == j:
                 continue
             where = f"{network.classes[r]} from {network.stations[k]} to {network.stations[j]}"
-            # Parts that add up to 1 but for rounding leave nobody for the outside.
+            # Parts that add up to 1 but for rounding leave no part for the outside.
             if (
                 blocking == BEFORE_SERVICE
                 and np.count_nonzero(onward[r, k]) + (onward[r, k].sum() < 1 - 1e-12) > 1
