@@ -7,13 +7,14 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import slipstick
-from tests.house.code import functions, modules, name_of
+from tests.house.code import ROOT, functions, modules, name_of
 
 MODULES = modules()
 LARGEST_FUNCTION = 720
@@ -82,3 +83,17 @@ def test_every_package_says_why_it_has_its_shape() -> None:
         if sum(each.startswith(f"{name}.") for each in map(name_of, MODULES)) > 3
     ]
     assert [name for name in large if "\n\n" not in documented[name]] == []
+
+
+def test_every_package_is_installed_layered_and_listed() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    names = {path.parent.name for path in (ROOT / "models").glob("*/__init__.py")}
+    wheel = settings["hatch"]["build"]["targets"]["wheel"]["packages"]
+    contracts = {rule["name"]: rule for rule in settings["importlinter"]["contracts"]}
+    beside = contracts["the calculator imports no package beside it"]["forbidden_modules"]
+    assert {Path(path).name for path in wheel} == names
+    assert {*settings["importlinter"]["root_packages"]} == names
+    # Measurements have a contract of their own.
+    assert {*beside} == names - {"slipstick", "slipstick_measure"}
+    readme = (ROOT / "README.md").read_text()
+    assert [name for name in sorted(names) if f"`models/{name}/`" not in readme] == []
