@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError
+from slipstick.report.formatting import joined
 from slipstick_laws.account import AVERAGE_LATENCY
 from slipstick_laws.scalability import LATENCY_SCALABILITY
 
@@ -58,12 +59,15 @@ class MeasuredScalability:
     goals : what is kept in each way: the time [s], the efficiency [1], the size a processor [1]
     runs : in each way, for each number of processors, the run that keeps it; None where no size
         that was measured does
+    reached : in each way, for each number of processors, the least and the greatest of what is kept
+        that was measured, in the units of the goals
     sources : of each run that was measured with causes, by processors and size: the average latency
         by cause [s]
     """
 
     goals: Mapping[str, float]
     runs: Mapping[str, Mapping[int, MeasuredRun | None]]
+    reached: Mapping[str, Mapping[int, tuple[float, float]]]
     sources: Mapping[tuple[int, float], Mapping[str, float]]
 
     @property
@@ -105,12 +109,13 @@ def measured_scalability(
     [11.3, 60.2]
     """
     curves = _curves(answers)
-    chosen = {way: _goal(way, curves) for way in WAYS} | dict(goals or {})
+    reached = {way: _reached(way, curves) for way in WAYS}
+    chosen = {way: _goal([*reached[way].values()]) for way in WAYS} | dict(goals or {})
     runs: dict[str, dict[int, MeasuredRun | None]] = {
         way: {count: _kept(way, chosen[way], count, curves[count]) for count in sorted(curves)}
         for way in WAYS
     }
-    return MeasuredScalability(chosen, runs, _sources(answers))
+    return MeasuredScalability(chosen, runs, reached, _sources(answers))
 
 
 def _curves(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
@@ -121,13 +126,15 @@ def _curves(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
         time, efficiency = answer.find("time"), answer.find("efficiency")
         if size is not None and count > 1 and time and efficiency:
             curves.setdefault(count, []).append(MeasuredRun(float(size), time, efficiency))
-    curves = {count: sorted(runs) for count, runs in curves.items() if len(runs) > 1}
-    if len(curves) < 2:
+    several = {count: sorted(runs) for count, runs in curves.items() if len(runs) > 1}
+    if len(several) < 2:
+        there = [f"{len(curves[count])} on {count} processors" for count in sorted(curves)]
         raise ModelError(
             "scalability needs runs of at least two sizes on each of two numbers of processors above"
-            " 1, and those of the same sizes on one processor; give columns p, n and time"
+            " 1, and those of the same sizes on one processor; give columns p, n and time; sizes"
+            f" with both are {joined(there, 'and') or 'none'}"
         )
-    return curves
+    return several
 
 
 _READ: Mapping[str, Callable[[MeasuredRun, int], float]] = {
@@ -138,14 +145,18 @@ _READ: Mapping[str, Callable[[MeasuredRun, int], float]] = {
 """What is kept: of memory the size a processor, for memory is taken to go with the size."""
 
 
-def _goal(way: str, curves: Mapping[int, Sequence[MeasuredRun]]) -> float:
+def _reached(
+    way: str, curves: Mapping[int, Sequence[MeasuredRun]]
+) -> dict[int, tuple[float, float]]:
+    """Return the least and the greatest measured value of what is kept, by processors."""
+    values = {count: [_READ[way](run, count) for run in curves[count]] for count in sorted(curves)}
+    return {count: (min(numbers), max(numbers)) for count, numbers in values.items()}
+
+
+def _goal(ranges: Sequence[tuple[float, float]]) -> float:
     """Return the goal that the most numbers of processors can reach: the middle of the largest
     overlap of their ranges.
     """
-    ranges = []
-    for count, runs in curves.items():
-        values = [_READ[way](run, count) for run in runs]
-        ranges.append((min(values), max(values)))
     ends = sorted({end for pair in ranges for end in pair})
     middles = [math.sqrt(low * high) for low, high in pairwise(ends)]
     return max(middles, key=lambda value: sum(low <= value <= high for low, high in ranges))

@@ -55,6 +55,8 @@ class StatementRow(NamedTuple):
     missed: str = ""
     apart: str = ""
     repeats: str = ""
+    lacks: str = ""
+    excluded: str = ""
 
 
 class _Report(NamedTuple):
@@ -116,7 +118,7 @@ def statements_page(
             " statements"
         )
     paragraphs = ["# Statements of the papers, checked", prose(_READING), _counts(reports)]
-    paragraphs += [_distinct(reports), _deciding(reports)]
+    paragraphs += [_distinct(reports), _deciding(reports), _never(reports)]
     if together is not None:
         paragraphs.append(_held_together(together))
     if before is not None:
@@ -224,6 +226,60 @@ def _deciding(reports: Sequence[_Report]) -> str:
     return f"## Inputs that no paper prints and that decide\n\n{table}"
 
 
+def _never(reports: Sequence[_Report]) -> str:
+    """Show of the statements that never hold whether the model lacks a mechanism or the source
+    contradicts itself.
+    """
+    rows = []
+    for report in reports:
+        for row in report.statements:
+            if row.verdict != "never" or row.apart or row.repeats:
+                continue
+            missed = [part for part in _parts_of(row, report) if part.verdict != "hit"]
+            texts = {
+                kind: "; ".join(
+                    dict.fromkeys(filter(None, (getattr(part, key) for part in missed)))
+                )
+                for key, kind in _WHY_NEVER.items()
+            }
+            known = {kind: text for kind, text in texts.items() if text} or {_NOT_KNOWN: NOTHING}
+            place = f"{row.statement} ({report.folder.name})"
+            rows += [[escape(place), kind, escape(text)] for kind, text in known.items()]
+    if not rows:
+        return ""
+    kinds = Counter(kind for _, kind, _ in rows)
+    counts = ", ".join(
+        f"{kinds[kind]} {kind}" for kind in (*_WHY_NEVER.values(), _NOT_KNOWN) if kinds[kind]
+    )
+    table = markdown_table(["statement", "why", "what"], rows)
+    return (
+        "## Why statements never hold\n\nEither the model is known to lack a mechanism of the source,"
+        " or something else that the source says or prints excludes the statement; both may be so."
+        f" In all: {counts}.\n\n{table}"
+    )
+
+
+_WHY_NEVER = {"lacks": "mechanism missing", "excluded": "excluded by the source"}
+_NOT_KNOWN = "not known"
+
+
+def _parts_of(row: RangedRow, report: _Report) -> list[StatementRow]:
+    """Return the statement of a row, its parts and its readings."""
+    return [part for part in report.rows if row.statement in (part.name, part.part_of)]
+
+
+def _by_reading(parts: Sequence[StatementRow]) -> str:
+    """Return in which readings a statement holds, with the inputs as the study has them."""
+    readings: dict[str, set[str]] = {}
+    for part in parts:
+        if part.reading and part.verdict != "input":
+            readings.setdefault(part.reading, set()).add(part.verdict)
+    holds = [reading for reading, verdicts in readings.items() if verdicts == {"hit"}]
+    misses = [reading for reading, verdicts in readings.items() if "miss" in verdicts]
+    sides = [(word, names) for word, names in (("holds", holds), ("not", misses)) if names]
+    return ", ".join(f"{word} as '{' and '.join(names)}'" for word, names in sides)
+
+
 _TOGETHER = ("program", "sentences", "wanted", "least", "greatest", "together")
 
 
@@ -285,8 +341,10 @@ def _section(report: _Report) -> str:
     """Lay out the statements of one report."""
     rows = []
     for row in report.statements:
-        parts = [part for part in report.rows if row.statement in (part.name, part.part_of)]
+        parts = _parts_of(row, report)
         causes = dict.fromkeys(part.missed for part in parts if part.missed)
+        readings = _by_reading(parts) if row.verdict == "undecided" else ""
+        causes = dict.fromkeys(filter(None, [readings, *causes]))
         cause = "; ".join(causes) if row.verdict not in ("always", "input") else ""
         why = row.turns or cause
         count = f"repeats {row.repeats}" if row.repeats else row.apart

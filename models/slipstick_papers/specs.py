@@ -241,6 +241,12 @@ class StatementSpec(WantedSpec):
     repeats: Note = Field(
         "", description="STUDY STATEMENT: the same sentence stands there, and counts there alone"
     )
+    lacks: Note = Field(
+        "", description="the mechanism that the model is known to lack, where it never holds"
+    )
+    excluded: Note = Field(
+        "", description="what the same source says or prints that cannot hold together with it"
+    )
     part_of: Name | None = Field(
         None,
         description=(

@@ -308,6 +308,8 @@ class _Sentence:
             cause,
             spec.apart,
             spec.repeats,
+            spec.lacks,
+            spec.excluded,
         )
 
     def cells(self) -> tuple[CheckedValue, ...]:

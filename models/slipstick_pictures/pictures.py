@@ -118,6 +118,8 @@ def _component(values: Sequence[str], useful: Iterable[str]) -> str:
 
 _UPRIGHT_LABEL = 0.085  # width of a letter of a tick's label [inch]
 _RATES = {1e6: ("1/us", 1e6), 1e5: ("1/ms", 1e3)}
+_MOST_LINES = 4  # of an upright title of a bar
+_TILTED_LINE = 26  # letters of a line of a tilted title
 _BAR = 0.62  # width of a bar, as a part of its place
 _MOST_BESIDE = 10  # more bars stand in several rows, to be read at the width of a page
 
@@ -155,14 +157,14 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     bars = _stacked_bars(results, spec, order)
     bars_in_row = _beside(spec.cases)
     rows = -(-len(spec.cases) // bars_in_row)
-    figure, tilted = _sheet_of_bars(bars.titles, bars_in_row, rows)
+    figure, titles, tilted = _sheet_of_bars(bars.titles, bars_in_row, rows)
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
         cut = slice(row * bars_in_row, (row + 1) * bars_in_row)
         _stack(axes, bars.heights[:, cut], bars.fills)
         tops = _intervals(axes, bars.reach[cut], bars.heights[:, cut].sum(axis=0))
         _totals(axes, tops, bars.totals[cut])
         axes.set_ylabel(bars.axis)
-        axes.set_xticks(range(len(bars.titles[cut])), bars.titles[cut])
+        axes.set_xticks(range(len(titles[cut])), titles[cut])
         axes.set_xlim(-0.6, bars_in_row - 0.4)
         axes.set_ylim(0, 1.1 * bars.top)
         if tilted:
@@ -186,7 +188,7 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
         [[heights_by_case[case].get(label, 0.0) for case in spec.cases] for label in fills]
     ).reshape(len(fills), len(spec.cases))
     totals = table.sum(axis=0)
-    titles = [results.words.case(case) for case in spec.cases]
+    titles = _bar_titles(results, spec.cases)
     value_name = "time" if unit == "s" else _summed(spec)
     if spec.share:
         heights = np.divide(table, totals, out=np.zeros_like(table), where=totals > 0) / 0.01
@@ -204,15 +206,46 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
     return _Bars(fills, table / factor, reach, total_words, titles, axis)
 
 
-def _sheet_of_bars(titles: Sequence[str], beside: int, rows: int) -> tuple[Figure, bool]:
-    """Return a sheet for rows of bars, and whether their titles are tilted to have room."""
+def _bar_titles(results: Results, cases: Sequence[str]) -> list[str]:
+    """Return the titles of bars; of measured runs the numbers of processors, and which measurement
+    where there are several.
+    """
+    counts: dict[str, tuple[str, str]] = {}
+    for case in cases:
+        count = results.named_answer(case).point.get("p")
+        if not isinstance(count, int | float) or case in results.words.titles:
+            continue
+        if case.endswith(ending := f"-{count:g}"):
+            measured = results.words.case(case.removesuffix(ending))
+            counts[case] = measured, results.words.member_count(count)
+    several = len({measured for measured, _ in counts.values()}) > 1 or len(counts) < len(cases)
+    return [
+        (", ".join(counts[case]) if several else counts[case][1])
+        if case in counts
+        else results.words.case(case)
+        for case in cases
+    ]
+
+
+def _sheet_of_bars(titles: Sequence[str], beside: int, rows: int) -> tuple[Figure, list[str], bool]:
+    """Return a sheet for rows of bars, their titles in lines, and whether these are tilted to have
+    room.
+    """
     # Wider pictures have letters too small at the width of a page.
     place = max(0.72, min(1.5, 7.0 / beside))
-    longest = max(map(len, titles)) * _UPRIGHT_LABEL
-    tilted = longest > place
+    letters = int(place / _UPRIGHT_LABEL)
+    folded = [textwrap.wrap(title, letters, break_long_words=False) for title in titles]
+    tilted = max(map(len, folded)) > _MOST_LINES or any(
+        len(line) > letters for lines in folded for line in lines
+    )
+    if tilted:
+        folded = [textwrap.wrap(title, _TILTED_LINE) for title in titles]
+    longest = max(len(line) for lines in folded for line in lines) * _UPRIGHT_LABEL
+    most_lines = max(map(len, folded))
     height = 4.2 if rows == 1 else 3.2
-    below = 0.6 * min(longest, 3.0) if tilted else 0.0
-    return sheet(max(4.6, 3.0 + place * beside), rows * (height + below)), tilted
+    below = 0.6 * longest if tilted else 0.17 * (most_lines - 1)
+    size = max(4.6, 3.0 + place * beside), rows * (height + below)
+    return sheet(*size), ["\n".join(lines) for lines in folded], tilted
 
 
 def _scale(values: Array, unit: str) -> tuple[str, float]:
@@ -409,15 +442,17 @@ class _Across:
     factor: float
     log: bool
     title: str
+    words: Words
 
     @staticmethod
     def of(axis: Axis, spec: LinesSpec, words: Words) -> _Across:
         title = _in_words(axis.path, words)
         numbers = _numbers(axis)
         if numbers is None:
-            return _Across(axis, "", 1.0, False, title)
+            return _Across(axis, "", 1.0, False, title, words)
         log = spec.log in ("x", "both") and any(number > 0 for number in numbers)
-        return _Across(axis, *choose(numbers, Dimension.of(axis.unit or "1")), log, title)
+        unit, factor = choose(numbers, Dimension.of(axis.unit or "1"))
+        return _Across(axis, unit, factor, log, title, words)
 
     def places(self, x: Array) -> Array:
         return np.where(x > 0, x / self.factor, np.nan) if self.log else x / self.factor
@@ -425,7 +460,7 @@ class _Across:
     def write_on(self, axes: Axes) -> None:
         numbers = _numbers(self.axis)
         if numbers is None:
-            names_along(axes, [str(value) for value in self.axis.values])
+            names_along(axes, [self.words.taken(str(value)) for value in self.axis.values])
             axes.set_xlabel(self.title)
             return
         places = np.array(numbers) / self.factor
@@ -534,7 +569,7 @@ def _groups(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[str, str]
         if axis.path == _METHOD and _METHOD not in (spec.x, spec.series):
             methods = [str(method) for method in sweep.points[_METHOD]]
         elif axis.path == spec.series or (axis.path != spec.x and len(axis.values) > 1):
-            tags.append(_tags(sweep, axis, named=axis.path != spec.series))
+            tags.append(_tags(sweep, axis, words, named=axis.path != spec.series))
     shown_cases = set(spec.cases or sweep.cases)
     if not spec.series or len(shown_cases) > 1:
         named = [words.case(case) for case in sweep.cases]
@@ -549,11 +584,13 @@ def _groups(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[str, str]
     return {key: np.array(indices) for key, indices in groups.items()}
 
 
-def _tags(sweep: Sweep, axis: Axis, named: bool) -> list[str]:
+def _tags(sweep: Sweep, axis: Axis, words: Words, named: bool) -> list[str]:
     column = sweep.points[axis.path]
     values = column.tolist() if isinstance(column, np.ndarray) else column
     known = {value: axis_value(value, axis.unit) for value in axis.values}
-    written = [known.get(value) or quantity(float(value), axis.unit) for value in values]
+    written = [
+        words.taken(known.get(value) or quantity(float(value), axis.unit)) for value in values
+    ]
     if not named:
         return written
     return [NO_WORDS.assigned(axis.path, value) for value in written]
@@ -707,12 +744,8 @@ def _panel(
 
 
 def _named_value(name: str, words: Words) -> str:
-    """Return the name of a value in words if it belongs to a part such as a station; other names
-    are words already.
-    """
-    if "_quantile[" in name:
-        return words.measured(name, "").strip()
-    return words.value(name) if "[" in name else name
+    """Return the name of a value in words."""
+    return words.measured(name, "").strip() if "_quantile[" in name else words.value(name)
 
 
 def _write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) -> None:

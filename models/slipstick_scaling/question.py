@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from slipstick.answer import Value, Verdict
+from slipstick.answer import Answer, Value, Verdict
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Parameter, parameters
 from slipstick.expression.tape import Tape
@@ -251,6 +251,11 @@ class Scaling:
     no_growth: str = ""
     printed: tuple[PublishedScalability, ...] = ()
 
+    @property
+    def numbers(self) -> list[float]:
+        """Return the numbers of processors."""
+        return [float(number) for number in next(iter(self.ways.values())).points[self.path]]
+
     def matrix_ends(self, way: str) -> tuple[Array, Array]:
         """Return the lower and upper end of each cell of the matrix, the widest that the latencies'
         intervals allow.
@@ -335,6 +340,22 @@ class ScaleResult(QuestionResult):
         first = next((scaling for scaling in self.scalings if scaling.printed), None)
         rows = [statement._asdict() for statement in _statements(first)] if first else []
         return {"statements-of-scaling.csv": rows} if rows else {}
+
+    def named_answers(self) -> dict[str, Answer]:
+        """Return the cells of each matrix, one answer for each pair of numbers of processors."""
+        return {
+            cell_name(scaling.case, fewer, more): Answer(
+                scaling.case,
+                values={
+                    _cell_value(way): Value(finite(cells[row, column]), "1")
+                    for way, cells in scaling.matrix.items()
+                },
+                **how.at(column),
+            )
+            for scaling in self.scalings
+            for how in [next(iter(scaling.ways.values())).provenance]
+            for (row, fewer), (column, more) in combinations(enumerate(scaling.numbers), 2)
+        }
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the runs of each way to scale, the matrix of scalability and the isoefficiency,
@@ -437,7 +458,29 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
     if problems:
         raise SpecError(problems)
     cases = [_read_case(case, scale_spec, study) for case in scale_spec.cases]
-    return Question(lambda answers: ScaleResult(tuple(map(_scaled, cases)), words_of(study, {})))
+    values = {_cell_value(way): "1" for way in scale_spec.ways if way != FIXED_SIZE}
+    names = [
+        cell_name(case.case, *pair)
+        for case in cases
+        for pair in combinations(case.count.tolist(), 2)
+    ]
+    return Question(
+        lambda answers: ScaleResult(tuple(map(_scaled, cases)), words_of(study, {})),
+        answer_names=dict.fromkeys(names, values) if values else {},
+    )
+
+
+def cell_name(case: str, fewer: float, more: float) -> str:
+    """Return the name of the answer that has a cell of the matrix of scalability.
+
+    >>> cell_name("my-program", 4, 32)
+    'my-program-4-to-32'
+    """
+    return f"{case}-{fewer:g}-to-{more:g}"
+
+
+def _cell_value(way: str) -> str:
+    return f"scalability[{way}]"
 
 
 def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:

@@ -61,7 +61,8 @@ def test_nothing_is_taken_beyond_the_measured_sizes() -> None:
 
 
 def test_runs_of_one_size_are_refused() -> None:
-    with pytest.raises(ModelError, match=MESSAGE):
+    sizes = "; sizes with both are 1 on 2 processors, 1 on 4 processors and 1 on 8 processors"
+    with pytest.raises(ModelError, match=f"{MESSAGE}{sizes}"):
         found([8.0])
 
 
@@ -81,12 +82,20 @@ def test_the_command_prints_the_matrix_and_the_sources(
     assert main(given) == 0
     shown = capsys.readouterr().out
     assert "efficiency-conserved: 80 % each" in shown
+    assert "measured efficiency" in shown
+    rows = [line.split("  ")[-1].strip() for line in shown.splitlines() if line.endswith(" %")]
+    assert rows == [f"{_percent(p, 8)} to {_percent(p, 64)}" for p in (2, 4)]
     assert "average latency of a processor by source" in shown
     assert main([*given, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)["scalability"]
     (cell,) = [each for each in document["scalability"] if each["way"] == EFFICIENCY]
     assert (cell["from"], cell["to"]) == (2, 4)
     assert document["sources"][0]["latency"]["bus"] == pytest.approx(1.5)
+
+
+def _percent(p: int, n: int) -> str:
+    """Write the efficiency of the program in TABLE."""
+    return f"{100 * (n + 1) / (n + p * p):.3g} %"
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,34 @@ def test_the_statements_of_several_reports_make_one_page(
     assert "has a file statements.csv; run a study with statements" in capsys.readouterr().err
 
 
+def test_the_page_says_why_statements_never_hold_and_which_readings_do(folder: Path) -> None:
+    lines = ["study: 1", "title: A small study", "base: {model: model.yaml}", "statements:"]
+    long = "says: so, value: time, of: [base], from: 1 s"
+    lines += [
+        f"  lost: {{{long}, lacks: the queue}}",
+        f"  shut: {{{long}, excluded: Table 1, lacks: the queue}}",
+        f"  dark: {{{long}}}",
+        "  part-1: {says: so, value: time, of: [base], to: 1 s, part_of: whole, lacks: nothing}",
+        f"  part-2: {{{long}, part_of: whole, excluded: Table 2}}",
+        "  open: {says: so, value: time, of: [base], readings: {short: {to: 1 s}, long: {from: 1 s}}}",
+    ]
+    Path("study.yaml").write_text("\n".join([*lines, ""]))
+    assert main(["run", "study.yaml", "--out", "out"]) == 0
+    assert main(["statements", "out", "--out", "papers.md"]) == 0
+    page = Path("papers.md").read_text()
+    assert "In all: 2 mechanism missing, 2 excluded by the source, 1 not known." in page
+    section = page.partition("## Why statements never hold")[2].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines()]
+    assert [row for row in rows if row and "(out)" in row[0]] == [
+        ["lost (out)", "mechanism missing", "the queue"],
+        ["shut (out)", "mechanism missing", "the queue"],
+        ["shut (out)", "excluded by the source", "Table 1"],
+        ["dark (out)", "not known", "-"],
+        ["whole (out)", "excluded by the source", "Table 2"],
+    ]
+    assert "holds as 'short', not as 'long'" in page
+
+
 def test_the_last_line_names_what_misses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = checked("value: time, of: [base], to: 9.8 ms", "value: time, of: [slow], to: 9.8 ms")
     assert made.text() == "2 statements checked: 1 hit, 1 miss (s1)"

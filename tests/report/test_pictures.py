@@ -104,10 +104,32 @@ def test_a_class_keeps_its_fill_when_others_are_absent() -> None:
 
 
 def test_many_bars_with_long_names_lie_under_their_own_labels() -> None:
-    cases = {f"fast-ethernet-with-a-long-name-{index}": BASE for index in range(14)}
-    spec = BarsSpec(kind="bars", name="b", title="t " * 90, cases=list(cases), stack="component")
-    figure = draw(replace(SMALL_RESULTS, cases=cases), spec)
-    assert {label.get_rotation() for label in figure.axes[0].get_xticklabels()} == {30.0}
+    for name, rotation in (("fast-ethernet-with-latency", 0.0), ("interconnection-networks", 30.0)):
+        cases = {f"{name}-{index}": BASE for index in range(14)}
+        spec = BarsSpec(
+            kind="bars", name="b", title="t " * 90, cases=list(cases), stack="component"
+        )
+        labels = draw(replace(SMALL_RESULTS, cases=cases), spec).axes[0].get_xticklabels()
+        assert {label.get_rotation() for label in labels} == {rotation}
+        assert all("\n" in label.get_text() for label in labels) == (not rotation)
+
+
+def test_bars_of_measured_runs_are_called_by_what_tells_them_apart() -> None:
+    measured = {f"two-cores-{p}": replace(BASE, point={"p": p}) for p in (1, 2)}
+    spec = BarsSpec(kind="bars", name="b", title="t", cases=list(measured), stack="component")
+
+    def labels(cases: dict[str, Answer]) -> list[str]:
+        asked = spec.model_copy(update={"cases": list(cases)})
+        axes = draw(replace(SMALL_RESULTS, cases=cases), asked).axes[0]
+        return [label.get_text().replace("\n", " ") for label in axes.get_xticklabels()]
+
+    assert labels(measured) == ["1 processor", "2 processors"]
+    further = {"printed-16": replace(BASE, point={"p": 16})}
+    assert labels({**measured, **further})[1:] == [
+        "two cores, 2 processors",
+        "printed, 16 processors",
+    ]
+    assert labels({"two-cores-1": BASE}) == ["two cores-1"]
 
 
 def test_nothing_to_stack_is_drawn_all_the_same() -> None:
@@ -196,6 +218,9 @@ def test_names_along_the_axis_are_categories_in_order() -> None:
         "25gbe",
     ]
     assert axes.get_xlabel() == "network"
+    words = Words(specs={"atm": "ATM OC-3"})
+    axes = draw(replace(results, words=words), LINES.model_copy(update={"x": NETWORK})).axes[0]
+    assert axes.get_xticklabels()[1].get_text() == "ATM OC-3"
 
 
 def test_quantiles_on_an_axis_name_what_the_study_calls_its_customers() -> None:
@@ -269,7 +294,7 @@ def test_values_of_different_units_have_panels_of_their_own() -> None:
         SMALL, columns={**SMALL.columns, "speedup": np.ones(3)}, units={"time": "s", "speedup": "1"}
     )
     figure = draw(with_sweeps(made), LINES.model_copy(update={"y": ["time", "speedup"]}))
-    assert [axes.get_ylabel() for axes in figure.axes] == ["time [ms]", "speedup"]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["time [ms]", "speed-up"]
     assert not figure.legends
 
 

@@ -170,6 +170,23 @@ def test_a_published_cell_is_held_against_that_of_the_matrix(folder: Path) -> No
     ]
 
 
+def test_a_statement_may_be_about_a_cell_of_the_matrix(folder: Path) -> None:
+    cell = (
+        'statements:\n  s: {says: so, value: "scalability[time-bound]", of: [base-4-to-64], to: 1,'
+        " missed: '{base-4-to-64 scalability[memory-bound]}'}\n"
+    )
+    Path("study.yaml").write_text(SCALE + cell)
+    results = run(prepare("study.yaml"))
+    scale = results.questions["scale"]
+    assert isinstance(scale, ScaleResult)
+    answers = scale.named_answers()
+    assert len(answers) == 6, "pairs of four numbers of processors"
+    value = answers["base-4-to-64"].values["scalability[time-bound]"].value
+    assert value == scale.scalings[0].matrix["time-bound"][1, 3]
+    (row,) = results.questions["statements"].files()["statements.csv"]
+    assert (row["verdict"], row["computed"][:12]) == ("hit", "base-4-to-64")
+
+
 def test_json_and_the_table_have_the_same_numbers(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

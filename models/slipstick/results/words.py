@@ -27,6 +27,8 @@ _VALUES = {
     "time_per_unit": "time of a unit of the phase {}",
     "amount": "{}",
     "unit_rate": "units of the phase {} per time",
+    "rate": "requests of a processor in a cycle",
+    "through": "requests served in a cycle",
 }
 """Kinds of values as phrases; another kind is its own words, followed by ``of`` and its label."""
 
@@ -60,6 +62,15 @@ _WAITS = {
     "monitor": "work inside the monitor {}",
 }
 _PARTS = {"busy": "useful work", "idle": "idle time"}
+
+_LABELS = {
+    "tas": "test-and-set",
+    "nat": "NAT",
+    "mcs": "MCS",
+    "fifo": "first in, first out",
+    "lifo": "last in, first out",
+}
+"""What an axis of names takes, such as locks, as a reader writes it."""
 
 _KEYS = {
     "servers": "{} servers",
@@ -144,6 +155,7 @@ class Words:
     limits : of values that a question sets a limit to, by name, in base units
     nouns : what resources are, such as a lock, by name
     title : of the study
+    specs : titles of the machines and other specs that an axis takes, by name
 
     >>> words = Words({"ndr": "NDR"}, {"parameters.edge": "cells along an edge"})
     >>> words.case("ndr"), words.case("half-as-long"), words.quantity("parameters.edge")
@@ -174,10 +186,19 @@ class Words:
     limits: Mapping[str, float] = field(default_factory=dict)
     nouns: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
+    specs: Mapping[str, str] = field(default_factory=dict)
 
     def case(self, name: str) -> str:
         """Return the title of a case, or its name in words."""
         return self.titles.get(name) or spelt(name)
+
+    def taken(self, name: str) -> str:
+        """Return what an axis of names takes: the title of a spec, or the name as it is written.
+
+        >>> Words(specs={"ksr-1": "KSR-1"}).taken("ksr-1"), Words().taken("mcs"), Words().taken("tree")
+        ('KSR-1', 'MCS', 'tree')
+        """
+        return self.specs.get(name) or _LABELS.get(name, name)
 
     def quantity(self, path: str) -> str:
         """Return what a quantity means, or words made from its path."""

@@ -5,6 +5,7 @@ limits that its questions set to values.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -14,7 +15,8 @@ from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.results.sweep import Axis
 from slipstick.results.words import KNOWN_KEYS, NO_WORDS, Words
-from slipstick.schema.kinds.study import LinesSpec, StudySpec
+from slipstick.schema.kinds.study import LinesSpec, StudySpec, SweepSpec
+from slipstick.schema.library import names as known_specs
 from slipstick.schema.text import Scalar, at
 from slipstick.study.cases import StudyContext, case_titles, titles_made
 from slipstick.study.evaluator import Evaluator, evaluator
@@ -35,7 +37,33 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     limits = dict(limit for text in _conditions(study.spec) for limit in _limits(text))
     member, nouns = _population(study)
     titles = {**titles_made(study.tree), **case_titles(study.tree)}
-    return Words(titles, meanings, member, limits, nouns, study.spec.title)
+    return Words(titles, meanings, member, limits, nouns, study.spec.title, _specs(study))
+
+
+def _specs(study: StudyContext) -> dict[str, str]:
+    """Return the titles of machines that axes take, by name, up to the first comma or bracket;
+    where two are the same, the names stay.
+    """
+    axes = [
+        axis
+        for key, varied in study.spec.vary.items()
+        for path, axis in (
+            varied.axes.items() if isinstance(varied, SweepSpec) else [(key, varied)]
+        )
+        if path == "machine" and isinstance(axis, list)
+    ]
+    names = {name for axis in axes for name in axis if isinstance(name, str)}
+    nodes = {
+        name: at(study.library.load("machine", name), ["title"])
+        for name in sorted(names & {*known_specs("machine")})
+    }
+    titles = {
+        name: re.split(r" \(|, ", node.text)[0]
+        for name, node in nodes.items()
+        if isinstance(node, Scalar)
+    }
+    counts = Counter(titles.values())
+    return {name: title for name, title in titles.items() if counts[title] == 1}
 
 
 def meanings_of(answers: Iterable[Answer]) -> dict[str, str]:

@@ -26,20 +26,33 @@ def scalability_text(found: MeasuredScalability) -> str:
 
 
 def _said(scalability: MeasuredScalability, way: str) -> str:
-    goal = scalability.goals[way]
+    goal = _kept_text(way, scalability.goals[way])
     return {
-        TIME: f"time-bound: {quantity(goal, 's')} each",
-        EFFICIENCY: f"efficiency-conserved: {percent(goal)} each",
-        MEMORY: f"memory-bound: a size of {plain(goal)} a processor",
+        TIME: f"time-bound: {goal} each",
+        EFFICIENCY: f"efficiency-conserved: {goal} each",
+        MEMORY: f"memory-bound: a size of {goal} a processor",
     }[way]
+
+
+def _kept_text(way: str, value: float) -> str:
+    """Write a value of what a way keeps."""
+    if way == EFFICIENCY:
+        return percent(value)
+    return quantity(value, "s") if way == TIME else plain(value)
 
 
 def _sizes(scalability: MeasuredScalability, way: str) -> str:
     rows = [
-        [str(count), *_run_texts(scalability.runs[way][count])] for count in scalability.processors
+        [
+            str(count),
+            *_run_texts(scalability.runs[way][count]),
+            " to ".join(_kept_text(way, end) for end in scalability.reached[way][count]),
+        ]
+        for count in scalability.processors
     ]
-    head = ["processors", "size", "time", "efficiency", "latency"]
-    return f"{_said(scalability, way)}\n\n{plain_table(head, rows, range(5))}"
+    kept = {MEMORY: "size a processor"}.get(way, way)
+    head = ["processors", "size", "time", "efficiency", "latency", f"measured {kept}"]
+    return f"{_said(scalability, way)}\n\n{plain_table(head, rows, range(6))}"
 
 
 def _run_texts(run: MeasuredRun | None) -> list[str]:

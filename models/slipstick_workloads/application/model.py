@@ -184,9 +184,11 @@ def _application(
     model = superstep_model(*_Supersteps(machine, measured, inputs).supersteps(), name=name)
     classes = OperationClasses(measured)
     sizes = {f"bytes[{kind.replace(' ', '-')}]": classes.message(kind) for kind in classes.kinds}
-    return replace(
-        model, counted={"work": float(measured.total("work")) / measured.processors, **sizes}
-    )
+    exchanges = measured.faults_by_parts()
+    asked = sum(part_count * number for part_count, (number, _) in exchanges.items())
+    parts = {"parts": asked / measured.total("faults")} if exchanges else {}
+    work = float(measured.total("work")) / measured.processors
+    return replace(model, counted={"work": work, **parts, **sizes})
 
 
 class _Supersteps:

@@ -29,6 +29,15 @@ COLLECT = Input(
     least=2.0**10,
     whole=True,
 )
+SECTIONS = Input(
+    "sections",
+    COUNT,
+    "1 if each section under a lock has its own write notices, which the next to get that lock is"
+    " sent; 0 if notices are gathered until a lock moves, which brings all that its giver knows",
+    0.0,
+    most=1.0,
+    whole=True,
+)
 PROCESSORS = Input(
     "processors",
     COUNT,
@@ -62,7 +71,7 @@ def _counted_program(
         64 to 512 of them
     parameters : of that function
     """
-    parameters = (*parameters, COLLECT)
+    parameters = (*parameters, COLLECT, SECTIONS)
     parameters_by_name = {
         parameter.name: parameter for parameter in (*parameters, PROCESSORS, PAGE)
     }
@@ -114,7 +123,10 @@ def _count(generator: str, values_given: tuple[tuple[str, float], ...]) -> Count
     module, function = generator.split(":")
     generate = getattr(import_module(f"slipstick_workloads.sharing.{module}"), function)
     sizes = {key: int(value) if value == int(value) else value for key, value in values_given}
-    protocol = Protocol(collect_above=int(sizes.pop(COLLECT.name, _COLLECT_ABOVE)))
+    protocol = Protocol(
+        grant="before" if sizes.pop(SECTIONS.name, 0) else "known",
+        collect_above=int(sizes.pop(COLLECT.name, _COLLECT_ABOVE)),
+    )
     return compact(run(generate(**sizes), protocol))
 
 
@@ -194,6 +206,13 @@ SPHERE = _counted_program(
         "locks",
         "row k of the solution is updated under lock k modulo this; taken within 4 to 64",
         17.0,
+    ),
+    Input(
+        "filtered",
+        COUNT,
+        "degrees of latitude beyond which rows are filtered; 90 for none; taken within 45 to 90",
+        60.0,
+        most=90.0,
     ),
     _message(27.0, "cells computed"),
 )

@@ -263,6 +263,8 @@ class ManyWriters(SharedPages):
             self._make_valid(writer, page)
         else:
             self.recorder.tallies[writer].write_faults += 1
+        if page in self.named[writer]:  # the twin of an interval that a release has ended
+            self._cut(writer, page)
         if self.state[writer, page] != EXCLUSIVE:
             self.twins[writer][page] = 0
             self.fresh[writer][page] = None
@@ -289,13 +291,16 @@ class ManyWriters(SharedPages):
     def _noticed(self, interval: IntervalId, pages: Sequence[int]) -> None:
         writer, number = interval
         self.named[writer].update(dict.fromkeys(pages, number))
+        if self.protocol.grant == "before":
+            self.state[writer, list(pages)] = READABLE
 
     def _fetched(self, reader: int, owner: int, page: int) -> None:
         """Take over the intervals that the owner's copy holds; of a twin that may still grow, it
         holds a part only.
         """
         held = list(self._copy_of(owner, page))
-        growing = self.named[owner].get(page)
+        grows = self.state[owner, page] == WRITABLE
+        growing = self.named[owner].get(page) if grows else None
         held[owner] = self.intervals.closed[owner] if growing is None else growing - 1
         self.applied[reader][page] = held
         missing = [

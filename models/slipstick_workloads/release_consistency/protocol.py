@@ -68,6 +68,11 @@ class Protocol:
         ``single`` one, its owner, from which others fetch the whole page
     release : ``lazy``: write notices are sent with the next acquire; ``eager``: a release sends
         them to all holders of the page and waits for their acknowledgements
+    grant : the reply to a request for a lock carries the write notices of all intervals ``known``
+        to the giver when it answers, so an interval lasts over releases that nobody asks about; or
+        only of those that come ``before`` the giver's release of this lock, where each release
+        ends an interval and protects its pages. Then each of several locks whose data share a
+        page makes the page invalid again, and has its own fault and diffs
     ask : a fault requests diffs of the ``latest`` writers only, those whose last unseen interval
         precedes no other writer's, which pass on the earlier diffs that they hold; or of ``every``
         writer with an unseen interval. For data that migrates under a lock, the first sends one
@@ -81,12 +86,16 @@ class Protocol:
 
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, appendix; "diff requests in
     practice have few parts" there, which holds only for requests to the latest writers, as
-    TreadMarks has them: Keleher, Dwarkadas, Cox, Zwaenepoel, USENIX Winter 1994. Eager release and
+    TreadMarks has them: Keleher, Dwarkadas, Cox, Zwaenepoel, USENIX Winter 1994. The appendix says
+    that a grant has "any write notices that are associated with the lock", and that a release
+    records them, which is ``before``; as recalled, not looked up, TreadMarks sends what the giver
+    knows, and lazy release as first defined what comes before the release. Eager release and
     single writers: Keleher, Cox, Zwaenepoel, ISCA 1992; Keleher, ICDCS 1996.
     """
 
     writers: Literal["multiple", "single"] = "multiple"
     release: Literal["lazy", "eager"] = "lazy"
+    grant: Literal["known", "before"] = "known"
     ask: Literal["latest", "every"] = "latest"
     start: Literal["absent", "valid"] = "absent"
     collect_above: int = 4 * 2**20
@@ -96,6 +105,7 @@ class Protocol:
         allowed = {
             "writers": ("multiple", "single"),
             "release": ("lazy", "eager"),
+            "grant": ("known", "before"),
             "ask": ("latest", "every"),
             "start": ("absent", "valid"),
         }

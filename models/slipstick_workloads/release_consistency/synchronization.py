@@ -46,13 +46,18 @@ class Notices:
         if self._protocol.release == "eager" and self._unsent[processor]:
             self._send(processor)
 
-    def acquire(self, processor: int, giver: int) -> int:
-        """Pass the giver's knowledge to a processor; give the size that it adds to the giver's
-        message [B].
+    def knowledge(self, processor: int) -> list[int]:
+        """Return for each writer the last interval that a processor knows."""
+        return self._intervals.seen[processor]
+
+    def acquire(self, processor: int, giver: int, released: Sequence[int]) -> int:
+        """Pass the giver's knowledge to a processor, as it is now or as it was when the giver
+        released the lock; give the size that it adds to the giver's message [B].
         """
         if self._protocol.release == "eager":
             return 0
-        return self.learn(processor, self._intervals.seen[giver])
+        known = self._protocol.grant == "known"
+        return self.learn(processor, self.knowledge(giver) if known else released)
 
     def learn(self, processor: int, vector: Sequence[int]) -> int:
         """Pass intervals that are known elsewhere to a processor; give their size in a message
@@ -109,6 +114,7 @@ class _LockState:
     Parameters
     ----------
     manager, last, holder, queue : processors
+    released : for each writer the last interval that the last holder knew at its release
     begun : faults of the holder when it got the lock
     faults : of all its holders in their sections
     seen : of these, when each processor in the queue made its request
@@ -116,6 +122,7 @@ class _LockState:
 
     manager: int
     last: int
+    released: Sequence[int]
     holder: int | None = None
     queue: deque[int] = field(default_factory=deque)
     begun: int = 0
@@ -142,7 +149,8 @@ class LockManagers:
         granted at once.
         """
         manager = number % self._processors
-        lock = self._locks.setdefault(number, _LockState(manager, manager))
+        unknown = [0] * self._processors
+        lock = self._locks.setdefault(number, _LockState(manager, manager, unknown))
         if lock.holder == processor or processor in lock.queue:
             raise ModelError(
                 f"processor {processor} requests lock {number}, which it holds already"
@@ -165,6 +173,7 @@ class LockManagers:
                 f"processor {processor} releases lock {number}, which it does not hold"
             )
         self._notices.release(processor)
+        lock.released = tuple(self._notices.knowledge(processor))
         lock.holder = None
         lock.faults += self._recorder.faulted[processor] - lock.begun
         if not lock.queue:
@@ -202,7 +211,9 @@ class LockManagers:
         giver, lock.last, lock.holder = lock.last, processor, processor
         lock.begun = self._recorder.faulted[processor]
         if giver != processor:
-            size = self._protocol.sizes.lock_reply + self._notices.acquire(processor, giver)
+            size = self._protocol.sizes.lock_reply + self._notices.acquire(
+                processor, giver, lock.released
+            )
             self._recorder.send("lock reply", giver, processor, size)
             self._recorder.tallies[giver].granted += 1
 

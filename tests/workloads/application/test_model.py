@@ -292,6 +292,7 @@ def test_every_method_gives_the_mean_size_of_each_kind_of_message() -> None:
         answer = slipstick.solve(made, method=method)
         assert (answer["bytes[diffs]"], answer["bytes[lock-reply]"]) == (80.0, 15.0)
         assert answer.values["bytes[diffs]"].unit == "B"
+        assert answer["parts"] == 1.0
 
 
 def test_what_cannot_be_modelled_is_refused() -> None:

@@ -61,6 +61,7 @@ def protocols() -> st.SearchStrategy[Protocol]:
         Protocol,
         writers=st.sampled_from(["multiple", "single"]),
         release=st.sampled_from(["lazy", "eager"]),
+        grant=st.sampled_from(["known", "before"]),
         ask=st.sampled_from(["every", "latest"]),
         start=st.sampled_from(["absent", "valid"]),
         collect_above=st.sampled_from([1, 100, 10**9]),

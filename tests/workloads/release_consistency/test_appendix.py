@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -133,6 +134,39 @@ def test_the_latest_writer_passes_on_what_it_holds() -> None:
     latest, every = counted(VALID, *chain), counted(Protocol(start="valid", ask="every"), *chain)
     assert every.faults_by_parts() == {1: (1, 20), 2: (1, 40), 3: (1, 60)}
     assert latest.faults_by_parts() == {1: (3, 120)}
+
+
+@pytest.mark.parametrize(
+    ("grant", "write_faults", "diffs", "faults"),
+    [("known", 1, 1, {(1, 12 + 4 + 4 * 6): 1}), ("before", 6, 6, {(1, 20): 6})],
+)
+def test_locks_whose_words_share_a_page_invalidate_it_once_or_each_time(
+    grant: Literal["known", "before"],
+    write_faults: int,
+    diffs: int,
+    faults: dict[tuple[int, int], int],
+) -> None:
+    """Six words of a page have a lock each: the first processor writes them in turn, then the
+    second. A lock that brings all that its giver knows brings all six at once.
+    """
+    first = [step for word in range(6) for step in locked(word, write(word))]
+    second: list[Access] = [
+        Compute(1),
+        *(step for word in range(6) for step in locked(word, read())),
+    ]
+    counts = counted(Protocol(start="valid", grant=grant), first, second)
+    writer, reader = counts.phases[0].tallies
+    assert (writer.write_faults, writer.diffs_made, writer.twins) == (write_faults, diffs, diffs)
+    assert reader.faults == faults
+    assert reader.notices == reader.invalidated == len(faults) * sum(faults.values())
+
+
+@pytest.mark.parametrize("grant", ["known", "before"])
+def test_the_appendix_is_the_same_whatever_a_grant_brings(
+    grant: Literal["known", "before"],
+) -> None:
+    """Each of its processors writes once before its lock is requested."""
+    assert appendix(Protocol(start="valid", grant=grant)) == appendix(VALID)
 
 
 def test_a_page_is_fetched_once_and_costs_its_first_owner_nothing() -> None:

@@ -10,6 +10,7 @@ import pytest
 from slipstick.errors import ModelError
 from slipstick_workloads.counts import CountedPhase, Counts
 from slipstick_workloads.release_consistency.accesses import Write
+from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.sharing.barnes import barnes
 from slipstick_workloads.sharing.integer_sort import integer_sort
@@ -126,6 +127,41 @@ def test_water_computes_each_near_pair_once_and_locks_each_molecule_of_it() -> N
         ]
         assert tally.work == len(mine)
         assert tally.total("acquisitions") == len({each for pair in mine for each in pair}) + 1
+
+
+def test_water_faults_after_each_grant_where_sections_have_their_own_notices() -> None:
+    """A page holds six molecules: its first visit by a processor brings all six where a grant
+    carries what its giver knows, and each of their locks brings its own else.
+    """
+    counts = [
+        run(water(4, molecules=240, steps=2), Protocol(grant=grant)).phases[-3]
+        for grant in ("known", "before")
+    ]
+    assert {phase.name for phase in counts} == {"forces"}
+    remote = [
+        sum(
+            number for tally in phase.tallies for hops, number in tally.acquisitions.items() if hops
+        )
+        for phase in counts
+    ]
+    assert remote[0] == pytest.approx(remote[1], rel=0.05)
+    ratios = [sum(faults(phase)) / number for phase, number in zip(counts, remote, strict=True)]
+    assert ratios[0] < 0.4
+    assert 0.7 < ratios[1] < 1.2, "as many faults as locks that come from another processor"
+
+
+def test_sphere_filters_no_row_at_90_degrees_and_more_from_45() -> None:
+    rows = {}
+    for filtered in (45, 60, 90):
+        counts = run(sphere(4, pitch=12, steps=1, sweeps=2, filtered=filtered))
+        last = [phase for phase in counts.phases if phase.name == "filter"]
+        rows[filtered] = sum(
+            tally.total("acquisitions") for phase in last for tally in phase.tallies
+        )
+    assert rows == {
+        filtered: sum(abs(90 - 90 * row / 12) > filtered for row in range(25)) for filtered in rows
+    }
+    assert rows[90] == 0 < rows[60] < rows[45]
 
 
 def test_sphere_locks_every_row_of_its_band_and_sends_few() -> None:
