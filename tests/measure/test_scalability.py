@@ -21,7 +21,7 @@ from slipstick_measure.scalability import (
 
 MESSAGE = (
     "scalability needs runs of at least two sizes on each of two numbers of processors above 1, and"
-    " those of the same sizes on one processor; give columns p, n and time"
+    " those of the same sizes on one processor; give columns p, n and time; sizes with both are"
 )
 SIZES = [8 * 2 ** (k / 4) for k in range(24)]
 
@@ -61,7 +61,7 @@ def test_nothing_is_taken_beyond_the_measured_sizes() -> None:
 
 
 def test_runs_of_one_size_are_refused() -> None:
-    sizes = "; sizes with both are 1 on 2 processors, 1 on 4 processors and 1 on 8 processors"
+    sizes = " 1 on 2 processors, 1 on 4 processors and 1 on 8 processors"
     with pytest.raises(ModelError, match=f"{MESSAGE}{sizes}"):
         found([8.0])
 

@@ -69,7 +69,7 @@ class Protocol:
     release : ``lazy``: write notices are sent with the next acquire; ``eager``: a release sends
         them to all holders of the page and waits for their acknowledgements
     grant : the reply to a request for a lock carries the write notices of all intervals ``known``
-        to the giver when it answers, so an interval lasts over releases that nobody asks about; or
+        to the giver when it answers, so an interval lasts over releases that no request follows; or
         only of those that come ``before`` the giver's release of this lock, where each release
         ends an interval and protects its pages. Then each of several locks whose data share a
         page makes the page invalid again, and has its own fault and diffs
