@@ -173,7 +173,7 @@ def test_a_list_has_a_limited_number_of_members() -> None:
         return iterations
 
     with pytest.raises(
-        ModelError, match=r"iterations must be a list of from 1 to 3 members, got \(1, 1, 1, 1\)"
+        ModelError, match=r"iterations must be a list of 1 to 3 members, got \(1, 1, 1, 1\)"
     ):
         plan((1, 1, 1, 1))
 

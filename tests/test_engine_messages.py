@@ -582,7 +582,7 @@ PROGRAM = [
         lambda: MachineOperations(FE, "sum", "busy").collective(
             "allreduce", *TWO_BYTES, "in-switch", "network", None
         ),
-        "in-switch needs switches that do it; give machine.network.in_switch:"
+        "in-switch needs switches that compute; give machine.network.in_switch:"
         " {algorithm: in-switch, per_byte: RATE}",
     ),
     bad(

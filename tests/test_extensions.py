@@ -140,7 +140,7 @@ def test_a_package_adds_by_its_entry_points(tmp_path: Path) -> None:
         "hello from outside",
         "cake.recipe: a valid recipe",
         "the fastest case is",
-        "0.774 processors are lost",
+        "Of 4 processors, 0.774 are lost",
         "which case is the",
     ):
         assert words in done.stdout
@@ -164,7 +164,8 @@ def test_a_name_that_is_taken_or_cannot_be_imported_is_refused(
     (tmp_path / "odd_part.py").write_text("TABLE = {'run': 'odd_part:run'}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(
-        ModelError, match=r"odd_part:TABLE adds 'run' to the group odd.a, where it is taken"
+        ModelError,
+        match=r"odd_part:TABLE adds 'run' to the group odd.a, which has that name already",
     ):
         list(Registry("odd.a", {"run": 1}))
     with pytest.raises(

@@ -205,7 +205,8 @@ def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
         members = tuple(_member(kind, member, f"[{index}]") for index, member in enumerate(value))
         if len(members) < least or (most is not None and len(members) > most):
             raise UnfitError(
-                f"a list of {_between(least, most).removeprefix(' of').strip()} members", value
+                f"a list of {_between(least, most).removeprefix(' of').strip().removeprefix('from ')} members",
+                value,
             )
         return members
 

@@ -209,14 +209,29 @@ def did_you_mean(name: str, known: Collection[str], most: int = 12) -> str:
     "; did you mean 'adapter'?"
     >>> did_you_mean("x", ["adapter", "switch"])
     '; known: adapter, switch'
+    >>> did_you_mean("M/M/1", ["amdahl-speedup", "mm1-number", "mm1-response-time"])
+    "; did you mean 'mm1-number' or 'mm1-response-time'?"
     """
-    near = get_close_matches(name[:80], known, n=1, cutoff=0.6)
+    near = get_close_matches(name[:80], known, n=1, cutoff=0.6) or _with_letters(name, known)[:3]
     if near:
-        return f"; did you mean {near[0]!r}?"
+        return f"; did you mean {' or '.join(map(repr, near))}?"
     if not known:
         return ""
     listed = ", ".join(list(known)[:most])
     return f"; known: {listed}" + (", ..." if len(known) > most else "")
+
+
+def _with_letters(name: str, known: Collection[str]) -> list[str]:
+    """Return the known names that contain the letters and digits of a name, without its marks."""
+    letters = _letters(name[:80])
+    if len(letters) < 3 or letters == name:
+        return []
+    found = [known_name for known_name in known if letters in _letters(known_name)]
+    return sorted(found, key=lambda known_name: len(known_name.partition("-")[0]))
+
+
+def _letters(name: str) -> str:
+    return "".join(character for character in name.casefold() if character.isalnum())
 
 
 def short(text: str) -> str:

@@ -85,7 +85,7 @@ class Registry(Mapping[str, T]):
                 ) from error
             if names_taken := [name for name in added if name in additions or name in self.own]:
                 raise ModelError(
-                    f"{point.value} adds {names_taken[0]!r} to the group {self._group}, where it is taken"
+                    f"{point.value} adds {names_taken[0]!r} to the group {self._group}, which has that name already"
                 )
             additions |= added
         return additions

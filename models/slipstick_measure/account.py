@@ -157,6 +157,7 @@ class Measured:
     title, source : as the files state them
     statistic : by which repetitions were reduced to one value
     rate : unit of throughputs as their file writes it, and its size in base units
+    member : what one of the processors is called
     """
 
     answers: tuple[Answer, ...]
@@ -165,6 +166,7 @@ class Measured:
     source: str = ""
     statistic: str = "median"
     rate: tuple[str, float] | None = None
+    member: str = "processor"
 
 
 def measured(
@@ -213,9 +215,8 @@ def measured(
             f"all runs have {count}; how the program scales cannot be told from one number of them"
         )
         notes.append(run.problem(why, ""))
-    return Measured(
-        answers, tuple(dict.fromkeys(notes)), runs.title, runs.source, statistic, runs.rate
-    )
+    found = (answers, tuple(dict.fromkeys(notes)), runs.title, runs.source)
+    return Measured(*found, statistic, runs.rate, runs.member)
 
 
 DRIFT = 0.2

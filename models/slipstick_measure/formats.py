@@ -240,7 +240,10 @@ def read_all(
     )
     weak = next((table.weak for table in tables if table.weak is not None), None)
     mean = next((table.mean_waits for table in tables if table.mean_waits is not None), None)
-    return replace(joined, rate=next(iter(rates), None), weak=weak, mean_waits=mean)
+    members = {table.member for table in tables}
+    member = members.pop() if len(members) == 1 else "processor"
+    rate = next(iter(rates), None)
+    return replace(joined, rate=rate, weak=weak, mean_waits=mean, member=member)
 
 
 def table_called(reference: str) -> str:

@@ -145,8 +145,3 @@ def _says_where(first: MeasuredPoint, last: MeasuredPoint) -> bool:
         return True
     before, after = first.total("busy"), last.total("busy")
     return before is not None and after is not None and after < before * last.p / first.p * 0.7
-
-
-def work_grows(runs: Measurements, points: Sequence[MeasuredPoint]) -> bool:
-    """Return whether the runs are weak scaling, by their hints or their sizes."""
-    return _exponent(points) is not None if runs.weak is None else runs.weak

@@ -118,6 +118,7 @@ class Measurements:
     rate : unit of throughputs as the file writes it, and its size in base units
     weak : the work grows with the processors, or does not; None where the file does not say
     mean_waits : waits were means of one processor each, and not sums; None where nothing says
+    member : what one of the processors is called, such as a node
     """
 
     records: tuple[Measurement, ...]
@@ -130,6 +131,7 @@ class Measurements:
     rate: tuple[str, float] | None = None
     weak: bool | None = None
     mean_waits: bool | None = None
+    member: str = "processor"
 
 
 @dataclass(frozen=True, slots=True)

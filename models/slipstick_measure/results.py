@@ -85,6 +85,7 @@ class Fitting:
     efficiency : what the largest number of processors keeps, and the size needed gives [1]
     rows : what the measured rows say by themselves
     described : whether a law describes them
+    member : what one of the processors is called
     """
 
     answers: tuple[Answer, ...]
@@ -100,6 +101,7 @@ class Fitting:
     efficiency: float = 0.75
     rows: tuple[str, ...] = ()
     described: bool = True
+    member: str = "processor"
 
 
 @dataclass(frozen=True, slots=True)

@@ -354,7 +354,9 @@ function start(document) {
     ranked.sort((x, y) => Math.abs(now.elasticity[y.name]) - Math.abs(now.elasticity[x.name]));
     find("ranking").replaceChildren(...ranked.map((each) => {
       const row = document.createElement("li");
-      row.textContent = `${capital(each.label)}: 1 % more changes ${labelOf(main)} by ${percent(now.elasticity[each.name] / 100)}`;
+      const change = now.elasticity[each.name] / 100;
+      const verb = change < 0 ? "lowers" : "raises";
+      row.textContent = `${capital(each.label)}: 1 % more ${verb} ${labelOf(main)} by ${percent(Math.abs(change))}`;
       return row;
     }));
     drawCurve(now);

@@ -52,7 +52,7 @@ from slipstick.study.points import gathered
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PART, bands, drawn_columns
-from slipstick_questions.conditions import Condition, ConditionSides, condition_of
+from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
 from slipstick_questions.sign_changes import decided
 from slipstick_questions.specs import ChooseQuestionSpec
 
@@ -143,6 +143,10 @@ class ChooseResult(QuestionResult):
     def examined(self) -> list[str]:
         """List the cases for which a point was chosen."""
         return [choice.case for choice in self.choices]
+
+    def searched(self) -> list[str]:
+        """List the quantities that were chosen."""
+        return [*self.choices[0].units]
 
     def decision(self, words: Words) -> Decision | None:
         """Return the best point of each case beside the limits that it meets."""
@@ -684,7 +688,7 @@ def _limited(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
     """Return the values of an answer that conditions limit, for conditions on a single value."""
     values = []
     for number, text in enumerate(choice.conditions, start=1):
-        match = _LIMIT.match(text)
+        match = LIMIT.match(text)
         if match and match[1] not in choice.units:
             value = answer.values[f"value[{number}]"]
             amount = value_amount(match[1], value.value, value.unit, value.ends)
@@ -702,7 +706,7 @@ def _no_choice(choice: ChosenPoints, words: Words) -> str:
             if choice.undecided
             else "no combination has all the values that are limited"
         )
-    match = _LIMIT.match(choice.conditions[choice.worst])
+    match = LIMIT.match(choice.conditions[choice.worst])
     value = choice.nearest.values[f"value[{choice.worst + 1}]"]
     amount = value_amount(match[1] if match else "", value.value, value.unit, value.ends)
     reached = f"there {words.measured(match[1], amount)}" if match else "there a limit is missed"
@@ -735,10 +739,6 @@ def _decided_row(choice: ChosenPoints, words: Words) -> list[str]:
         for value in [best.values[f"value[{number}]"]]
     ]
     return [words.case(choice.case), *point, _number(best, OBJECTIVE), *values]
-
-
-_LIMIT = re.compile(rf"({ONE_VALUE})\s*(?:<=|>=|<|>)\s*[\d.]")
-"""A condition that limits one value of an answer by a number."""
 
 
 def _sentences(choice: ChosenPoints) -> Iterator[str]:

@@ -11,6 +11,7 @@ from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import Dimension, Parameter
 from slipstick.late import Array, NDArray, np
 from slipstick.results.sweep import split_name
+from slipstick.results.words import ONE_VALUE
 from slipstick.schema.kinds.quantity import read_condition, read_expression
 from slipstick.study.cases import BASE, Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
@@ -22,6 +23,9 @@ intervals.
 """
 
 _RELATIONS = ("<", "<=", ">", ">=")
+
+LIMIT = re.compile(rf"({ONE_VALUE})\s*(?:<=|>=|<|>)\s*[\d.]")
+"""A condition that limits one value of an answer by a number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,12 +143,13 @@ class RankResult(QuestionResult):
         return words
 
     def headline(self, words: Words) -> list[str]:
-        """Name what helps most in the first case; of many cases in how many of them each change
-        does.
+        """Name what helps most in the first two cases; of many cases in how many of them each
+        change does.
         """
         if not self.changes:
             several = len({ranking.case for ranking in self.rankings}) > 1
-            return [_quantity_head(self.rankings[0], words, several)]
+            shown = [*{ranking.case: ranking for ranking in reversed(self.rankings)}.values()]
+            return [_quantity_head(ranking, words, several) for ranking in shown[::-1][:2]]
         groups: dict[str, list[str]] = {}
         for ranking_of_changes in self.changes:
             groups.setdefault(ranking_of_changes.under, []).append(
@@ -160,17 +161,11 @@ class RankResult(QuestionResult):
         return counted_heads[:2] or [_change_head(self.changes[0], words)]
 
     def decision(self, words: Words) -> Decision | None:
-        """Return the overhead reduction of each change in the first case, in decreasing order."""
+        """Return the time that each change of a quantity saves, for the first cases, or the
+        overhead reduction of each change in the first case, in decreasing order.
+        """
         if not self.changes:
-            rows = [
-                [
-                    words.change(str(row.point["change"]), str(row.point["parameter"])),
-                    percent(row["time_saved"], ends=row.values["time_saved"].ends),
-                ]
-                for row in self.rankings[0].rows[:_MOST_CHOICES]
-                if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
-            ]
-            return (["change", "time saved"], rows) if len(rows) > 1 else None
+            return _saved_table(self.rankings, words)
         effects = sorted(
             self.changes[0].effects,
             key=lambda change_effect: -(_reduced(change_effect).value or 0.0),
@@ -770,6 +765,40 @@ def _best_quantity(ranking: Ranking) -> str:
         f"among single quantities, {best.point['change']} of {best.point['parameter']} helps most:"
         f" it saves {percent(saved.value, ends=saved.ends)} of the time{undecided}"
     )
+
+
+_MOST_COLUMNS = 3
+
+
+def _saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
+    """Return the time that changes of single quantities save, with a column for each case."""
+    first = rankings[0]
+    under = [ranking for ranking in rankings if ranking.under == first.under][:_MOST_COLUMNS]
+    saved = [
+        {
+            (row.point["change"], row.point["parameter"]): row.values["time_saved"]
+            for row in ranking.rows
+        }
+        for ranking in under
+    ]
+    rows = [
+        [
+            words.change(str(row.point["change"]), str(row.point["parameter"])),
+            *(
+                percent(column[place].value, ends=column[place].ends)
+                if place in column
+                else NOTHING
+                for column in saved
+                for place in [(row.point["change"], row.point["parameter"])]
+            ),
+        ]
+        for row in first.rows[:_MOST_CHOICES]
+        if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
+    ]
+    head = ["change", "time saved"]
+    if len(under) > 1:
+        head = ["time saved by", *(words.case(ranking.case) for ranking in under)]
+    return (head, rows) if len(rows) > 1 else None
 
 
 def _is_load(path: str) -> bool:

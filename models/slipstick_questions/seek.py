@@ -25,6 +25,7 @@ from slipstick.report.formatting import (
     overlap,
     percent,
     quantity,
+    value_amount,
 )
 from slipstick.results.question import (
     MOST_SAID,
@@ -44,7 +45,7 @@ from slipstick.study.points import gathered
 from slipstick.study.questions import Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn_columns
-from slipstick_questions.conditions import Condition, condition_of
+from slipstick_questions.conditions import LIMIT, Condition, condition_of
 from slipstick_questions.sign_changes import ROUNDING, Change, decided
 from slipstick_questions.specs import SeekSpec
 from slipstick_questions.trends import beyond, trend_called, trended_case, year, year_of
@@ -205,6 +206,10 @@ class SeekResult(QuestionResult):
     def examined(self) -> list[str]:
         """List the cases that were searched."""
         return list(dict.fromkeys(search.case for search in self.searches))
+
+    def searched(self) -> list[str]:
+        """List the quantities along which conditions were searched; years are of no case."""
+        return [search.of for search in self.searches if search.of != YEAR]
 
     def decision(self, words: Words) -> Decision | None:
         """Return a table of where each condition holds, with a row for each case."""
@@ -726,18 +731,33 @@ def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
     """Return one sentence that states, case by case, for which values a condition holds."""
     first, *further_searches = _ranked(cases)
     along = f" along the trend {spelt(first.trend)}" if first.trend else ""
-    clause = _clause(first, words)
+    lead = f"{capital(_clause(first, words))}{along}"
+    where = _where_head(first, words, True)
     if not further_searches:
-        where = _where_head(first, words, True)
-        colon = "" if where.startswith(("with ", "from ", "until ")) else ":"
-        return f"{capital(clause)}{along}{colon} {where}"
-    phrases = [
-        f"{words.case(search.case)} {_where_head(search, words, index == 0)}"
-        for index, search in enumerate([first, *further_searches][: 1 + MOST_SAID])
+        return f"{lead}{'' if where.startswith(_PHRASES) else ':'} {where}"
+    said = further_searches[:MOST_SAID]
+    left_out = len(further_searches) - len(said)
+    more = [counted(left_out, "further case")] if left_out else []
+    further_places = [_where_head(search, words, False) for search in said]
+    if all(place.startswith(_PHRASES) and ";" not in place for place in (where, *further_places)):
+        relation = next((words for words in _RELATIONS if f" {words} " in where), "")
+        phrases = [f"{where} for {words.case(first.case)}"]
+        phrases += [
+            f"{place.removeprefix(relation).strip()} for {words.case(search.case)}"
+            for search, place in zip(said, further_places, strict=True)
+        ]
+        return f"{lead} {joined([*phrases, *more])}"
+    phrases = [f"{words.case(first.case)} {where}"]
+    phrases += [
+        f"{words.case(search.case)} {place}"
+        for search, place in zip(said, further_places, strict=True)
     ]
-    left_out = len(further_searches) - MOST_SAID
-    more = f"; and {counted(left_out, 'further case')}" if left_out > 0 else ""
-    return f"{capital(clause)}{along}: {'; '.join(phrases)}{more}"
+    return f"{lead}: {'; '.join([*phrases, *more])}"
+
+
+_RELATIONS = ("at least", "at most")
+_PHRASES = ("with ", "from ", "until ", *_RELATIONS)
+"""First words of a place that continues a sentence."""
 
 
 def _ranked(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
@@ -783,7 +803,9 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
 
     if search.nearest is None:
         return f"no answer{_range_searched(search, words) if named else ''}"
-    phrases = [(crossing.value, _change_head(crossing, bound)) for crossing in search.crossings]
+    phrases = [
+        (crossing.value, _change_head(search, crossing, bound)) for crossing in search.crossings
+    ]
     phrases += [
         (
             place,
@@ -798,9 +820,23 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
     ]
     if not phrases:
         holds = "always" if search.holds_first else "never"
-        return f"{joined(open_, 'and') or holds}{_range_searched(search, words) if named else ''}"
+        near = "" if search.holds_first or open_ else _nearest(search)
+        where = _range_searched(search, words) if named else ""
+        return f"{joined(open_, 'and') or holds}{where}{near}"
     shown = [words for _, words in sorted(phrases)][:MOST_SAID]
     return joined([*shown, *open_[:1]])
+
+
+def _nearest(search: ConditionSearch) -> str:
+    """Return how near a value comes to the limit that it never keeps; empty for conditions on
+    several values.
+    """
+    limited = LIMIT.match(search.condition)
+    if limited is None or " and " in search.condition or not search.sides:
+        return ""
+    value, _ = search.sides[-1]
+    amount = value_amount(limited[1], value.value, value.unit, value.ends)
+    return f"; at best {amount}"
 
 
 def _range_searched(search: ConditionSearch, words: Words) -> str:
@@ -809,14 +845,17 @@ def _range_searched(search: ConditionSearch, words: Words) -> str:
     return f" ({subject}from {_value(search, search.first)} to {_value(search, search.last)})"
 
 
-def _change_head(change: Change, bound: Callable[..., str]) -> str:
-    """Return the bound of a change in words: at least, or at most, a value."""
+def _change_head(search: ConditionSearch, change: Change, bound: Callable[..., str]) -> str:
+    """Return the bound of a change in words: at least, or at most, a value; where the condition is
+    sure, and as far as it is undecided.
+    """
     if change.before is None:
         return bound(change.value, change.starts, (change.low, change.high))
     if change.low == change.high:
         return bound(change.value if change.starts else change.before, change.starts)
     sure = bound(change.high if change.starts else change.low, change.starts)
-    return f"surely {sure}; undecided in between"
+    open_ = _value(search, change.low if change.starts else change.high)
+    return f"{sure} (undecided {'from' if change.starts else 'up to'} {open_})"
 
 
 def search_text(search: ConditionSearch) -> str:
@@ -851,7 +890,11 @@ def _ends(search: ConditionSearch) -> str:
 
 
 def _beyond(search: ConditionSearch) -> str:
-    return f"; used outside their periods: {', '.join(search.beyond)}" if search.beyond else ""
+    return (
+        f"; rates used beyond the years that they are given for: {', '.join(search.beyond)}"
+        if search.beyond
+        else ""
+    )
 
 
 _MOST_CHANGES = 8

@@ -345,7 +345,7 @@ def warnings(projection: Projection) -> Iterator[str]:
             if guesses
             else "no rate is marked as a guess"
         )
-        verdict = "every rate that is used is a guess" if len(guesses) == len(rates) else some
+        verdict = "all rates used are guesses" if len(guesses) == len(rates) else some
         spans: dict[tuple[float, float], list[str]] = {}
         for rate in rates:
             for span in rate.beyond:
@@ -354,8 +354,8 @@ def warnings(projection: Projection) -> Iterator[str]:
             f"{', '.join(names)} for {year(start)} to {year(end)}"
             for (start, end), names in spans.items()
         )
-        used = f"used outside their periods: {outside}" if outside else ""
-        yield f"{lead}{verdict}; {used or 'none is used outside its period'}"
+        used = f"used beyond the years that they are given for: {outside}" if outside else ""
+        yield f"{lead}{verdict}; {used or 'none is used beyond the years that it is given for'}"
 
 
 def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str]:

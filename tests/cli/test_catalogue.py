@@ -78,7 +78,10 @@ def test_a_new_file_has_its_schema_beside_it_and_is_never_written_over(
             ["show", "--yaml", "law/flow-line"],
             "'law/flow-line': it is computed; slipstick explain has its equations",
         ),
-        (["list", "--search", "zzzz"], "there is no name or title with 'zzzz'"),
+        (
+            ["list", "--search", "zzzz"],
+            "there is no name, title or term with 'zzzz'; slipstick list and slipstick glossary show what there is",
+        ),
         (["run", "amdahl-speedup"], "it is a law: slipstick solve law/amdahl-speedup"),
         (["run", "amdahl-speedupp"], "did you mean 'amdahl-speedup'? It is a law"),
         (["run", "dvsm/lock"], "it is a program: slipstick solve dvsm/lock --machine M"),

@@ -97,7 +97,7 @@ MISTAKES = [
         ["fit", "few.csv", "--efficiency", "175"],
         "--efficiency: an efficiency is at most 100 %; got 175",
     ),
-    (["fit", "few.csv"], "4 observations are too few to judge 2 parameters by: add 1 or more"),
+    (["fit", "few.csv"], "4 measured times are too few; add 1 or more"),
     (["solve", "lock-and-bus", "--precision", "2"], "--precision: must be at most 0.5, got 2"),
     (["solve", "nothing"], "MODEL: there is no model 'nothing'; known: "),
     (["solve", "lock-and-bus", "--set", "load=2"], "--set load: unknown key"),
@@ -290,3 +290,40 @@ def test_a_model_file_may_have_any_name(
     assert main(["solve", f"{name}.yaml"]) == 0
     assert name in capsys.readouterr().out
     assert main(["check", f"{name}.yaml", "sweep.yaml"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("study: 1\nbase: {model: lock-and-bus}\nsweep: {}\n", "sweep: unknown key; write vary"),
+        (
+            "study: 1\nbase: {model: language-model-step, parameters: {width: 4096}}\n",
+            (
+                "parameters: this replaces all parameters of the model, and 42 of them are not among these,"
+                " such as tensor; to change single ones write parameters.width: VALUE"
+            ),
+        ),
+        (
+            (
+                "queueing-network: 1\nclasses: {a: {arrivals: 1 /s}}\n"
+                "stations: {s: {service: {a: {time: 1 s, scv: 4}}}}\n"
+            ),
+            (
+                "unknown key; write {gamma: {mean: TIME, scv: NUMBER}}, or the time alone and its scv"
+                " beside it: in a step scv: NUMBER, at a station scv: {CLASS: NUMBER}"
+            ),
+        ),
+    ],
+)
+def test_words_of_other_tools_lead_to_ours(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    assert main(["check", str(path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_law_is_found_by_its_name_with_other_marks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "law/m-m-1"]) == 2
+    assert "there is no law 'm-m-1'; did you mean 'mm1-" in capsys.readouterr().err

@@ -383,7 +383,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
             " balance;99;98\nCommunication efficiency;100;99\n"
         ),
         Hints(),
-        ["x.csv:2:1: parallel_efficiency: 0.97 stands among percent; write all on one scale"],
+        ["x.csv:2:1: parallel_efficiency: 0.97 stands among percentages; write all on one scale"],
     ),
     "POP row cut": (
         "Number of processes;1;2\nParallel efficiency;99\n",

@@ -57,7 +57,7 @@ SEARCHED = "(cells along an edge from 8 to 1024)"
         ((SEARCH,), "Efficiency is at least 80 % with at least 386 cells along an edge"),
         (
             (SEARCH, replace(SEARCH, case="ndr", crossings=(Change(203, 202, starts=True),))),
-            "Efficiency is at least 80 %: NDR with at least 203 cells along an edge; HDR at least 386",
+            "Efficiency is at least 80 % with at least 203 cells along an edge for NDR and 386 for HDR",
         ),
         ((NEVER,), f"Efficiency is at least 80 %: never {SEARCHED}"),
         (
@@ -210,3 +210,67 @@ def test_a_sweep_alone_is_told_from_end_to_end(tmp_path: Path) -> None:
         "Time goes from 3 ms with a work of a step of 1 ms to 6 ms with a work of a step of 4"
         in head[1]
     )
+
+
+SERVICE = """
+queueing-network: 1
+title: A service
+classes: {requests: {arrivals: 140 /s}}
+stations:
+  app: {servers: 4, service: {requests: 12 ms}}
+  db: {servers: 1, service: {requests: 5 ms}}
+"""
+
+
+def _heads(folder: Path, text: str) -> list[str]:
+    (folder / "service.yaml").write_text(SERVICE)
+    (folder / "study.yaml").write_text(f"study: 1\ntitle: t\nbase: {{model: service.yaml}}\n{text}")
+    prepared = prepare(str(folder / "study.yaml"))
+    return head_lines(run(prepared), prepared.spec.answer)
+
+
+def test_the_base_says_what_a_search_looked_for_and_a_network_calls_its_customers(
+    tmp_path: Path,
+) -> None:
+    chosen = _heads(
+        tmp_path,
+        "choose: {vary: {stations.app.servers: [2, 3, 4, 5]}, cost: {stations.app.servers: 1},"
+        " minimize: cost, where: 'response_time[requests] <= 40 ms'}\n",
+    )
+    assert chosen[0].startswith("The cheapest is 3 app servers") or chosen[0].startswith(
+        "The cheapest are 3 app servers"
+    )
+    assert chosen[1].startswith("As given (4 app servers): response time of requests ")
+    assert "; a request spends " in chosen[1]
+    sought = _heads(
+        tmp_path,
+        "cases: {two: {title: two db servers, stations.db.servers: 2}}\n"
+        "seek: {load: {of: classes.requests.arrivals, from: 20 /s, to: 195 /s, step: 5 /s,"
+        " where: 'response_time[requests] <= 20 ms', cases: [base, two]}}\n",
+    )
+    assert [line for line in sought if "requests a second for two db servers and " in line], sought
+    assert [line for line in sought if line.startswith("Base as given (140 requests a s")], sought
+    never = _heads(
+        tmp_path,
+        "seek: {few: {of: stations.db.servers, from: 1, to: 9, step: 1,"
+        " where: 'response_time[requests] <= 3 ms'}}\n",
+    )
+    assert "never (db servers from 1 to 9); at best " in never[0]
+
+
+def test_several_ranked_cases_stand_side_by_side(tmp_path: Path) -> None:
+    (tmp_path / "service.yaml").write_text(SERVICE)
+    (tmp_path / "study.yaml").write_text(
+        "study: 1\ntitle: t\nbase: {title: today, model: service.yaml}\n"
+        "cases: {two: {title: two db servers, stations.db.servers: 2}}\n"
+        "rank: {change: 10%, cases: [base, two]}\n"
+    )
+    prepared = prepare(str(tmp_path / "study.yaml"))
+    results = run(prepared)
+    lines = head_lines(results, prepared.spec.answer)
+    assert lines[0].startswith("Today: 10 % less ")
+    assert lines[1].startswith("Two db servers: 10 % less ")
+    table = decision(results, prepared.spec.answer)
+    assert table is not None
+    assert table.head == ["time saved by", "today", "two db servers"]
+    assert all(row[1] and row[2] for row in table.rows)

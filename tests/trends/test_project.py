@@ -198,10 +198,13 @@ def test_the_page_the_table_and_json_have_it(
     printed, page, rows, document = reported("project", capsys)
     assert "Computation takes the most time until 2007.1, memory traffic from 2007.1 (" in printed
     assert (
-        "these rates are guesses: processors 2010 to 2020; used outside their periods:"
+        "these rates are guesses: processors 2010 to 2020; used beyond the years that they are given for:"
         " processors, adapter" in " ".join(printed.split())
     )
-    assert "used outside their periods: processors, adapter for 2020 to 2025" in page
+    assert (
+        "used beyond the years that they are given for: processors, adapter for 2020 to 2025"
+        in page
+    )
     assert Path("here/ahead.png").is_file()
     assert [row["year"] for row in rows] == ["2005.0", "2010.0", "2015.0", "2020.0", "2025.0"]
     assert (
@@ -305,7 +308,7 @@ def test_what_has_no_classes_of_cost_is_refused(folder: Path) -> None:
     picture = "pictures: [{name: x, kind: projection, title: x, y: [time]}]\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + picture)
     with pytest.raises(
-        SpecError, match="this draws project, and the study does not ask for project"
+        SpecError, match="this picture shows project, which the study does not ask for"
     ):
         check_file(Path("study.yaml"))
 

@@ -198,5 +198,7 @@ def test_what_is_wrong_is_named_before_anything_is_solved(
 def test_a_picture_of_no_sample_is_refused(folder: Path) -> None:
     picture = "pictures: [{name: x, kind: histogram, title: x, value: time}]\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + picture)
-    with pytest.raises(SpecError, match="this draws sample, and the study does not ask for sample"):
+    with pytest.raises(
+        SpecError, match="this picture shows sample, which the study does not ask for"
+    ):
         check_file(Path("study.yaml"))

@@ -29,7 +29,7 @@ from slipstick.answer import (
 )
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Columns, Flags, Values, at, at_rows, only
-from slipstick.expression.nodes import TIME, Expr, Parameter, zero
+from slipstick.expression.nodes import TIME, Dimension, Expr, Parameter, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, NDArray, np
 from slipstick.law.account import (
@@ -370,11 +370,22 @@ class CompiledModel:
 def _allowed(solution: Solution, requires: Iterable[Requirement], values: Values) -> Solution:
     """Remove the answers of the points at which a requirement of the model does not hold."""
     for require in requires:
-        for sides, broken in require.broken(values):
+        for sides, broken in require.broken(values, _in_base_units):
             if np.any(broken):
-                words = f"{require.words}; {sides}" if np.size(broken) == 1 else require.words
+                words = require.message(sides if np.size(broken) == 1 else "")
                 solution = _refused(solution, words, np.broadcast_to(broken, solution.count))
     return solution
+
+
+def _in_base_units(value: float, dimension: Dimension) -> str:
+    """Write a quantity in base units, large ones by thousands.
+
+    >>> _in_base_units(9.489e11, Dimension.of("B")), _in_base_units(0.5, Dimension.of("1"))
+    ('948.9e9 B', '0.5')
+    """
+    power = int(np.log10(abs(value)) // 3 * 3) if np.isfinite(value) and abs(value) >= 1e6 else 0
+    written = f"{value / 10.0**power:.4g}{f'e{power}' if power else ''}"
+    return f"{written} {dimension}".removesuffix(" 1")
 
 
 def _refused(solution: Solution, words: str, broken: Flags) -> Solution:

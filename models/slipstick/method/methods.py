@@ -385,8 +385,8 @@ def note_on_groups(groups: Sequence[str], beside: str = "") -> str:
     beside : further values of the first group, as the beginning of a list
     """
     return (
-        f"{beside}account, quantiles and shares are those of the first group, {groups[0]}, and"
-        " speed-up and processors lost of its processors"
+        f"{beside}account, quantiles, shares, speed-up and processors lost are those of the first"
+        f" group, {groups[0]}"
     )
 
 

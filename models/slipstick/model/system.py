@@ -37,6 +37,7 @@ from slipstick.expression.nodes import (
     RATE,
     TIME,
     Booked,
+    Dimension,
     Expr,
     Like,
     Number,
@@ -1167,18 +1168,23 @@ class Requirement:
     text: str
     says: str = ""
 
-    @property
-    def words(self) -> str:
-        """The sentence of a message if the requirement does not hold."""
-        return f"{self.name}: {self.text} does not hold{f'; {self.says}' if self.says else ''}"
+    def message(self, sides: str = "") -> str:
+        """Return the message where the requirement is not met: why it is required, then the values
+        of its sides, or of several points none.
+        """
+        reasons = [reason for reason in (self.says, sides) if reason]
+        return f"{self.name}: {'; '.join(reasons) or 'the requirement is not met'} ({self.text})"
 
-    def broken(self, values: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Yield, for each condition, the values of its sides at the first point, and at which
-        points the condition does not hold.
+    def broken(
+        self, values: Mapping[str, Any], show: Callable[[float, Dimension], str]
+    ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Yield, for each condition, the values of its sides at the first point in words, and at
+        which points the condition does not hold.
 
         Parameters
         ----------
         values : of parameters by name; the others have their own
+        show : writes a quantity
         """
         for condition in self.conditions:
             own_values: dict[str, Any] = {
@@ -1190,11 +1196,22 @@ class Requirement:
                 name: value for name, value in values.items() if name in tape.parameters
             }
             sides = tape.run({**own_values, **values_given})
-            shown = (
-                f"{float(np.ravel(value)[0]):.4g} {side.dimension}".removesuffix(" 1")
+            left, right = (
+                show(float(np.ravel(value)[0]), side.dimension)
                 for value, side in zip(sides, (condition.left, condition.right), strict=True)
             )
-            yield f"its sides are {' and '.join(shown)}", ~condition.between(*sides)
+            words = f"{left} is not {_RELATIONS[condition.relation]}{right}"
+            yield words, ~condition.between(*sides)
+
+
+_RELATIONS = {
+    "<=": "at most ",
+    "<": "below ",
+    ">=": "at least ",
+    ">": "above ",
+    "==": "",
+    "!=": "other than ",
+}
 
 
 _RESOURCES = mapped_by_name(instance(ResourceKind, 'a resource, such as Lock("mcs")'))

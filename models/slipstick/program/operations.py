@@ -353,7 +353,7 @@ class MachineOperations:
         if reduction is None or reduction.algorithm != algorithm.name:
             where = "machine.node.network" if placement == "node" else "machine.network"
             raise ModelError(
-                f"{algorithm.name} needs switches that do it; give {where}.in_switch:"
+                f"{algorithm.name} needs switches that compute; give {where}.in_switch:"
                 f" {{algorithm: {algorithm.name}, per_byte: RATE}}"
             )
         steps = self._message_steps(0 * moved, placement)

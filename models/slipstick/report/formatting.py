@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.answer import HELD
 from slipstick.expression.nodes import Dimension
-from slipstick.results.words import SHARES, Words, is_plural
+from slipstick.results.words import SHARES, Words, is_plural, spelt
 from slipstick.units import choose, show
 
 if TYPE_CHECKING:
@@ -144,6 +144,21 @@ def reader_amount(value: float | None, unit: str, digits: int = 4, ends: Ends = 
     return f"{quantity(value / factor, '1', ends=(low, high))} {name}"
 
 
+_ARRIVALS = re.compile(r"classes\.([^.]+)\.arrivals")
+_SPANS = {"/s": "a second", "/min": "a minute", "/h": "an hour"}
+
+
+def _rate_of_class(path: str, amount: str) -> str:
+    """Write a rate of arrivals of customers; empty for other quantities.
+
+    >>> _rate_of_class("classes.requests.arrivals", "170 /s"), _rate_of_class("x", "170 /s")
+    ('170 requests a second', '')
+    """
+    number, _, per = amount.rpartition(" ")
+    of_class = _ARRIVALS.fullmatch(path)
+    return f"{number} {spelt(of_class[1])} {_SPANS[per]}" if of_class and per in _SPANS else ""
+
+
 def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
     """Write a setting with its meaning and its amount.
 
@@ -156,6 +171,8 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
     '44 users'
     """
     amount, meaning = setting_amount(path, value, unit, words, ends), words.quantity(path)
+    if rate := _rate_of_class(path, amount):
+        return rate
     first, _, further_words = meaning.partition(" ")
     integral = unit == "1" and value == int(value)
     if integral and first == "number" and is_plural(counted := meaning.removeprefix("number of ")):
@@ -181,6 +198,8 @@ def bounded(
     """
     words_of_setting = setting(path, value, unit, words, ends)
     amount = setting_amount(path, value, unit, words, ends)
+    if rate := _rate_of_class(path, amount):
+        return f"with at {'least' if least else 'most'} {rate}"
     before, _, after = (
         words_of_setting.rpartition(amount)
         if words_of_setting.endswith(amount)

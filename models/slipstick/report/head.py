@@ -132,7 +132,9 @@ def _recommended(results: Results, answer: Sequence[str]) -> Iterator[str]:
         return
     words = results.words
     quality = "it is the fastest" if name == "time" else f"it has the best {words.value(name)}"
-    yield f"{words.case(first)} is the best of {len(cases)}: {quality} ({_shown(best_answer, name)}), and {why}"
+    shown = _shown(best_answer, name)
+    amount = f", {shown}," if "(" in shown else f" ({shown}),"
+    yield f"{words.case(first)} is the best of {len(cases)}: {quality}{amount} and {why}"
 
 
 def _ranked(results: Results, answer: Sequence[str]) -> tuple[str, list[tuple[str, Answer]]] | None:
@@ -199,7 +201,10 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
     words = results.words
     case, base_answer = next(iter(results.cases.items()))
     name = _first(base_answer, answer)
-    lead = f"{words.case(case)}: " if len(results.cases) > 1 else ""
+    lead = words.case(case) if len(results.cases) > 1 else ""
+    if given := list(_searched_values(results, base_answer)):
+        lead = f"{lead or 'as'}{' as' if lead else ''} given ({joined(given)})"
+    lead = f"{lead}: " if lead else ""
     if base_answer.failed or not name:
         yield f"{lead}no answer: {base_answer.failed}"
         return
@@ -216,6 +221,23 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
     if base_answer.limits:
         line += f"; {base_answer.limits[0].pipeline} is limited by {base_answer.limits[0].stage}"
     yield line
+
+
+_MOST_SEARCHED = 3
+
+
+def _searched_values(results: Results, answer: Answer) -> Iterator[str]:
+    """Yield the values that the first case has of quantities whose values the questions look for,
+    to keep its answer apart from that of the values found; nothing for many quantities.
+    """
+    paths = dict.fromkeys(
+        path for question in results.questions.values() for path in question.searched()
+    )
+    if len(paths) <= _MOST_SEARCHED:
+        for path in paths:
+            if entry := answer.described.get(path):
+                given = entry.given
+                yield setting(path, given.value, str(given.dimension), results.words)
 
 
 def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:

@@ -248,6 +248,10 @@ class QuestionResult:
         """
         return ()
 
+    def searched(self) -> Sequence[str]:
+        """List the quantities whose values a search looks for."""
+        return ()
+
     def doubt(self, words: Words = NO_WORDS) -> str:
         """Return what is uncertain or left out, for the head of the report and in a reader's words;
         empty by default.

@@ -143,6 +143,19 @@ def is_plural(noun: str) -> bool:
     return len(noun) > 3 and noun.endswith("s") and not noun.endswith("ss")
 
 
+def singular(noun: str) -> str:
+    """Return the singular of a noun that looks like a plural; empty for others.
+
+    >>> singular("requests"), singular("queries"), singular("searches"), singular("gold")
+    ('request', 'query', 'search', '')
+    """
+    if not is_plural(noun):
+        return ""
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    return noun[:-2] if noun.endswith(("sses", "xes", "rches", "tches")) else noun[:-1]
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """The words that a study and its models have for a reader.

@@ -77,7 +77,7 @@ from slipstick.schema.text import replace as replaced
 from slipstick.schema.uncertain import UncertainValues, told_apart
 from slipstick.sim.settings import MOST_REPLICATIONS, Simulation
 from slipstick.time_laws import PHASE_KINDS
-from slipstick.units import InBaseUnits, parse
+from slipstick.units import InBaseUnits, parse, show
 from slipstick.vocabulary import (
     ACTIVITY,
     CHECKS,
@@ -424,6 +424,7 @@ def _file_inputs(
     _refuse("workload", model_words(kind), settings)
     if kind != "activity":
         _refuse_technology(model_words(kind), settings)
+    _refuse_some_parameters(tree, values)
     if "machine" in settings:
         tree = Table(
             {
@@ -434,6 +435,27 @@ def _file_inputs(
         )
     new_tree, notes = with_technology(tree, name, (), settings, values, library)
     return Inputs(kind, name, new_tree, spec_model(kind, new_tree), library, notes=notes)
+
+
+def _refuse_some_parameters(tree: Table, values: Settings) -> None:
+    """Refuse new parameters as a whole that leave out some of the model, which only some of them
+    were to change.
+    """
+    given, own = values.get(_PARAMETERS), at(tree, [_PARAMETERS])
+    if not isinstance(given, Table) or not isinstance(own, Table):
+        return
+    missing = [name for name in own.entries if name not in given.entries]
+    if missing:
+        first = next(iter(given.entries), missing[0])
+        raise input_problem(
+            given,
+            _PARAMETERS,
+            f"this replaces all parameters of the model, and {len(missing)} of them are not among"
+            f" these, such as {missing[0]}; to change single ones write {_PARAMETERS}.{first}: VALUE",
+        )
+
+
+_PARAMETERS = "parameters"
 
 
 def _check_method(inputs: Inputs, settings: Settings) -> None:
@@ -868,9 +890,9 @@ def check_requirements(inputs: Inputs, built: BuiltModel) -> None:
     if inputs.kind == "activity" and isinstance(model, Model) and model.requires:
         values = {name: parameter.value for name, parameter in built.parameters.items()}
         broken = [
-            problem(inputs.tree, ("requires", require.name, "that"), f"{require.words}; {sides}")
+            problem(inputs.tree, ("requires", require.name, "that"), require.message(sides))
             for require in model.requires
-            for sides, flags in require.broken(values)
+            for sides, flags in require.broken(values, show)
             if flags.any()
         ]
         if broken:

@@ -729,7 +729,5 @@ def _pictures(study: StudyContext, sweeps: Sequence[str]) -> Iterator[Problem]:
             message = f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweeps)}"
             yield study.problem(("pictures", index, "sweep"), message)
         elif picture.question and picture.question not in study.spec.questions:
-            why = (
-                f"this draws {picture.question}, and the study does not ask for {picture.question}"
-            )
+            why = f"this picture shows {picture.question}, which the study does not ask for"
             yield study.problem(("pictures", index), why)

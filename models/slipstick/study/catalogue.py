@@ -48,7 +48,15 @@ def listed(kind: str | None = None, search: str = "", titled: bool = True) -> li
     if kind is None and search:
         lines_found += _terms(search)
     if not lines_found and search:
-        raise UnknownNameError("name or title with", search[:100], [line.name for line in lines])
+        hint = did_you_mean(search, [line.name for line in lines])
+        raise UnknownNameError(
+            "name, title or term with",
+            search[:100],
+            [line.name for line in lines],
+            hint
+            if "did you mean" in hint
+            else "; slipstick list and slipstick glossary show what there is",
+        )
     return lines_found
 
 

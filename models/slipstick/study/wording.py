@@ -14,7 +14,7 @@ from slipstick.errors import UnitError
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.results.sweep import Axis
-from slipstick.results.words import KNOWN_KEYS, NO_WORDS, Words
+from slipstick.results.words import KNOWN_KEYS, NO_WORDS, Words, singular, spelt
 from slipstick.schema.kinds.study import LinesSpec, StudySpec, SweepSpec
 from slipstick.schema.library import names as known_specs
 from slipstick.schema.text import Scalar, at
@@ -135,7 +135,8 @@ def _population(study: StudyContext) -> tuple[str, dict[str, str]]:
     built = evaluator(case, settings, study.library)
     model = built.built.sample.model
     if isinstance(model, QueueingNetwork):
-        return "customer", dict.fromkeys(model.stations, "a station")
+        member = singular(spelt(next(iter(model.classes)))) if len(model.classes) == 1 else ""
+        return member or "customer", dict.fromkeys(model.stations, "a station")
     if not isinstance(model, Model):
         return "processor", {}
     nouns = {name: resource.noun for name, resource in model.resources.items()}

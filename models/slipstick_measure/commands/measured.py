@@ -187,7 +187,8 @@ def measured(
     else:
         click.echo(
             measured_text(
-                result.answers, result.title, result.source, result.statistic, result.rate
+                *(result.answers, result.title, result.source, result.statistic, result.rate),
+                result.member,
             ),
             nl=False,
         )

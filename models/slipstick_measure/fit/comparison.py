@@ -439,11 +439,20 @@ def compare(
     ]
     fits: list[tuple[Family, FittedFormula]] = []
     failed: dict[str, str] = {}
+    missing: list[int] = []
     for family in chosen_families:
         try:
             fits.append((family, _judged(fit(family, timings))))
+        except _TooFewError as error:
+            missing.append(error.more)
+            failed[family.name] = str(error)
         except NoAnswerError as error:
             failed[family.name] = str(error)
+    if not fits and missing:
+        raise NoAnswerError(
+            f"no model can be fitted: {len(timings)} measured times are too few; add"
+            f" {min(missing)} or more, best on other numbers of {timings.member}s"
+        )
     if not fits:
         reasons = "; ".join(dict.fromkeys(failed.values()))
         raise NoAnswerError(f"no model can be fitted: {reasons}")
@@ -467,11 +476,19 @@ def _judged(fitted: FittedFormula) -> FittedFormula:
     if np.isfinite(fitted.aicc):
         return fitted
     count = len(fitted.timings)
-    more = len(fitted.theta) + fitted.formula.chosen_exponents + 3 - count
-    raise NoAnswerError(
-        f"{count} observations are too few to judge {len(fitted.theta)} parameters by: add {more}"
-        " or more"
-    )
+    raise _TooFewError(count, fitted)
+
+
+class _TooFewError(NoAnswerError):
+    """A family has too few observations to be judged by."""
+
+    def __init__(self, count: int, fitted: FittedFormula) -> None:
+        parameters = len(fitted.theta)
+        self.more = parameters + fitted.formula.chosen_exponents + 3 - count
+        super().__init__(
+            f"{count} observations are too few to judge {parameters} parameters by: add"
+            f" {self.more} or more"
+        )
 
 
 def _tests(family: Family, fitted: FittedFormula, steps: Sequence[float]) -> tuple[HeldOut, ...]:
@@ -624,6 +641,7 @@ def fits(
         efficiency=efficiency,
         rows=tuple(rows.sentences()),
         described=not comparison.misfit,
+        member=timings.member,
     )
 
 

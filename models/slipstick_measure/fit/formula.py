@@ -13,7 +13,7 @@ from typing import NamedTuple
 from slipstick.errors import ModelError, NoAnswerError, Problem
 from slipstick.late import Array, NDArray, np
 from slipstick_measure.account import regions_of, superlinear
-from slipstick_measure.growth import work_grows
+from slipstick_measure.growth import growth_of
 from slipstick_measure.measurements import (
     Measurement,
     Measurements,
@@ -37,6 +37,7 @@ class Timings:
         threads
     domain : processors of a node, or of a memory domain, where it is told; they fill one after the
         other
+    member : what one of the processors is called
     """
 
     p: Array
@@ -45,6 +46,7 @@ class Timings:
     weak_scaling: bool = False
     servers: int | None = None
     domain: int | None = None
+    member: str = "processor"
 
     def __len__(self) -> int:
         return len(self.p)
@@ -86,6 +88,7 @@ class Observations(NamedTuple):
 
     metric: str
     runs: Sequence[Measurement]
+    member: str = "processor"
 
     def timings(self) -> Timings:
         """Return the times: those measured, or of a throughput X those of a cycle, p / X."""
@@ -97,6 +100,7 @@ class Observations(NamedTuple):
             n,
             p / value if self.metric == "throughput" else value,
             weak_scaling=self.metric != "time",
+            member=self.member,
         )
 
 
@@ -148,9 +152,16 @@ def observations_of(
         )
     if zero := next((run for run in observed if not run.value > 0), None):
         raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
-    if metric == "time" and work_grows(runs, points):
-        return Observations("cycle", [replace(run, n=None) for run in observed])
-    return Observations(metric, observed)
+    if metric != "time":
+        return Observations(metric, observed, runs.member)
+    times = {
+        index: time
+        for index, point in enumerate(points)
+        if (time := point.find("time", whole_region)) is not None
+    }
+    if growth_of(runs, points, times).weak:
+        return Observations("cycle", [replace(run, n=None) for run in observed], runs.member)
+    return Observations(metric, observed, runs.member)
 
 
 def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:

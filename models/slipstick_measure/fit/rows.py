@@ -72,12 +72,12 @@ class MeasuredRows:
         over = "" if p[0] == 1 else f" over p = {p[0]:g}"
         if np.isinf(high):
             sentence = (
-                f"The rows: efficiency{over} is {percent(efficiency[low])} at p = {low:g}, the"
+                f"Measured: efficiency{over} is {percent(efficiency[low])} at p = {low:g}, the"
                 f" largest measured; it does not fall below {goal}."
             )
         else:
             sentence = (
-                f"The rows: efficiency{over} falls below {goal} between p = {low:g}"
+                f"Measured: efficiency{over} falls below {goal} between p = {low:g}"
                 f" ({percent(efficiency[low])}) and p = {high:g} ({percent(efficiency[high])})."
             )
         best = int(self.speedups.argmax())

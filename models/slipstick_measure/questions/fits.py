@@ -29,8 +29,8 @@ from slipstick_measure.fit.formula import Family, Timings, observations_of, timi
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import runs_of
-from slipstick_measure.report.fits import draw_fits, fit_blocks, fit_head, needed, with_members
-from slipstick_measure.report.measured import amount
+from slipstick_measure.report.fits import draw_fits, fit_blocks, fit_head, needed
+from slipstick_measure.report.measured import amount, with_members
 from slipstick_measure.results import Fitting
 from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
 
@@ -49,8 +49,8 @@ class FitsResult(QuestionResult):
 
     title: ClassVar[str] = "Fits"
     reading: ClassVar[str] = (
-        "Behind: how far Akaike's criterion, corrected for few observations, is behind the best;"
-        " under 4 the data do not tell models apart. Misses the largest: relative error at the"
+        "AICc difference: of Akaike's criterion, corrected for few observations, from the best; below"
+        " 4 the data cannot tell models apart. Misses the largest: relative error at the"
         " largest runs when fitted without them. Every number is by a fit, and none is exact."
     )
     estimates: ClassVar[bool] = True
@@ -60,7 +60,8 @@ class FitsResult(QuestionResult):
         """Return, for the first fits, up to how many processors the data and the preferred model
         are efficient, and the size that the largest number needs.
         """
-        return [line for fit in [*self.fits.values()][:1] for line in fit_head(fit, words)][:3]
+        first = next(iter(self.fits.values()))
+        return fit_head(first, _with_noun(words, first.member))[:3]
 
     def sentences(self) -> list[str]:
         """Return for each fit what limits it, the size that the largest number of processors needs,
@@ -80,8 +81,8 @@ class FitsResult(QuestionResult):
 
     def doubt(self, words: Words = NO_WORDS) -> str:
         """Return the first warning."""
-        warnings = (warning for fit in self.fits.values() for warning in fit.warnings)
-        return with_members(next(warnings, ""), words)
+        warned = next((fit for fit in self.fits.values() if fit.warnings), None)
+        return with_members(warned.warnings[0], _with_noun(words, warned.member)) if warned else ""
 
     def parts(self) -> Iterator[str]:
         """Yield the table of all fits, then each fit."""
@@ -113,6 +114,11 @@ class FitsResult(QuestionResult):
     ) -> Figure:
         """Draw one fit."""
         return draw_fits(self.fits[spec.fit], spec.title)
+
+
+def _with_noun(words: Words, member: str) -> Words:
+    """Return words that call one of the processors as the study does, else as the runs do."""
+    return words if words.member != NO_WORDS.member else replace(words, member=member)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,12 @@ PROCESSORS: tuple[str, ...] = (
 )
 """What is counted as processors, in lower case."""
 
+MEMBERS: tuple[str, ...] = (
+    *("core", "thread", "process", "rank", "worker", "GPU", "TPU", "CPU", "socket", "node"),
+    *("host", "machine", "server", "instance", "executor", "replica", "pod", "chip", "device"),
+)
+"""What reports call one of the processors, where the heading says so."""
+
 LOADS: tuple[str, ...] = (
     *("users", "clients", "connections", "concurrency", "vus", "virtual users", "sessions"),
     *("load", "concurrent users", "concurrent clients", "in flight", "requesters", "terminals"),
@@ -387,3 +393,15 @@ def heading(cell: str) -> tuple[str, str | None]:
     if time_unit(tail["unit"]) not in _SECONDS and rate_unit(tail["unit"]) is None:
         return name, None
     return plain_words(tail["name"].removesuffix(" in")) or name, tail["unit"]
+
+
+def member_called(heading: str) -> str:
+    """Return what a heading in plain words calls one of the processors.
+
+    >>> member_called("nodes"), member_called("gpus"), member_called("processes"), member_called("np")
+    ('node', 'GPU', 'process', 'processor')
+    """
+    for member in MEMBERS:
+        if heading in (member.lower(), f"{member.lower()}s", f"{member.lower()}es"):
+            return member
+    return "processor"

@@ -81,7 +81,7 @@ def _read_pop(reading: Reading) -> Measurements:
     ) or (sum(value > PERCENT_ABOVE for _, value in shares) * 2 > len(shares))
     for cell, value in shares:
         if (value > PERCENT_ABOVE) != percent:
-            scale = "percent" if percent else "fractions"
+            scale = "percentages" if percent else "fractions"
             reading.wrong(
                 cell.line,
                 cell.metric,

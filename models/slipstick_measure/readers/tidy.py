@@ -103,7 +103,10 @@ def _read_tidy(reading: Reading) -> Measurements:
     for line, cells in grid.rows:
         table.read_row(line, [_with_points(cell, comma) for cell in cells])
     table.note_rest()
-    return replace(reading.finished(), weak=roles.weak)
+    member = "processor"
+    if "p" in roles.place:
+        member = names.member_called(columns[roles.place["p"]].words)
+    return replace(reading.finished(), weak=roles.weak, member=member)
 
 
 def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequence[str]]]:

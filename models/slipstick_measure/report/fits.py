@@ -4,7 +4,6 @@ the terminal.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from slipstick.answer import Answer, Value
 from slipstick.late import np
 from slipstick.report.formatting import TextBlock, TextTable, percent, plain, terminal_blocks
 from slipstick.results.words import Words
-from slipstick_measure.report.measured import INDENT, LOST, amount
+from slipstick_measure.report.measured import INDENT, LOST, amount, with_members
 from slipstick_measure.results import Fitting
 from slipstick_pictures.look import STROKES, axis_title, logarithmic, sheet, titled
 
@@ -48,10 +47,11 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
     ----------
     fitting : the fits
     """
+    words = Words(member=fitting.member)
     fitted = [answer for answer in fitting.answers if not answer.failed]
     yield f"Fitted to {fitting.source}." if fitting.source else ""
     yield needed(fitting)
-    yield [f"warning: {warning}" for warning in fitting.warnings]
+    yield [f"warning: {with_members(warning, words)}" for warning in fitting.warnings]
     yield _families(fitted, fitting.truth)
     yield [
         f"{answer.model}: no fit: {answer.failed}" for answer in fitting.answers if answer.failed
@@ -68,7 +68,8 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
             ]
             yield f"{answer.model}: {answer.notes[0]}"
             yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
-            yield "" if answer is fitting.answers[0] else _limits(answer, fitting.efficiency)
+            limits = _limits(answer, fitting.efficiency)
+            yield "" if answer is fitting.answers[0] else with_members(limits, words)
             yield [f"note: {note}" for note in answer.notes[1:]]
 
 
@@ -82,22 +83,24 @@ def needed(fitting: Fitting) -> list[str]:
     """
     best = fitting.answers[0]
     lost = {name: value for name, value in best.values.items() if name.startswith(LOST)}
+    words = Words(member=fitting.member)
     verdict = f"{fitting.verdict[:1].upper()}{fitting.verdict[1:]}."
     limits = _limits(best, fitting.efficiency)
-    lines = [*fitting.rows, *([f"By {best.model}: {limits}"] if limits else [])]
+    rows = [with_members(row, words) for row in fitting.rows]
     if not fitting.described:
-        return [*fitting.rows, verdict]
+        return [*rows, with_members(verdict, words)]
+    lines = [*rows, *([f"By {_called(best)}: {limits}"] if limits else [])]
     if lost:
         cause, most = next(iter(lost.items()))
-        processors = best.point["p"]
+        processors = float(best.point["p"])
         lines.append(
-            f"Most is lost to {cause[len(LOST) : -1]}: {most.value:.3g} of {processors:g} processors"
-            f" at p = {processors:g}."
+            f"Most is lost to {cause[len(LOST) : -1]}: {most.value:.3g} of"
+            f" {words.member_count(processors)}."
         )
     for name, value in best.values.items():
         if name.startswith("time["):
-            words = f", between {between(value, 'and')}" if value.low is not None else ""
-            lines.append(f"At p = {name[5:-1]}: {amount(value)}{words}.")
+            ends = f", between {between(value, 'and')}" if value.low is not None else ""
+            lines.append(f"On p = {name[5:-1]}: {amount(value)}{ends}.")
         if name.startswith(_SIZE):
             lines.append(
                 _size(
@@ -105,7 +108,13 @@ def needed(fitting: Fitting) -> list[str]:
                     f"efficiency of {percent(fitting.efficiency)} at p = {name[len(_SIZE) : -1]}",
                 )
             )
-    return [*lines, verdict]
+    return [with_members(line, words) for line in (*lines, verdict)]
+
+
+def _called(answer: Answer) -> str:
+    """Return the name of a fit, with the title of its law; a model has its name only."""
+    title = answer.notes[0].partition(":")[0] if answer.notes else ""
+    return answer.model if title.startswith("the model ") else f"{answer.model} ({title})"
 
 
 def fit_head(fitting: Fitting, words: Words) -> list[str]:
@@ -118,7 +127,7 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
     words : of the study
     """
     best = fitting.answers[0]
-    lines = [row.removeprefix("The rows: ").rstrip(".") for row in fitting.rows[:1]]
+    lines = [row.removeprefix("Measured: ").rstrip(".") for row in fitting.rows[:1]]
     lines = [f"measured {line}" for line in lines]
     if fitting.described and (limits := _limits(best, fitting.efficiency)):
         lines.insert(0, f"{limits.rstrip('.')}, by the fitted model")
@@ -129,22 +138,6 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
     if not fitting.described:
         lines.append(fitting.verdict)
     return [with_members(line.rstrip("."), words) for line in lines]
-
-
-def with_members(text: str, words: Words) -> str:
-    """Return a text with numbers of processors called by the reader's noun.
-
-    >>> with_members("falls between p = 16 and p = 32", Words(member="thread"))
-    'falls between 16 threads and 32 threads'
-    >>> with_members("64 processors are 2 times the largest measured", Words(member="thread"))
-    '64 threads are 2 times the largest measured'
-    """
-    counted_text = _PLACE.sub(lambda place: words.member_count(float(place[1])), text)
-    return _PROCESSORS.sub(words.members, counted_text)
-
-
-_PROCESSORS = re.compile(r"(?<![.\w])processors\b")
-_PLACE = re.compile(r"(?<= )p = (\d+(?:\.\d+)?(?:e\+\d+)?)")
 
 
 def _size(needed: Value, goal: str) -> str:
@@ -172,7 +165,7 @@ def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTa
     truths = {name: truth[float(name[5:-1])] for name in times if truth}
     head = [
         "model",
-        "behind",
+        "AICc difference",
         "scatter",
         "misses the largest",
         *(f"p = {name[5:-1]}" for name in times),
@@ -212,6 +205,9 @@ def between(value: Value, word: str = "to") -> str:
     return f"{amount(Value(value.low, value.unit))} {word} {amount(Value(value.high, value.unit))}"
 
 
+NO_PLACE = Value(None, "1")
+
+
 def _limits(answer: Answer, efficient: float) -> str:
     def number(name: str) -> float:
         return answer[name] or 0.0
@@ -233,7 +229,10 @@ def _limits(answer: Answer, efficient: float) -> str:
     words = words.strip()
     if "fastest_processors" in answer.values:
         time = amount(answer.values["fastest_time"])
-        words = f"Fastest at p = {answer['fastest_processors']:g}, in {time}. {words}"
+        fastest = number("fastest_processors")
+        if fastest == answer.values.get("largest_speedup_processors", NO_PLACE).value:
+            return f"{words.removesuffix('.')}, in {time}, the least time."
+        words = f"{words} Fastest at p = {fastest:g}, in {time}.".strip()
     return words
 
 
@@ -284,9 +283,8 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     ticks = [2.0**power for power in range(int(last).bit_length()) if 2.0**power <= last]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlim(1 / 1.1, last)
-    axes.set_xlabel(
-        "processors" if fitting.size is None else f"processors, n = {plain(fitting.size)}"
-    )
+    members = Words(member=fitting.member).members
+    axes.set_xlabel(members if fitting.size is None else f"{members}, n = {plain(fitting.size)}")
     axes.set_ylabel(axis_title("time", "s"))
     figure.legend(loc="outside right upper", alignment="left")
     return titled(figure, title)

@@ -154,7 +154,7 @@ def load_fit_sentences(found: LoadFitting) -> list[str]:
     first, last = found.points[0], found.points[-1]
     words = [
         (
-            f"The rows: the {_statistic(found)} response time goes from"
+            f"Measured: the {_statistic(found)} response time goes from"
             f" {quantity(first.measured, 's')} at {_load(found, first.load)} to"
             f" {quantity(last.measured, 's')} at {_load(found, last.load)}."
         )

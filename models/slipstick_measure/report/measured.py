@@ -29,7 +29,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.results.question import ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
-from slipstick.results.words import Words
+from slipstick.results.words import NO_WORDS, Words
 
 LOST = "processors_lost["
 INDENT = "  "
@@ -130,6 +130,7 @@ def measured_text(
     source: str = "",
     statistic: str = "median",
     rate: tuple[str, float] | None = None,
+    member: str = "processor",
 ) -> str:
     """Write the account of measured runs: times and speed-up, processors lost by cause, and checks
     of the assumptions.
@@ -140,7 +141,9 @@ def measured_text(
     title, source : what the data say of themselves
     statistic : how repetitions became one value
     rate : as for `measured_table`
+    member : what one of the processors is called
     """
+    words = Words(member=member)
     head = [wrapped(title)] if title else []
     head += [wrapped(f"source: {source}", INDENT)] if source else []
     failed = [
@@ -151,9 +154,9 @@ def measured_text(
     notes = dict.fromkeys(note for answer in answers for note in answer.notes)
     blocks = [
         "\n".join(head),
-        _times(answers, statistic, rate),
-        _lost(answers),
-        wrapped(most_lost(answers)),
+        _times(answers, statistic, rate, words),
+        _lost(answers, words),
+        wrapped(most_lost(answers, words)),
         _checked(answers),
         "\n".join(failed),
         "\n".join(wrapped(f"note: {note}", INDENT) for note in notes),
@@ -166,7 +169,9 @@ def notes_text(notes: Iterable[Problem]) -> str:
     return "".join(f"note: {note}\n" for note in notes)
 
 
-def _times(answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | None) -> str:
+def _times(
+    answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | None, words: Words
+) -> str:
     """Write times and derived values; the range of repetitions is in brackets."""
     solved = [answer for answer in answers if not answer.failed]
     if not solved:
@@ -182,12 +187,13 @@ def _times(answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | 
     head, rows, _ = table_texts(replace(table, provenance=None), markdown=False)
     columns = [column for column in range(len(head)) if any(row[column] != NOTHING for row in rows)]
     cells = [[row[column] for column in columns] for row in rows]
-    return (lead if spread else "") + plain_table(
-        [head[column] for column in columns], cells, range(len(columns))
-    )
+    titles = [head[column] for column in columns]
+    if titles[0] == "p" and words.member != "processor":
+        titles[0] = words.members
+    return (lead if spread else "") + plain_table(titles, cells, range(len(columns)))
 
 
-def _lost(answers: Sequence[Answer]) -> str:
+def _lost(answers: Sequence[Answer], words: Words) -> str:
     """Write the processors lost, with a row for each cause, largest first; of many points as many
     as fit.
     """
@@ -203,11 +209,11 @@ def _lost(answers: Sequence[Answer]) -> str:
         return ""
     shown = [cause for cause in ranked if most[cause] > _LITTLE][:_MOST_CAUSES] or ranked[:1]
     other_causes = [cause for cause in ranked if cause not in shown]
-    paragraphs = ["where the processors go"]
+    paragraphs = [f"where the {words.members} go"]
     blocks = -(-len(accounted) // _MOST_COLUMNS)
     width = -(-len(accounted) // blocks)
     paragraphs += [
-        _lost_block(accounted[first : first + width], shown, other_causes)
+        _lost_block(accounted[first : first + width], shown, other_causes, words)
         for first in range(0, len(accounted), width)
     ]
     if other_causes:
@@ -219,7 +225,7 @@ def _lost(answers: Sequence[Answer]) -> str:
 
 
 def _lost_block(
-    accounted: Sequence[Answer], shown: Sequence[str], other_causes: Sequence[str]
+    accounted: Sequence[Answer], shown: Sequence[str], other_causes: Sequence[str], words: Words
 ) -> str:
     """Write the useful and the lost processors of several points, with a column for each."""
     books = [_causes(answer) for answer in accounted]
@@ -236,7 +242,7 @@ def _lost_block(
                 *(fraction(sum(book.get(cause, 0.0) for cause in other_causes)) for book in books),
             ]
         )
-    head = ["processors", *(f"p = {_place(answer)}" for answer in accounted)]
+    head = [words.members, *(f"p = {_place(answer)}" for answer in accounted)]
     return plain_table(head, rows, range(1, len(head)))
 
 
@@ -244,12 +250,13 @@ def _cut(name: str) -> str:
     return name if len(name) <= _LONGEST_CAUSE else f"{name[: _LONGEST_CAUSE - 3]}..."
 
 
-def most_lost(answers: Sequence[Answer]) -> str:
+def most_lost(answers: Sequence[Answer], words: Words = NO_WORDS) -> str:
     """Describe the largest loss at the largest number of processors; empty if losses are small.
 
     Parameters
     ----------
     answers : one for each size and number of processors
+    words : what one of the processors is called
     """
     accounted = [answer for answer in answers if _causes(answer)]
     if not accounted:
@@ -261,15 +268,26 @@ def most_lost(answers: Sequence[Answer]) -> str:
     cause, lost = max(_causes(answer).items(), key=lambda item: item[1])
     if lost <= _LITTLE:
         return ""
+    where = with_members(f"Of p = {_place(answer)}", words)
     if cause == "lost":
-        return (
-            f"With p = {_place(answer)}, {fraction(lost)} processors are lost; the data do not say"
-            " to what."
-        )
-    return (
-        f"With p = {_place(answer)}, {fraction(lost)} processors go to {_cut(cause)}, more than to"
-        " anything else."
-    )
+        return f"{where}, {fraction(lost)} are lost; the data do not say to what."
+    return f"{where}, {fraction(lost)} are lost to {_cut(cause)}, more than to anything else."
+
+
+def with_members(text: str, words: Words) -> str:
+    """Return a text with numbers of processors called by the reader's noun.
+
+    >>> with_members("falls between p = 16 and p = 32", Words(member="thread"))
+    'falls between 16 threads and 32 threads'
+    >>> with_members("64 processors are 2 times the largest measured", Words(member="thread"))
+    '64 threads are 2 times the largest measured'
+    """
+    counted_text = _PLACE.sub(lambda place: words.member_count(float(place[1])), text)
+    return _PROCESSORS.sub(words.members, counted_text)
+
+
+_PROCESSORS = re.compile(r"(?<![.\w])processors\b")
+_PLACE = re.compile(r"(?<= )p = (\d+(?:\.\d+)?(?:e\+\d+)?)")
 
 
 def loss_head(answers: Sequence[Answer], words: Words) -> str:

@@ -24,9 +24,9 @@ def test_a_fit_predicts_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixtur
     )
     assert len(document["warnings"]) == 2
     assert main(["fit", str(path)]) == 0
-    assert "Efficiency is at least 75 % up to p =" in capsys.readouterr().out
+    assert "Efficiency is at least 75 % up to " in capsys.readouterr().out
     assert main(["fit", str(path), "--efficiency", "60%"]) == 0
-    assert "Efficiency is at least 60 % up to p =" in capsys.readouterr().out
+    assert "Efficiency is at least 60 % up to " in capsys.readouterr().out
 
 
 def test_what_is_odd_about_the_data_is_said_aside(
@@ -60,7 +60,7 @@ def test_limits_that_are_not_reached_are_said_to_be_the_end_of_the_search(
     assert main(["fit", str(path), "--model", "amdahl"]) == 0
     first = " ".join(capsys.readouterr().out.partition("\n\n")[0].split())
     assert " Speed-up still rises, to " in first
-    assert ", at p = 85, the largest number examined." in first
+    assert ", at 85 processors, the largest number examined." in first
 
 
 def test_a_model_with_free_parameters_is_fitted_and_drawn(
@@ -136,3 +136,38 @@ def test_a_fit_without_work_for_one_processor_has_no_speedup(
     told = capsys.readouterr().out
     assert "it has no work for one processor, so no speed-up over it" in told
     assert "nan" not in told
+
+
+def test_members_are_called_as_the_heading_calls_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "nodes.csv"
+    times = {1: 512.3, 2: 262.1, 4: 137.0, 8: 74.9, 16: 44.6, 32: 30.8, 64: 25.9}
+    path.write_text("nodes,time [s]\n" + "".join(f"{p},{time}\n" for p, time in times.items()))
+    assert main(["fit", str(path), "--at", "96", "--model", "usl", "--efficiency", "50%"]) == 0
+    first, warned, *_ = capsys.readouterr().out.split("\n\n")
+    said = " ".join(first.split())
+    assert said.startswith(
+        "Measured: efficiency falls below 50 % between 32 nodes (52 %) and 64 nodes (30.9 %)."
+        " By usl (the universal scalability law): Efficiency is at least 50 % up to 34 nodes."
+    )
+    assert "of 96 nodes. On 96 nodes: " in said
+    assert "warning: 96 nodes are 1.5 times the largest measured, 64" in warned
+    assert main(["measured", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("  nodes     time")
+    assert told.endswith("Of 64 nodes, 44.2 are lost; the data do not say to what.\n")
+
+
+def test_a_fit_asks_whether_the_work_grew_as_the_account_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "weak.csv"
+    times = {1: 51.2, 2: 52.0, 4: 53.3, 8: 54.9, 16: 57.6, 32: 61.4}
+    path.write_text("nodes,time [s]\n" + "".join(f"{p},{time}\n" for p, time in times.items()))
+    for command in (["fit", str(path)], ["measured", str(path)]):
+        assert main(command) == 2
+        assert (
+            "did the work grow with the processors? Say --scaling weak" in capsys.readouterr().err
+        )
+    assert main(["fit", str(path), "--scaling", "weak", "--model", "amdahl,usl"]) == 0

@@ -15,7 +15,7 @@ def test_it_prints_the_account_and_says_what_is_odd_aside(
 ) -> None:
     assert main(["measured", str(sample("wide.csv"))]) == 0
     said = capsys.readouterr()
-    assert "where the processors go" in said.out
+    assert "where the ranks go" in said.out
     assert said.err == (
         f"note: {sample('wide.csv')}:2:1: columns: read as p = ranks, time = time [ms], wait = wait"
         " (s); left out: note; to say otherwise: --column OURS=NAME\n"

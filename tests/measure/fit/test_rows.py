@@ -38,7 +38,7 @@ def test_rows_name_the_neighbours_of_a_crossing() -> None:
     rows = MeasuredRows(timings(POWERS, 100 / POWERS + np.array([0, 0.2, 1, 4, 7])), 0.75)
     assert rows.crossing == (8.0, 16.0) or rows.crossing == (4.0, 8.0)
     (said,) = rows.sentences()
-    assert said.startswith("The rows: efficiency falls below 75 % between p = ")
+    assert said.startswith("Measured: efficiency falls below 75 % between p = ")
     assert rows.agrees_on_efficiency(rows.crossing[0])
     assert not rows.agrees_on_efficiency(265.0)
 
@@ -46,7 +46,7 @@ def test_rows_name_the_neighbours_of_a_crossing() -> None:
 def test_rows_that_never_fall_say_so() -> None:
     rows = MeasuredRows(timings(POWERS, 100 / POWERS), 0.75)
     assert rows.sentences() == [
-        "The rows: efficiency is 100 % at p = 16, the largest measured; it does not fall below 75 %."
+        "Measured: efficiency is 100 % at p = 16, the largest measured; it does not fall below 75 %."
     ]
     assert rows.crossing == (16.0, np.inf)
 
@@ -66,7 +66,7 @@ def test_a_limit_that_begins_in_the_last_row_is_no_law(seed: int) -> None:
     found = fits(noisy(POWERS, truth, seed), p=[32.0, 64.0])
     assert not found.described
     lines = needed(found)
-    assert lines[0].startswith("The rows: ")
+    assert lines[0].startswith("Measured: ")
     assert lines[1].startswith("No law describes these rows: of the nearest, ")
     assert all("beyond the rows, as no law describes them" in each for each in found.warnings)
     assert not any(name.startswith("time[") for each in found.answers for name in each.values)

@@ -228,7 +228,7 @@ def test_a_size_that_the_data_do_not_have_is_refused(tmp_path: Path) -> None:
 def test_a_fit_of_a_study_keeps_the_efficiency_that_it_names(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace("    at: [64]\n", "    at: [64]\n    efficiency: 60%\n"))
     assert (
-        "Efficiency is at least 60 % up to p = "
+        "Efficiency is at least 60 % up to "
         in needed(result_of(answered(path), FitsResult).fits["runs"])[1]
     )
 

@@ -14,13 +14,14 @@ from tests.measure.fit.truths import TRUTHS, noisy
 def test_what_a_person_needs_comes_first() -> None:
     found = fits(noisy(TRUTHS["coherency"], 0), p=[64], intervals=IntervalSettings(draws=40))
     text = fits_text(found)
-    first = text.partition("\n\n")[0].replace("\n", " ")
+    first = " ".join(text.partition("\n\n")[0].split())
     assert first.startswith(
-        "The rows: efficiency falls below 75 % between p = 8 (78.2 %) and p = 12 (69.2 %). By usl:"
-        " Fastest at p = 35, in 8.512 s. Efficiency is at least 75 % up to p = 9. Speed-up"
+        "Measured: efficiency falls below 75 % between 8 processors (78.2 %) and 12 processors"
+        " (69.2 %). By usl (the universal scalability law): Efficiency is at least 75 % up to 9"
+        " processors. Speed-up is at most 11.7, at 35 processors, in 8.512 s, the least time."
     )
     assert " Most is lost to coherency: " in first
-    assert " of 64 processors at p = 64. At p = 64: 9.5" in first
+    assert " of 64 processors. On 64 processors: 9.5" in first
     assert first.endswith("The data prefer usl.")
     assert "warning: 64 processors are 2 times the largest measured, 32:" in text
     assert text.isascii()
@@ -45,7 +46,7 @@ def test_the_size_needed_is_said_with_its_interval_as_far_as_it_has_one() -> Non
         return needed(replace(found, answers=(answer,), efficiency=0.6))[-2]
 
     found = fits(noisy(TRUTHS["coherency"], 0), ["usl"], intervals=IntervalSettings(draws=10))
-    goal = "efficiency of 60 % at p = 64"
+    goal = "efficiency of 60 % at 64 processors"
     assert said(Value(10, "1", 8, 12)) == f"An {goal} needs n = 10, between 8 and 12."
     assert (
         said(Value(10, "1", 8, None))

@@ -26,7 +26,7 @@ def test_the_published_check_reads_as_printed() -> None:
     found = measured(read(shipped() / "profiles" / "lucier-1988.yaml"))
     text = measured_text(found.answers, found.title, found.source)
     assert text.endswith(PUBLISHED)
-    assert "With p = 16, 4.99 processors go to locks, more than to anything else." in text
+    assert "Of 16 processors, 4.99 are lost to locks, more than to anything else." in text
 
 
 def test_every_text_fits_a_terminal_and_ends_with_a_line() -> None:
@@ -44,7 +44,7 @@ def test_what_is_not_known_is_not_shown() -> None:
     assert "speed-up  " not in text
     assert "the assumptions" not in text
     lost = measured_text(measured(table(run(1, "time", 9.0), run(4, "time", 5.0))).answers)
-    assert "With p = 4, 2.2 processors are lost; the data do not say to what." in lost
+    assert "Of 4 processors, 2.2 are lost; the data do not say to what." in lost
 
 
 def test_many_points_and_causes_are_chosen_from() -> None:

@@ -188,7 +188,9 @@ def test_a_budget_without_changes_and_a_picture_of_none_are_refused(folder: Path
     ):
         check_file(Path("study.yaml"))
     Path("study.yaml").write_text(head + "pictures: [{name: x, kind: changes, title: x}]\n")
-    with pytest.raises(SpecError, match="this draws rank, and the study does not ask for rank"):
+    with pytest.raises(
+        SpecError, match="this picture shows rank, which the study does not ask for"
+    ):
         check_file(Path("study.yaml"))
     Path("study.yaml").write_text(
         head + RANK + "pictures: [{name: x, kind: changes, title: x, cases: [bsae]}]\n"

@@ -6,7 +6,7 @@ Each kind is one class, listed in `DISTRIBUTIONS`, which has the keys of its tab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, NoReturn
 
@@ -231,6 +231,12 @@ DISTRIBUTIONS: dict[str, type[KindSpec]] = {
 
 class NamedTimeSpec(ReadInPlace):
     """A time by the name of its distribution: exactly one of the kinds."""
+
+    hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("time", "mean", "scv"),
+        "write {gamma: {mean: TIME, scv: NUMBER}}, or the time alone and its scv beside it: in a step"
+        " scv: NUMBER, at a station scv: {CLASS: NUMBER}",
+    )
 
     erlang: ErlangTimeSpec | None = Field(None, description="the sum of equal exponential phases")
     hyperexponential: HyperexponentialTimeSpec | None = Field(

@@ -4,7 +4,7 @@ Each question is a key of a study, a `QuestionKey` that a package registers in `
 `slipstick_questions` has those of what-if studies.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, cast, get_args
@@ -359,6 +359,14 @@ class StudySpec(Described):
 
     added: ClassVar[frozenset[str] | None] = frozenset()
     """The questions of other packages that the class has; None: all of them."""
+
+    hints: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("sweep", "sweeps", "range", "ranges"), "write vary"),
+        **dict.fromkeys(("scenarios", "variants", "changes", "compare_with"), "write cases"),
+        **dict.fromkeys(("output", "outputs", "values"), "write answer"),
+        **dict.fromkeys(("optimize", "minimize"), "write choose"),
+        "questions": "write each question beside base, such as seek",
+    }
 
     study: Literal[1] = Field(description="version of this format")
     text: Note = Field("", description="what the study is about, for the head of its report")
