@@ -21,8 +21,8 @@ from slipstick.model.system import (
     TaskPool,
     is_processor,
 )
+from slipstick.structure.contention import Saturation, without
 from slipstick.structure.deadlocks import Deadlocks
-from slipstick.structure.saturation import Saturation, without
 from slipstick.structure.times import time
 from slipstick.structure.work import demands, held_times
 from slipstick.vocabulary import BOUNDS, DISCIPLINES, KNOWN, SAME_EXPONENTIAL, refuse_unknown

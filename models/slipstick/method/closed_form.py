@@ -86,9 +86,8 @@ from slipstick.model.system import (
     PhasedPopulation,
     SuperstepPopulation,
 )
-from slipstick.structure.contention import Contention
+from slipstick.structure.contention import Contention, Saturation, without
 from slipstick.structure.deadlocks import Deadlocks
-from slipstick.structure.saturation import Saturation, without
 from slipstick.structure.times import time
 from slipstick.structure.work import ParallelWork, demands
 from slipstick.vocabulary import CLOSED_FORM, KNOWN, refuse_unknown

@@ -29,7 +29,7 @@ from slipstick.random_times import (
     added,
     nonzero,
 )
-from slipstick.structure.saturation import saturated_text
+from slipstick.structure.contention import saturated_text
 from slipstick.structure.visits import PROCESSORS, Numbers, Places, Queue
 
 WAITS_INCLUDED = (

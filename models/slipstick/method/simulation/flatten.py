@@ -71,7 +71,7 @@ from slipstick.sim.plan.distributions import (
     time_of_law,
 )
 from slipstick.sim.plan.plan import COUNTER, Plan, Where
-from slipstick.structure.saturation import Saturation
+from slipstick.structure.contention import Saturation
 
 NOUNS: dict[type, str] = {Monitor: "monitor", ReaderWriterLock: "reader-writer lock"}
 IDLE, OWN = "idle", "own"
