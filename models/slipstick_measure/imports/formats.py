@@ -66,7 +66,7 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
         ),
         "likwid-topology": ImportFormat(_has(r"^Hardware Thread Topology"), likwid_spec),
         "pdq": ImportFormat(
-            _has(r"\b(PDQ_)?Create(Open|Closed|Node|MultiNode)\s*\("),
+            _has(r"\b(PDQ_)?[Cc]reate(Open|Closed|Node|MultiNode)\s*\("),
             lambda reading, base: pdq_spec(reading),
         ),
     },

@@ -32,8 +32,23 @@ ARGUMENTS = {
 """Calls that make a model, and how many arguments each has."""
 QUEUES = {"FCFS": "fcfs", "PSHR": "ps", "LCFS": "lcfs-pr"}
 NODES = ("CEN", "MSO", "MSC")
-_TIME_UNIT = re.compile(r"SetTUnit\s*\(\s*[\"'](\w+)[\"']\s*\)")
-_UNITS = {"sec": "s", "min": "min", "hou": "h", "hrs": "h", "day": "day", "mil": "ms", "mse": "ms"}
+_TIME_UNIT = re.compile(r"[Ss]etTUnit\s*\(\s*[\"'](\w+)[\"']\s*\)")
+_UNITS = {
+    "s": "s",
+    "sec": "s",
+    "min": "min",
+    "h": "h",
+    "hr": "h",
+    "hou": "h",
+    "hrs": "h",
+    "day": "day",
+    "ms": "ms",
+    "mil": "ms",
+    "mse": "ms",
+    "us": "us",
+    "mic": "us",
+    "use": "us",
+}
 """Units of time by the first letters of what programs call them."""
 _CONSTANTS = (*QUEUES, *NODES, "MSQ", "ISRV", "DLY", "TERM", "BATCH", "TRANS")
 
@@ -93,6 +108,9 @@ class _Pdq:
                 self.ledger.declare("discipline", self.lines[name], name)
         title = f"PDQ model {self.reading.name}"
         imported = self.model.spec(title, self.classes, stations)
+        unit = _TIME_UNIT.search(self.reading.text)
+        if unit and self.reading.hints.unit is None:
+            imported.say(f"the program calls its unit of time {short(unit[1])}, which is not known")
         loops = [
             f"{name} = {value:g}"
             for name, (value, _, count) in self.program.loops.items()

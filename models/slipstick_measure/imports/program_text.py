@@ -1,4 +1,4 @@
-"""Programs in R, Python, C or Perl, read as far as they make a model: assignments of numbers and
+"""Programs in R, Python, C, Java, Perl, Ruby, PHP or JavaScript, read as far as they make a model: assignments of numbers and
 names, loops over ranges, and calls of named functions. Nothing is executed: what is not known stays
 unknown, and is refused where a model needs it.
 """
@@ -17,6 +17,21 @@ MOST_STATEMENTS = 200_000
 """Statements that are gone through, those of loops each time."""
 MOST_DEPTH = 60
 
+
+class ProgramInteger(float):
+    """A whole number in a language whose division of whole numbers leaves out the remainder."""
+
+
+class Dialect(NamedTuple):
+    """What languages differ in: the index of the first item of a list, whether 7 / 2 is 3, and
+    whether // begins a comment.
+    """
+
+    first: int
+    whole: bool
+    slashes: bool
+
+
 Known = float | str | list[Any] | None
 """A number, a text, a list, or what is not known."""
 
@@ -25,13 +40,14 @@ _TOKEN = re.compile(
     r"|(?P<text>[fr]?\"(?:\\.|[^\"\\])*+\"|[fr]?'(?:\\.|[^'\\])*+')"
     r"|(?P<open>[fr]?[\"'](?s:.)*+)"
     r"|(?P<name>[$@]?[A-Za-z_](?:[\w]|\.(?=[A-Za-z_])|::)*+)"
-    r"|(?P<sign>\*\*|<=|>=|==|!=|&&|\|\||<-|.))"
+    r"|(?P<sign>\*\*|//|<=|>=|==|!=|&&|\|\||<-|.))"
 )
 _FOR = re.compile(
     r"(?:for|foreach)\s*+(?P<open>\(?)\s*+(?:my\s++)?\$?(?P<name>\w++)\s++in\s++(?P<of>.+)"
     r"|foreach\s++(?:my\s++)?\$(?P<each>\w++)\s*+\(\s*+(?P<list>.+)\)$"
-    r"|for\s*+\(\s*+(?:int\s++|my\s++)?\$?(?P<counter>\w++)\s*+=\s*+(?P<first>[^;]++);"
-    r"\s*+\$?\w++\s*+(?P<until><=?)\s*+(?P<last>[^;]++);[^;]*\)$",
+    r"|for\s*+\(\s*+(?P<type>(?:(?:int|long|float|double|unsigned|my|var|let|auto)\s++)*+)"
+    r"\$?(?P<counter>\w++)\s*+=\s*+(?P<first>[^;]++);"
+    r"\s*+\$?\w++\s*+(?P<until>[<>]=?)\s*+(?P<last>[^;]++);(?P<step>[^;]*)\)$",
     re.DOTALL,
 )
 _PYTHON_BLOCK = re.compile(
@@ -40,23 +56,39 @@ _PYTHON_BLOCK = re.compile(
 _APPLY = re.compile(r"[sl]apply\s*+\(")
 _APPLIED = re.compile(r",\s*+function\s*+\(\s*+(?P<name>\w++)\s*+\)$")
 _CONDITION = re.compile(r"(?P<word>if|while|elif|else\s++if)\s*+(?P<open>\(?)(?P<of>.+)", re.DOTALL)
+_TYPES = "const|static|final|public|private|unsigned|float|double|int|long|char|String|my|our|var|let|auto"
 _ASSIGNED = re.compile(
-    r"(?:(?:const|static|final|public|private|float|double|int|long|char|my|our|var)\s++)*\*?[$@]?"
+    rf"(?P<types>(?:(?:{_TYPES})(?:\s*+\[\]\s*+|\s++))*+)\*?[$@]?"
     r"(?P<name>[A-Za-z_][\w.]*+)\s*+(?:\[(?P<at>[^\]]++)\]|\[\])?\s*+"
     r"(?P<how><<-|<-|[-+*/]?=(?!=))\s*+(?P<of>.+)$",
     re.DOTALL,
 )
 _DECLARED = re.compile(
-    r"(?:(?:const|static|final|public|private|float|double|int|long|my)\s++)++(?P<of>.+)$",
+    rf"(?P<types>(?:(?:{_TYPES})(?:\s*+\[\]\s*+|\s++))++)(?P<of>.+)$",
     re.DOTALL,
 )
+_ITEMS = re.compile(
+    rf"(?:(?:{_TYPES})(?:\s*+\[\]\s*+|\s++))*+\*?(?P<name>\w++)\s*+(?:\[[^\]]*+\]\s*+)?=\s*+"
+    r"(?:new\s++\w++\s*+\[\s*+\]\s*+)?$"
+)
+"""What stands before the items of a list between braces."""
+
+_DEFINED = re.compile(r"^[ \t]*+#[ \t]*+define[ \t]++(\w++)[ \t]++([^\n]+)$", re.MULTILINE)
+_INTO = re.compile(
+    r"(?P<how>snprintf|sprintf|strcpy|strcat)\s*+\(\s*+(?P<name>\w++)\s*+,\s*+(?P<of>.+)\)$",
+    re.DOTALL,
+)
+"""Functions of C that write a text into a variable."""
+
 _SEVERAL = re.compile(r"(?P<names>\w++(?:\s*+,\s*+\w++)++)\s*+=(?!=)\s*+(?P<of>.+)$", re.DOTALL)
 _RESULT = re.compile(
     r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.]++\s*+(?:<-|=)\s*+"
     r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
 )
 _CALLED = re.compile(
-    r"(?:PDQ_|\w++(?:::|\.|->))?(?P<name>[A-Z][A-Za-z]++)\s*+\((?P<given>.*)\)$", re.DOTALL
+    r"(?:PDQ_|\w++(?:::|\.|->))?(?P<name>(?:[A-Z]|create|set|init|solve)[A-Za-z]*+)"
+    r"\s*+\((?P<given>.*)\)$",
+    re.DOTALL,
 )
 
 
@@ -104,6 +136,8 @@ class ProgramText:
     _stopped: bool = False
 
     def __post_init__(self) -> None:
+        self.dialect = _dialect(self.reading.text)
+        self.types: dict[str, str] = {}
         self.known["__name__"] = "__main__"
         for name, text in self.reading.hints.settings.items():
             self.known[name] = self.value(text)
@@ -112,12 +146,12 @@ class ProgramText:
         """Yield the calls in the order in which the program makes them, up to the call that ends
         the model.
         """
-        yield from self._gone_through(_statements(self.reading.text), 0)
+        yield from self._gone_through(_statements(self.reading.text, self.dialect), 0)
 
     def value(self, text: str) -> Known:
         """Return the value of an expression, as far as it is known."""
         try:
-            return _Expression(text, self.known).whole()
+            return _Expression(text, self.known, self.dialect).whole()
         except (ValueError, ArithmeticError, IndexError, TypeError, KeyError, RecursionError):
             return None
 
@@ -133,6 +167,10 @@ class ProgramText:
                 branch_taken = yield from self._branch(statement, depth, branch_taken)
             elif re.match(r"if\b", statement.text.strip()):
                 branch_taken = yield from self._branch(statement, depth, 0.0)
+            elif match := statement.block and _ITEMS.match(statement.text.strip()):
+                inside = " ".join(inner.text for inner in statement.block)
+                if match["name"] not in self.reading.hints.settings:
+                    self.known[match["name"]] = [self.value(item) for item in _parted(inside)]
             elif statement.block:
                 yield from self._block(statement, depth)
             else:
@@ -197,22 +235,45 @@ class ProgramText:
             return applied["name"], items if isinstance(items, list) else [items]
         groups = match.groupdict()
         if groups.get("counter"):
-            first, last = self.value(groups["first"]), self.value(groups["last"])
-            if not isinstance(first, float) or not isinstance(last, float):
-                return groups["counter"], [None]
-            end = last + (1 if groups["until"] == "<=" else 0)
-            count = int(min(max(end - first, 0), MOST_STATEMENTS))
-            return groups["counter"], [first + index for index in range(count)]
+            return groups["counter"], self._counted(match)
         name = groups.get("name") or groups.get("each") or ""
         values = self.value(groups["list"] or _without_end(match))
         return name, values if isinstance(values, list) else [values]
+
+    def _counted(self, match: re.Match[str]) -> list[Known]:
+        """List the values of a loop with a start, a condition and a step."""
+        name, until = match["counter"], match["until"]
+        first, last = self.value(match["first"]), self.value(match["last"])
+        if not isinstance(first, float) or not isinstance(last, float):
+            return [None]
+        if re.search("float|double", match["type"]):
+            first = float(first)
+        step, before = _stepped(name, match["step"]), self.known.get(name)
+        values: list[Known] = []
+        value: Known = first
+        while isinstance(value, float) and len(values) < MOST_STATEMENTS:
+            if not _operated(until, value, last):
+                break
+            values.append(value)
+            self.known[name] = value
+            following = self.value(step)
+            if following is None or following == value:
+                values.append(None)  # how it goes on is not known
+                break
+            value = following
+        self.known[name] = before
+        return values
 
     def _plain(self, statement: _Statement) -> Iterator[CalledFunction]:
         """Execute an assignment, or yield a call."""
         text = statement.text.strip()
         if (declared := _DECLARED.match(text)) and len(pieces := _parted(declared["of"])) > 1:
             for piece in pieces:
-                yield from self._plain(_Statement(piece, statement.line))
+                typed = _Statement(f"{declared['types']} {piece}", statement.line)
+                yield from self._plain(typed)
+            return
+        if declared and re.fullmatch(r"\w++", declared["of"].strip()):
+            self.types[declared["of"].strip()] = declared["types"]
             return
         if several := _SEVERAL.match(text):
             values = _parted(several["of"])
@@ -223,39 +284,100 @@ class ProgramText:
             return
         if match := _CALLED.match(_RESULT.sub("", text)):
             texts = _parted(match["given"])
-            yield CalledFunction(
-                match["name"], [self.value(text) for text in texts], texts, statement.line
-            )
-            self._stopped |= match["name"] == self.stops
+            name = match["name"][0].upper() + match["name"][1:]
+            yield CalledFunction(name, [self.value(text) for text in texts], texts, statement.line)
+            self._stopped |= name == self.stops
+        elif match := _INTO.match(text):
+            self._write(match)
         elif match := _ASSIGNED.match(text):
             self._assign(match, statement.line)
 
+    def _write(self, match: re.Match[str]) -> None:
+        """Set the variable that a function of C writes a text into."""
+        pieces = _parted(match["of"])
+        pieces = pieces[1:] if match["how"] == "snprintf" else pieces
+        values = [self.value(piece) for piece in pieces]
+        if match["how"] == "strcat":
+            values = [self.known.get(match["name"]), *values]
+        known = all(value is not None for value in values)
+        joined = all(isinstance(value, str) for value in values) and match["how"] != "sprintf"
+        text = "".join(map(str, values)) if joined and "printf" not in match["how"] else None
+        if known and "printf" in match["how"]:
+            text = _formatted(values)
+        self.known[match["name"]] = text
+
+    def _typed(self, name: str, value: Known) -> Known:
+        """Return a value as the type of a variable holds it."""
+        types = self.types.get(name, "")
+        if not self.dialect.whole or not isinstance(value, float) or not math.isfinite(value):
+            return value
+        if re.search(r"\b(?:float|double)\b", types):
+            return float(value)
+        return ProgramInteger(int(value)) if re.search(r"\b(?:int|long)\b", types) else value
+
     def _assign(self, match: re.Match[str], line: int) -> None:
         name = match["name"]
+        if types := match["types"]:
+            self.types[name] = types
         if name in self.reading.hints.settings:
+            self.known[name] = self._typed(name, self.known.get(name))
             return
         text = match["of"]
         if match["how"][0] in "-+*/":
             text = f"{name} {match['how'][0]} ({text})"
         value = self.value(text)
         self.lines.setdefault(name, line)
+        value = self._typed(name, value)
+        if types and match["at"]:  # the size of a list
+            self.known.setdefault(name, [])
+            return
         if not match["at"]:
             self.known[name] = value
             return
         place, items = self.value(match["at"]), self.known.get(name)
-        if isinstance(place, float) and 0 <= place < 10_000:
+        if isinstance(place, float) and self.dialect.first <= place < 10_000:
             items = items if isinstance(items, list) else []
-            at = int(place) - (1 if "<" in match["how"] else 0)
+            at = int(place) - self.dialect.first
             items += [None] * max(0, at + 1 - len(items))
             items[at] = value
             self.known[name] = items
 
 
-def _statements(text: str) -> list[_Statement]:
+def _dialect(text: str) -> Dialect:
+    """Return what is particular to the language of a program, told by its words."""
+    if re.search(r"<-|\blibrary\s*\(|\bfor\s*\(\s*\w+\s+in\b|\bc\s*\(", text):
+        return Dialect(1, False, False)  # R
+    if _PYTHON_BLOCK.search(text) or re.search(
+        r"(?m)^\s*(?:import\s+[\w.]*\bpdq\b|from\s+[\w.]*\bpdq\s+import\b)[^;\n]*$", text
+    ):
+        old = re.search(r"(?m)^\s*print\s+[^(\s=]", text) is not None
+        return Dialect(0, old, False)
+    if re.search(r"(?m)^\s*require\s+['\"]", text):
+        return Dialect(0, True, False)  # Ruby
+    if re.search(r"(?m)^\s*(?:use|require)\s+\w|\$pdq::|^\s*(?:my\s+)?[$@]\w+\s*=|<\?php", text):
+        return Dialect(0, False, "<?php" in text)  # Perl or PHP
+    typed = re.search(r"#include|\b(?:int|double|float|long)\b[\[\]\s*]+\w+|\bclass\b", text)
+    return Dialect(0, typed is not None, True)  # C or Java, else JavaScript
+
+
+def _stepped(name: str, step: str) -> str:
+    """Return the expression for the next value of a loop's variable; empty if there is none."""
+    bare = step.replace("$", "").strip()
+    if match := re.fullmatch(rf"(?:{name}\s*(\+\+|--)|(\+\+|--)\s*{name})", bare):
+        return f"{name} {(match[1] or match[2])[0]} 1"
+    if match := re.fullmatch(rf"{name}\s*([-+*/])=\s*(.+)", bare):
+        return f"{name} {match[1]} ({match[2]})"
+    match = re.fullmatch(rf"{name}\s*=\s*(.+)", bare)
+    return match[1] if match else ""
+
+
+def _statements(text: str, dialect: Dialect) -> list[_Statement]:
     """Split a program into nested statements, by braces or by indentation."""
     bare = _without_comments(text)
+    if dialect.slashes:
+        bare = _DEFINED.sub(r"\1 = \2;", bare)
     python = _PYTHON_BLOCK.search(bare) is not None
-    scanner = _Scanner(_with_braces(bare) if python else bare)
+    scanner = _Scanner(_with_braces(bare) if python else bare, dialect.slashes)
     return scanner.block(0)
 
 
@@ -297,8 +419,8 @@ def _with_braces(text: str) -> str:
 class _Scanner:
     """Splitter of text into statements at line ends and semicolons outside of brackets."""
 
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.line = text, 0, 1
+    def __init__(self, text: str, slashes: bool) -> None:
+        self.text, self.at, self.line, self.slashes = text, 0, 1, slashes
 
     def block(self, depth: int) -> list[_Statement]:
         """Read statements up to the closing brace."""
@@ -309,7 +431,7 @@ class _Scanner:
             if sign in "\"'":
                 self._quoted(sign)
                 continue
-            if sign == "#" or self.text.startswith("//", self.at):
+            if sign == "#" or (self.slashes and self.text.startswith("//", self.at)):
                 cut = self.text.find("\n", self.at)
                 end = len(self.text) if cut < 0 else cut
                 self.text = self.text[: self.at] + self.text[end:]
@@ -376,8 +498,8 @@ class _Expression:
     else.
     """
 
-    def __init__(self, text: str, variables: Mapping[str, Known]) -> None:
-        self._known = variables
+    def __init__(self, text: str, variables: Mapping[str, Known], dialect: Dialect) -> None:
+        self._known, self._dialect = variables, dialect
         self._tokens = [
             (str(match.lastgroup), match[0].strip())
             for match in _TOKEN.finditer(text.strip())
@@ -399,7 +521,7 @@ class _Expression:
             return self._tokens[self._at - 1][1]
         return ""
 
-    _LEVELS = (("==", "!=", "<", ">", "<=", ">="), ("+", "-"), ("*", "/", "%"), (":",))
+    _LEVELS = (("==", "!=", "<", ">", "<=", ">="), ("+", "-"), ("*", "/", "//", "%"), (":",))
 
     def _level(self, level: int) -> Known:
         self._depth += 1
@@ -417,7 +539,7 @@ class _Expression:
     def _power(self) -> Known:
         if sign := self._sign("-", "+"):
             value = self._power()
-            return -_number(value) if sign == "-" else value
+            return _operated("-", ProgramInteger(0.0), value) if sign == "-" else value
         value = self._atom()
         if self._sign("^", "**"):
             return float(_number(value) ** _number(self._power()))
@@ -429,7 +551,8 @@ class _Expression:
         kind, text = self._tokens[self._at]
         self._at += 1
         if kind == "number":
-            return float(text)
+            whole = self._dialect.whole and text.isdigit()
+            return ProgramInteger(text) if whole else float(text.rstrip("lLfF"))
         if kind == "text":
             return self._text(text)
         cast, end = ([sign for _, sign in self._tokens[self._at : self._at + 2]] + ["", ""])[:2]
@@ -442,12 +565,20 @@ class _Expression:
         if kind != "name":
             raise NotKnownError
         if self._sign("("):
-            return _computed(text, *self._arguments())
-        value = self._known[_QUALIFIER.sub("", text)]
+            value = _computed(text, *self._arguments())
+            whole = isinstance(value, ProgramInteger) and self._dialect.whole
+            return float(value) if isinstance(value, float) and not whole else value
+        bare = _QUALIFIER.sub("", text)
+        if bare.endswith(".length") and bare not in self._known:
+            items = self._known[bare.removesuffix(".length")]
+            return ProgramInteger(len(items)) if isinstance(items, list) else None
+        value = self._known[bare]
         while self._sign("["):
-            base = 0 if self._sign("[") else 1
-            index = self._listed("]")[0]
-            value = value[int(_number(index)) - base] if isinstance(value, list) else None
+            double = bool(self._sign("["))  # of R
+            place = int(_number(self._listed("]")[0])) - self._dialect.first
+            if double:
+                self._sign("]")
+            value = value[place] if isinstance(value, list) and place >= 0 else None
         return value
 
     def _text(self, text: str) -> str:
@@ -492,6 +623,14 @@ def _written(value: Known) -> str:
     return str(int(number)) if number == int(number) else repr(number)
 
 
+_OPERATIONS: dict[str, Callable[[float, float], float]] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b, "%": math.fmod, "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b, "<": lambda a, b: a < b, ">": lambda a, b: a > b,
+    "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b,
+}  # fmt: skip
+
+
 def _operated(sign: str, left: Known, right: Known) -> Known:
     """Return the result of an operation; joining and formatting of texts follow Python."""
     if sign == "%" and isinstance(left, str):
@@ -501,15 +640,14 @@ def _operated(sign: str, left: Known, right: Known) -> Known:
     if sign in ("==", "!=") and isinstance(left, str) and isinstance(right, str):
         return float((left == right) == (sign == "=="))
     first, second = _number(left), _number(right)
+    if sign == "//":
+        return type(second)(math.floor(first / second))
+    if sign in "+-*/%" and isinstance(left, ProgramInteger) and isinstance(right, ProgramInteger):
+        quotient = int(first / second) if sign == "/" else None
+        return ProgramInteger(_OPERATIONS[sign](first, second) if quotient is None else quotient)
     if sign == ":":
         return [first + index for index in range(min(int(second - first) + 1, MOST_STATEMENTS))]
-    operations: dict[str, Callable[[float, float], float]] = {
-        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
-        "/": lambda a, b: a / b, "%": math.fmod, "==": lambda a, b: a == b,
-        "!=": lambda a, b: a != b, "<": lambda a, b: a < b, ">": lambda a, b: a > b,
-        "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b,
-    }  # fmt: skip
-    return float(operations[sign](first, second))
+    return float(_OPERATIONS[sign](first, second))
 
 
 def _formatted(values: Sequence[Any]) -> str:
@@ -527,7 +665,7 @@ def _formatted(values: Sequence[Any]) -> str:
 
 def _computed(name: str, values: list[Any], named: dict[str, Any]) -> Known:
     """Return the result of a function of R, Python, C or Perl."""
-    name = name.rpartition("::")[2]
+    name = name.rpartition("::")[2].removeprefix("String.").removeprefix("Math.")
     if name in ("paste", "paste0"):
         between = "" if name == "paste0" else str(named.get("sep", " "))
         return between.join(map(_written, values))
@@ -546,10 +684,15 @@ def _computed(name: str, values: list[Any], named: dict[str, Any]) -> Known:
     if name in ("ceiling", "ceil", "math.ceil"):
         return float(math.ceil(_number(values[0])))
     if name in ("floor", "math.floor", "int", "as.integer"):
-        return float(math.floor(_number(values[0])))
+        number = _number(values[0])
+        return (
+            type(number)(math.floor(number))
+            if name != "int"
+            else ProgramInteger(math.trunc(number))
+        )
     if name in ("float", "double", "as.double", "as.numeric", "round"):
         value = _number(values[0])
-        return float(round(value)) if name == "round" else value
+        return float(round(value)) if name == "round" else float(value)
     if name in ("max", "min"):
         numbers = [_number(value) for value in values]
         return max(numbers) if name == "max" else min(numbers)
