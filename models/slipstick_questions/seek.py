@@ -35,7 +35,7 @@ from slipstick.results.question import (
     ResultTable,
 )
 from slipstick.results.sweep import Provenance
-from slipstick.results.words import Words, spelt
+from slipstick.results.words import NO_WORDS, Words, spelt
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolved_with
 from slipstick.schema.kinds.study import YEAR, AxisSpec
 from slipstick.schema.text import Scalar, canonical
@@ -48,7 +48,7 @@ from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn_col
 from slipstick_questions.conditions import LIMIT, Condition, condition_of
 from slipstick_questions.sign_changes import ROUNDING, Change, decided
 from slipstick_questions.specs import SeekSpec
-from slipstick_questions.trends import beyond, trend_called, trended_case, year, year_of
+from slipstick_questions.trends import beyond, doubts, trend_called, trended_case, year, year_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,8 @@ class ConditionSearch:
     nearest : the place where the condition comes nearest to changing; None if there is no answer
         anywhere
     margin : how near it comes there, relative to the sides [1]
-    beyond : rates used outside their periods, in words
+    beyond, doubts : rates used outside their periods, and those that are guesses or of weak series,
+        in words
     undecided : first and last place of each further stretch where an estimate does not tell whether
         it holds
     longer : the longest run that was to decide, as a multiple of the first
@@ -113,6 +114,7 @@ class ConditionSearch:
     nearest: float | None = None
     margin: float | None = None
     beyond: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     undecided: tuple[tuple[float, float], ...] = ()
     unanswered: tuple[Unanswered, ...] = ()
     longer: float = 1.0
@@ -192,6 +194,11 @@ class SeekResult(QuestionResult):
             _head([search for search in self.searches if search.name == name], words)
             for name in list(dict.fromkeys(search.name for search in self.searches))[:2]
         ]
+
+    def doubt(self, words: Words = NO_WORDS) -> str:
+        """Return which rates of searched years are guesses, or of weak series."""
+        doubts = (doubt for search in self.searches for doubt in search.doubts)
+        return "; ".join(dict.fromkeys(doubts))
 
     def best(self, words: Words) -> tuple[str, str] | None:
         """Return the case for which the first condition holds for the widest range of values."""
@@ -289,6 +296,7 @@ class _CaseSearch:
     of: str
     unit: str
     beyond: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     built: Callable[[float], Evaluator] | None = None
     whole: bool = False
 
@@ -365,7 +373,10 @@ def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) ->
     places = _rising(numbers, study, place)
     condition = condition_of(spec.where, (*place, "where"), track.case, study)
     outside = beyond(track.trend, base_year, places)
-    return _CaseSearch(name, spec, track.case, condition, places, track.values, YEAR, "1", outside)
+    doubtful = doubts(track, places)
+    return _CaseSearch(
+        name, spec, track.case, condition, places, track.values, YEAR, "1", outside, doubtful
+    )
 
 
 def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
@@ -535,6 +546,7 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
         nearest=None if nearest is None else float(places[nearest]),
         margin=None if nearest is None else float(abs(margins[0, nearest])),
         beyond=case_search.beyond,
+        doubts=case_search.doubts,
         undecided=tuple(undecided),
         unanswered=tuple(_unanswered(places, finite, holds)),
         longer=longest,
@@ -890,11 +902,9 @@ def _ends(search: ConditionSearch) -> str:
 
 
 def _beyond(search: ConditionSearch) -> str:
-    return (
-        f"; rates used beyond the years that they are given for: {', '.join(search.beyond)}"
-        if search.beyond
-        else ""
-    )
+    outside = "; rates used beyond the years that they are given for: "
+    listed = [f"{outside}{', '.join(search.beyond)}"] if search.beyond else []
+    return "".join([*listed, *(f"; {doubt}" for doubt in search.doubts)])
 
 
 _MOST_CHANGES = 8

@@ -12,6 +12,7 @@ from slipstick.model.activity import TECHNOLOGIES
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.report.formatting import NOTHING
+from slipstick.results.words import spelt
 from slipstick.schema.inputs import resolve
 from slipstick.schema.kinds.quantity import Given, validate
 from slipstick.schema.library import TECHNOLOGY
@@ -26,6 +27,7 @@ from slipstick_rates.trend import (
     PeriodRate,
     SeriesRate,
     Trend,
+    doubt_of,
     outside,
 )
 
@@ -285,8 +287,8 @@ def _check_followed(followed: Sequence[Followed], trend: Trend, built: Evaluator
         mark = value_mark(built.inputs.tree, value.path)
         if value.path not in built.form.parameters and not built.built.can_vary([value.path]):
             why = (
-                "the structure of the model depends on it, which a projection does not change; leave"
-                " technology out"
+                "a projection does not change it: it shapes the structure of the model, or nothing"
+                " is computed from it; leave technology out"
             )
             raise mark.error(why, value.path)
         key = trend.keys[value.rate]
@@ -323,6 +325,20 @@ def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tu
         for name, rate in trend.rates.items()
         for period, _, _ in outside(rate, first, last)
     )
+
+
+def doubts(track: TrendedCase, years: Sequence[float] | Array) -> tuple[str, ...]:
+    """List the rates that change a value of a case between its year and the given ones and are
+    guesses, or follow a weak series.
+    """
+    first, last = float(min(track.base_year, *years)), float(max(track.base_year, *years))
+    names: dict[str, list[str]] = {}
+    for name, rate in track.trend.rates.items():
+        doubt = doubt_of(rate, first, last)
+        if doubt and name not in track.unmoved:
+            title = rate.fit.series.title if isinstance(rate, SeriesRate) else spelt(name)
+            names.setdefault(doubt, []).append(title)
+    return tuple(f"{doubt}: {', '.join(listed)}" for doubt, listed in names.items())
 
 
 def told_year(case: str, study: StudyContext) -> float | None:

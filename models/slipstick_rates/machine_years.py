@@ -12,7 +12,7 @@ from slipstick.expression.nodes import TIME, TIME_PER_BYTE, number_text
 from slipstick.late import np
 from slipstick.schema.kinds.quantity import MACHINE_IN_A_YEAR, validate
 from slipstick.schema.spec_files import is_shared_memory
-from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, from_plain, replace
+from slipstick.schema.text import Entry, Node, Scalar, Table, at, from_plain, replace
 from slipstick.units import parse
 
 if TYPE_CHECKING:
@@ -63,12 +63,17 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
         if key not in tree.entries:
             why = f"a machine in a year needs {key} beside the others of base, year and trend"
             raise tree.mark.error(why, ["machine", key])
+    from slipstick_rates.trend import doubt_of
+
     base = _base(tree.entries["base"].node, library)
     start, end = _years(tree, base)
     trend = _trend(tree.entries["trend"].node, base, library)
     changed: Node = base
-    for path, gained in _gains(base, trend, start, end):
-        changed = replace(changed, path, _scaled(_found(base, path), gained, trend, (start, end)))
+    for path, class_name, gained in _gains(base, trend, start, end):
+        source = f"that of {start:g}, taken to {end:g} along {trend.name}"
+        doubt = doubt_of(trend.rates[class_name], min(start, end), max(start, end))
+        source += f", by a {doubt}" if doubt else ""
+        changed = replace(changed, path, _scaled(_found(base, path), gained, source, doubt))
     title = at(base, ["title"])
     words = title.text if isinstance(title, Scalar) else "a machine"
     own = at(tree, ["title"])
@@ -134,17 +139,18 @@ def _trend(node: Node, base: Table, library: SpecFiles) -> Trend:
     return library.once(("trend", id(file), kind), lambda: trend_of(spec, name, kind), (file, base))
 
 
-def _gains(base: Table, trend: Trend, start: float, end: float) -> Iterator[tuple[str, float]]:
-    """Yield each improved quantity of the machine with its factor."""
+def _gains(base: Table, trend: Trend, start: float, end: float) -> Iterator[tuple[str, str, float]]:
+    """Yield each improved quantity of the machine with the name of its rate and its factor."""
     gained = {
         name: float(rate.gain(start, np.array([end]))[0, 0]) for name, rate in trend.rates.items()
     }
     for path, class_name in _paths(base):
-        factor = gained.get(class_name, 1.0)
+        name = class_name
         if path == "processors.flops" and "application" not in gained:
-            factor = gained.get("processors", 1.0)
+            name = "processors"
+        factor = gained.get(name, 1.0)
         if factor != 1.0:
-            yield path, factor
+            yield path, name, factor
 
 
 def _paths(base: Table) -> Iterator[tuple[str, str]]:
@@ -172,9 +178,9 @@ def _found(base: Table, path: str) -> Node:
     return Scalar(1, "1", base.mark, quoted=False) if node is None else node
 
 
-def _scaled(node: Node, gained: float, trend: Trend, years: tuple[float, float]) -> Node:
+def _scaled(node: Node, gained: float, source: str, doubt: str) -> Node:
     """Return a quantity of the machine in another year: a rate is multiplied by the gain, a time is
-    divided by it.
+    divided by it. It is assumed where the machine's own is, or its rate is in doubt.
     """
     inner = at(node, ["value"]) if isinstance(node, Table) else node
     assert isinstance(inner, Scalar)
@@ -183,9 +189,7 @@ def _scaled(node: Node, gained: float, trend: Trend, years: tuple[float, float])
     changed = value / gained if falls else value * gained
     unit = "" if str(dimension) == "1" else f" {dimension}"
     mark = node.mark if isinstance(node, Scalar) else inner.mark
-    source = f"that of {years[0]:g}, taken to {years[1]:g} along {trend.name}"
-    return _quantity(f"{number_text(changed)}{unit}", source, mark)
-
-
-def _quantity(text: str, source: str, mark: Mark) -> Node:
-    return from_plain({"value": text, "source": source}, mark)
+    own = at(node, ["assumed"]) if isinstance(node, Table) else None
+    assumed = bool(doubt) or (isinstance(own, Scalar) and own.value is True)
+    quantity = {"value": f"{number_text(changed)}{unit}", "source": source}
+    return from_plain({**quantity, "assumed": True} if assumed else quantity, mark)

@@ -331,6 +331,35 @@ def gain(periods: tuple[Period, ...], base: float, years: Array, factors: Array)
         return np.asarray(np.exp(np.log(factors) @ elapsed(periods, base, years).T))
 
 
+def used_periods(rate: PeriodRate, first_year: float, last_year: float) -> list[Period]:
+    """List the periods of a rate that are used between two years; the first and the last are
+    carried on.
+
+    >>> periods = tuple(Period(a, a + 10, None) for a in (1990, 2000, 2010))
+    >>> [period.start for period in used_periods(PeriodRate(periods), 1985, 2005)]
+    [1990, 2000]
+    >>> [period.start for period in used_periods(PeriodRate(periods), 2024, 2034)]
+    [2010]
+    """
+    first, last = rate.periods[0], rate.periods[-1]
+    return [
+        period
+        for period in rate.periods
+        if (period is first or period.start < last_year)
+        and (period is last or period.end > first_year)
+    ]
+
+
+def doubt_of(rate: Rate, first_year: float, last_year: float) -> str:
+    """Return what is doubtful of a rate between two years: a guess, or a weak series; empty if
+    neither is.
+    """
+    if isinstance(rate, SeriesRate):
+        return "weak series" if rate.fit.series.weak else ""
+    periods = used_periods(rate, first_year, last_year)
+    return "guess" if any(period.assumed for period in periods) else ""
+
+
 def outside(rate: Rate, first_year: float, last_year: float) -> list[tuple[Period, float, float]]:
     """List the periods whose rate is carried on beyond them between two years, each with the years
     from and to; empty for a series, whose fit covers every year.

@@ -102,7 +102,7 @@ class Arrival:
     before, case, trend : the case of the earlier machine, that of the later one, and the trend
     start, year : the years of both
     name : time, or the class of cost whose time it is
-    was, said, low, high, came : the time before, as the trend has it in the later year, with its
+    was, expected, low, high, came : the time before, as the trend has it in the later year, with its
         band, and as it is on the machine that came [s]
     """
 
@@ -113,7 +113,7 @@ class Arrival:
     year: float
     name: str
     was: float
-    said: float
+    expected: float
     low: float
     high: float
     came: float
@@ -195,15 +195,15 @@ def shares(case: DrawnCase, ends: tuple[float, float]) -> list[ClassShare]:
         return []
     total = np.sum([case.stated[name] for name in names], axis=0)
     drawn_total = sum((case.drawn[name] for name in names if name in case.drawn), np.zeros(1))
-    found = []
+    parts = []
     for name in names:
         with np.errstate(all="ignore"):
             part = case.stated[name] / total
             low = high = part
             if name in case.drawn:
                 low, high = np.quantile(case.drawn[name] / drawn_total, ends, axis=0)
-        found.append(ClassShare(name.removeprefix(CLASS).removesuffix("]"), part, low, high))
-    return sorted(found, key=lambda share: -_last(share.part))
+        parts.append(ClassShare(name.removeprefix(CLASS).removesuffix("]"), part, low, high))
+    return sorted(parts, key=lambda share: -_last(share.part))
 
 
 def _last(values: Array) -> float:
@@ -270,19 +270,21 @@ def crossing_words(low: float | None, high: float | None, part: float | None) ->
 
 def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[Overtaking]:
     """Find in which year cases along one trend overtake each other."""
-    found: list[Overtaking] = []
-    for one, two in combinations(cases, 2):
-        alike = one.track.trend.name == two.track.trend.name and one.work == two.work
-        if not alike or len(found) >= _MOST_PAIRS:
+    listed: list[Overtaking] = []
+    for case, other_case in combinations(cases, 2):
+        alike = (
+            case.track.trend.name == other_case.track.trend.name and case.work == other_case.work
+        )
+        if not alike or len(listed) >= _MOST_PAIRS:
             continue
-        common = np.intersect1d(one.years, two.years)
-        if len(common) < 2 or one.time != two.time:
+        common = np.intersect1d(case.years, other_case.years)
+        if len(common) < 2 or case.time != other_case.time:
             continue
-        stated = _difference(one, two, common, drawn=False)
-        drawn = _difference(one, two, common, drawn=True)
+        stated = _difference(case, other_case, common, drawn=False)
+        drawn = _difference(case, other_case, common, drawn=True)
         if not np.isfinite(stated).all():
             continue
-        first, second = (one, two) if stated[0, 0] > 0 else (two, one)
+        first, second = (case, other_case) if stated[0, 0] > 0 else (other_case, case)
         sign = 1.0 if stated[0, 0] > 0 else -1.0
         place = first_crossings(-sign * stated, common)[0]
         places = first_crossings(-sign * drawn, common)
@@ -292,11 +294,11 @@ def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[O
         later = common > place
         several = np.count_nonzero(later) > 1
         back = first_crossings(sign * stated[:, later], common[later])[0] if several else np.nan
-        found.append(
+        listed.append(
             Overtaking(
                 first.name,
                 second.name,
-                one.track.trend.name,
+                case.track.trend.name,
                 float(place),
                 low,
                 high,
@@ -304,13 +306,13 @@ def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[O
                 None if np.isnan(back) else float(back),
             )
         )
-    return found
+    return listed
 
 
-def _difference(one: DrawnCase, two: DrawnCase, years: Array, *, drawn: bool) -> Array:
+def _difference(case_a: DrawnCase, case_b: DrawnCase, years: Array, *, drawn: bool) -> Array:
     """Return the logarithm of the ratio of two times [samples, years]."""
     logs = []
-    for case in (one, two):
+    for case in (case_a, case_b):
         columns = case.drawn if drawn and case.time in case.drawn else case.stated
         values = np.atleast_2d(columns[case.time])
         with np.errstate(all="ignore"):
@@ -343,7 +345,7 @@ def arrivals(
     own_years : cases in their own years
     ends : of the band
     """
-    found: list[Arrival] = []
+    listed: list[Arrival] = []
     by_name = {own.name: own for own in own_years}
     for before in cases:
         earlier = by_name[before.name]
@@ -355,18 +357,24 @@ def arrivals(
                 continue
             at = np.array([came_in])
             track = before.track
-            said = track.case.columns(track.values(at), None)
+            expected = track.case.columns(track.values(at), None)
             drawn = (
-                track.case.columns(track.values(at, before.draws), None) if before.draws else said
+                track.case.columns(track.values(at, before.draws), None)
+                if before.draws
+                else expected
             )
             own = earlier.answers
-            classes = [each for each in later.answers if each.startswith(CLASS) and each in said]
-            for each in (before.time, *classes):
-                low, high = np.quantile(drawn[each], ends)
-                label = each.removeprefix(CLASS).removesuffix("]")
-                values = (own[each][0], said[each][0], low, high, later.answers[each][0])
+            classes = [
+                column
+                for column in later.answers
+                if column.startswith(CLASS) and column in expected
+            ]
+            for column in (before.time, *classes):
+                low, high = np.quantile(drawn[column], ends)
+                label = column.removeprefix(CLASS).removesuffix("]")
+                values = (own[column][0], expected[column][0], low, high, later.answers[column][0])
                 was, stated, low, high, came = (float(value) for value in values)
-                found.append(
+                listed.append(
                     Arrival(
                         before.name,
                         name,
@@ -381,7 +389,7 @@ def arrivals(
                         came,
                     )
                 )
-    return found
+    return listed
 
 
 def share_words(
@@ -413,12 +421,12 @@ def arrival_words(machines: Sequence[Arrival], words: Words = NO_WORDS) -> Itera
     for arrival in machines:
         if arrival.name != "time":
             continue
-        expected = quantity(arrival.said, "s", ends=(arrival.low, arrival.high))
+        expected = quantity(arrival.expected, "s", ends=(arrival.low, arrival.high))
         came = quantity(arrival.came, "s")
         later = f"{_of_year(words.case(arrival.case), arrival.year)} takes {came}"
         before = _of_year(words.case(arrival.before), arrival.start)
         if not arrival.high > arrival.low:
-            ratio = f"{arrival.came / arrival.said:.3g}"
+            ratio = f"{arrival.came / arrival.expected:.3g}"
             yield f"{later}, {ratio} times what the trend gives from {before}, {expected}"
             continue
         verdict = "within" if arrival.held else "outside"

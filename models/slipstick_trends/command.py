@@ -78,9 +78,9 @@ def _series(reference: str) -> list[PointSeries]:
         tree = Library().load("trend", reference, Mark(reference, 1, 1))
     else:
         tree = points_table(Path(reference))
-    found = list(series_of(validate(TrendSpec, tree)).values())
-    if not found:
+    series = list(series_of(validate(TrendSpec, tree)).values())
+    if not series:
         from slipstick.cli.console import refuse
 
         refuse("FILE", f"trend {reference} has rates as written and no series of points")
-    return found
+    return series

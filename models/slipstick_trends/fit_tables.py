@@ -39,23 +39,23 @@ _WORST = 8  # misses that are listed
 def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
     """Return a row for each period of each series: points, rate with its band, and what is ahead."""
     rows = []
-    for each in series:
-        measured = each.measured
-        if not each.usable:
+    for point_series in series:
+        measured = point_series.measured
+        if not point_series.usable:
             rows.append(
-                [each.name, str(len(measured)), *[NOTHING] * 3, "too few points for a rate"]
+                [point_series.name, str(len(measured)), *[NOTHING] * 3, "too few points for a rate"]
             )
             continue
-        fit = fitted(each)
+        fit = fitted(point_series)
         for first, last in fit.periods():
             few = "few points" if len(measured) < FEW_POINTS else "most points from memory"
-            note = f"weak: {few}" if each.weak else ""
+            note = f"weak: {few}" if point_series.weak else ""
             rows.append(_row(fit, first, last, str(len(measured)), note))
         last = measured[-1].year
-        plans = len(each.used) - len(measured)
+        plans = len(point_series.used) - len(measured)
         note = f"with {counted(plans, 'announced point')}" if plans else "expected"
         if fit.reached(last + AHEAD):
-            note += f"; the band ends at the limit of {each.limit:g} {each.unit}"
+            note += f"; the band ends at the limit of {point_series.limit:g} {point_series.unit}"
         rows.append(_row(fit, last, last + AHEAD, "", note))
     return rows
 
@@ -129,15 +129,15 @@ def held_table(series: Sequence[PointSeries]) -> str:
     """Lay out how fits of earlier years held what came of each series, for a page."""
     points = _all([back_test(series, start) for start in STARTS])
     rows = []
-    for each in series:
-        own = [point for point in points if point.series == each.name]
+    for point_series in series:
+        own = [point for point in points if point.series == point_series.name]
         if not own:
-            rows.append([escape(each.title), "0", *[NOTHING] * 3])
+            rows.append([escape(point_series.title), "0", *[NOTHING] * 3])
             continue
         worst = max(own, key=lambda point: abs(point.error))
         held = percent(float(np.mean([point.held for point in own])))
         when = f"{np.exp(worst.error):.2f} in {worst.year:g}, as of {worst.start:g}"
-        rows.append([escape(each.title), str(len(own)), held, _median_error(own), when])
+        rows.append([escape(point_series.title), str(len(own)), held, _median_error(own), when])
     return markdown_table(_HELD_HEAD, rows, range(1, 4))
 
 
@@ -146,15 +146,15 @@ _HELD_HEAD = ("series", "later points", "90 % holds", "median error", "worst rea
 
 def _verdict(tests: Sequence[BackTest]) -> str:
     points = _all(tests)
-    over = np.mean([each.error < 0 for each in points])
+    over = np.mean([prediction.error < 0 for prediction in points])
     return (
-        f"{percent(float(np.mean([each.held for each in points])))} of {len(points)} later points lie"
+        f"{percent(float(np.mean([prediction.held for prediction in points])))} of {len(points)} later points lie"
         f" within the bands of 90 %; {percent(float(over))} are below what was predicted."
     )
 
 
 def _all(tests: Sequence[BackTest]) -> list[Prediction]:
-    return [each for test in tests for each in test.predictions]
+    return [prediction for test in tests for prediction in test.predictions]
 
 
 def _start_row(test: BackTest) -> list[str]:
@@ -170,7 +170,7 @@ def _start_row(test: BackTest) -> list[str]:
 
 def _pooled(tests: Sequence[BackTest]) -> list[str]:
     points, widths = _all(tests), [width for test in tests for width in test.widths]
-    held = float(np.mean([each.held for each in points]))
+    held = float(np.mean([prediction.held for prediction in points]))
     width = f"{np.median(widths):.2f}"
     return ["all", str(len(widths)), str(len(points)), percent(held), _median_error(points), width]
 
@@ -181,9 +181,9 @@ def _median_error(points: Sequence[Prediction]) -> str:
 
 def _horizon_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
     for low, high in HORIZONS:
-        points = [each for each in _all(tests) if low < each.horizon <= high]
+        points = [prediction for prediction in _all(tests) if low < prediction.horizon <= high]
         if points:
-            held = float(np.mean([each.held for each in points]))
+            held = float(np.mean([prediction.held for prediction in points]))
             label = f"{low:g} to {high:g}"
             yield [label, str(len(points)), percent(held), _median_error(points)]
 
@@ -191,12 +191,14 @@ def _horizon_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
 def _misses(tests: Sequence[BackTest]) -> Iterator[list[str]]:
     """Yield the series that broke their trend, the worst first."""
     groups: dict[tuple[str, float], list[Prediction]] = {}
-    for each in _all(tests):
-        if not each.held:
-            groups.setdefault((each.series, each.start), []).append(each)
-    listed = sorted(groups.values(), key=lambda group: -max(abs(each.error) for each in group))
+    for prediction in _all(tests):
+        if not prediction.held:
+            groups.setdefault((prediction.series, prediction.start), []).append(prediction)
+    listed = sorted(
+        groups.values(), key=lambda group: -max(abs(prediction.error) for prediction in group)
+    )
     for group in listed[:_WORST]:
-        worst = max(group, key=lambda each: abs(each.error))
+        worst = max(group, key=lambda prediction: abs(prediction.error))
         yield [
             worst.series,
             f"{worst.start:g}",
@@ -212,12 +214,14 @@ def _judged(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
     rows, tests = [], []
     trials = tried(series, STARTS)
     for start in STARTS:
-        others = [each for each in STARTS if each != start]
+        others = [chosen_on for chosen_on in STARTS if chosen_on != start]
         growth = best_of(trials, others)
         test = trials[growth, start]
         tests.append(test)
         choice = [f"{growth.damping:g}", f"{growth.walk:g}"]
-        rows.append([" and ".join(f"{each:g}" for each in others), *choice, *_start_row(test)])
+        rows.append(
+            [" and ".join(f"{chosen_on:g}" for chosen_on in others), *choice, *_start_row(test)]
+        )
     rows.append(["", "", "", *_pooled(tests)])
     head = ("chosen on", "damping", "walk", "judged as of", *_HEAD[1:])
     return table(head, rows, range(1, 9))
@@ -226,7 +230,7 @@ def _judged(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
 def back_test_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
     """Return every prediction of the back-tests as JSON has it."""
     return [
-        {**asdict(each), "held": each.held}
+        {**asdict(prediction), "held": prediction.held}
         for start in STARTS
-        for each in back_test(series, start).predictions
+        for prediction in back_test(series, start).predictions
     ]

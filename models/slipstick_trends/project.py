@@ -50,7 +50,7 @@ from slipstick_questions.trends import (
     year_of,
 )
 from slipstick_rates.series import STARTS
-from slipstick_rates.trend import PROCESSORS, Draws, SeriesRate, Trend, outside
+from slipstick_rates.trend import PROCESSORS, Draws, SeriesRate, Trend, outside, used_periods
 from slipstick_trends.ahead import (
     CLASS,
     DrawnCase,
@@ -740,23 +740,21 @@ def _rates(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
             yield _series_rate(trend, name, rate, (first, last))
             continue
         beyond = outside(rate, first, last)
-        for period in rate.periods:
-            out = tuple((start, end) for used_period, start, end in beyond if used_period is period)
-            if out or (period.start < last and period.end > first):
-                low, high = period.factor.quantile(ends)
-                yield UsedRate(
-                    trend.name,
-                    name,
-                    name,
-                    period.start,
-                    period.end,
-                    period.median,
-                    float(low),
-                    float(high),
-                    period.source,
-                    period.assumed,
-                    beyond=out,
-                )
+        for period in used_periods(rate, first, last):
+            low, high = period.factor.quantile(ends)
+            yield UsedRate(
+                trend.name,
+                name,
+                name,
+                period.start,
+                period.end,
+                period.median,
+                float(low),
+                float(high),
+                period.source,
+                period.assumed,
+                beyond=tuple((start, end) for out, start, end in beyond if out is period),
+            )
 
 
 def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, float]) -> UsedRate:

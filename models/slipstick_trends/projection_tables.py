@@ -36,7 +36,11 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
     for name in track.values:
         columns.append(
             ResultColumn(
-                name, track.sweep.columns[name], track.sweep.units[name], track.sweep.ends(name)
+                name,
+                track.sweep.columns[name],
+                track.sweep.units[name],
+                track.sweep.ends(name),
+                title=projection.words.value(name) if "[" in name else "",
             )
         )
     marked = marks(projection, [track.trend])
@@ -104,7 +108,7 @@ def arrivals_table(projection: Projection) -> ResultTable:
         ResultColumn("was", [arrival.was for arrival in rows], "s"),
         ResultColumn(
             "by the trend",
-            [arrival.said for arrival in rows],
+            [arrival.expected for arrival in rows],
             "s",
             ([arrival.low for arrival in rows], [arrival.high for arrival in rows]),
         ),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +17,11 @@ from slipstick.results.words import Words
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library
-from slipstick.schema.text import read_value
+from slipstick.schema.text import Table, plain, read_value
 from slipstick.study.check import check_file
 from slipstick_questions.trends import year
 from slipstick_rates.files import TrendSpec, trend_of
+from slipstick_rates.machine_years import machine_of_a_year
 from slipstick_trends.ahead import crossing_band, crossing_words, first_crossings
 from slipstick_trends.project import ProjectResult
 from slipstick_trends.projection import Projection
@@ -112,6 +114,45 @@ def test_a_machine_of_a_year_is_the_projection_to_it(folder: Path, end: int) -> 
     assert machine - saved == pytest.approx(track.sweep.columns["time"][-1], rel=1e-9)
 
 
+def test_a_quantity_of_another_year_says_that_it_is_a_guess_or_of_a_weak_series(
+    folder: Path,
+) -> None:
+    write("core")
+    text = Path("machine.yaml").read_text()
+    Path("machine.yaml").write_text(text.replace("6 GB/s", "{value: 6 GB/s, assumed: true}"))
+    Path("mixed.yaml").write_text(MIXED)
+    tree = read_value("{base: machine.yaml, year: 2024, trend: mixed.yaml}", "machine")
+    assert isinstance(tree, Table)
+    made: Any = plain(machine_of_a_year(tree, Library()))
+    taken = "that of 2020, taken to 2024 along mixed"
+    assert made["processors"]["flops"]["source"] == taken
+    assert "assumed" not in made["processors"]["flops"]
+    latency = made["memory"]["latency"]
+    assert (latency["source"], latency["assumed"]) == (f"{taken}, by a guess", True)
+    assert float(latency["value"].removesuffix(" s")) == pytest.approx(90e-9 / 1.1**4)
+    assert made["memory"]["bandwidth"]["source"] == f"{taken}, by a weak series"
+    assert made["memory"]["bandwidth"]["assumed"] is True
+
+
+MIXED = """\
+trend: 1
+source: made up
+rates:
+  application: [{from: 2000, to: 2040, factor: 1.2}]
+  memory_latency:
+    - {from: 2000, to: 2010, factor: 1.3}
+    - {from: 2010, to: 2040, factor: {value: 1.1, assumed: true}}
+series:
+  traffic:
+    of: [memory]
+    points:
+      - {year: 2012, value: 1 GB/s}
+      - {year: 2016, value: 2 GB/s}
+      - {year: 2018, value: 3 GB/s}
+      - {year: 2022, value: 5 GB/s}
+"""
+
+
 @pytest.mark.parametrize(
     ("machine", "words"),
     [
@@ -160,7 +201,7 @@ def test_each_case_starts_in_the_year_of_its_machine_and_all_are_projected(folde
     # What no time depends on is no other work.
     came = [each for each in made.arrivals if each.name == "time"]
     assert [(each.before, each.case) for each in came] == [("base", "new"), ("costly", "new")]
-    assert came[0].said == pytest.approx(made.tracks[0].sweep.columns["time"][1])
+    assert came[0].expected == pytest.approx(made.tracks[0].sweep.columns["time"][1])
     assert came[0].came == pytest.approx(made.tracks[1].sweep.columns["time"][0])
     section = question_section(ProjectResult(made))
     assert "New of 2024 takes" in section

@@ -196,7 +196,7 @@ def test_what_shapes_the_model_does_not_follow() -> None:
     changed("model.yaml", "seats: 4", "seats: {value: 4, technology: dear}")
     changed("model.yaml", "cycle:", "resources: {cpu: {servers: seats}}\ncycle:")
     changed("model.yaml", "delay: work", "service: cpu, time: work")
-    with pytest.raises(SpecError, match="the structure of the model depends on it, which a"):
+    with pytest.raises(SpecError, match="it shapes the structure of the model, or nothing is"):
         projection(PROJECT)
 
 
@@ -250,3 +250,7 @@ seek:
     (crossing,) = search.crossings
     fit = fitted(made_up_series())
     assert fit.gain(2020.0, np.array([crossing.value]))[0] == pytest.approx(1 / 1.2, rel=1e-6)
+    result = SeekResult((search,))
+    assert search.doubts == ("guess: adapter", "weak series: Price of a node")
+    assert result.doubt() == "guess: adapter; weak series: Price of a node"
+    assert result.sentences()[0].endswith("; guess: adapter; weak series: Price of a node")
