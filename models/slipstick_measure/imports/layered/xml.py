@@ -44,13 +44,13 @@ _COMPUTED = re.compile(r"(?:array_create|\[)?[\s\w.$+*/(),:-]+\]?")
 _STATEMENT = re.compile(r"\b(?:foreach|for|while|if|solve)\b")
 """What an assignment cannot be read beyond, unless it is a loop over numbers."""
 
-_FIRST_SOLUTION = re.compile(r"\s*\(\s*!?\s*solve\b")
+_FIRST_SOLUTION = re.compile(r"\s*+\(\s*+!?\s*+solve\b")
 """After the word if."""
 
 _FOREACH = re.compile(r"foreach\s*\(\s*(?:\w+\s*,\s*)?(\$?\w+)\s+in\s+(\[[^\]]*\]|\$?\w+)\s*\)")
 _FOR = re.compile(
-    r"for\s*\(\s*(\$?\w+)\s*=\s*([^;]+);\s*(\$?\w+)\s*(<=?)\s*([^;]+);"
-    r"\s*\$?\w+\s*=\s*\(?\s*(\$?\w+)\s*\+\s*([^)]+?)\s*\)?\s*\)"
+    r"for\s*+\(\s*+(\$?\w+)\s*+=\s*+([^;]+);\s*+(\$?\w+)\s*+(<=?)\s*+([^;]+);"
+    r"\s*+\$?\w+\s*+=\s*+\(?\s*+(\$?\w+)\s*+\+\s*+([^)]+)\)?\s*+\)"
 )
 _ASSIGNED = re.compile(
     r"(\$?\b\w+)\s*=(?!=)\s*((?:\[[^\]]*\])|(?:\"[^\"]*\")|[^\n;$]*(?:\$\w+(?!\s*=)[^\n;$]*)*)"
@@ -196,7 +196,7 @@ class _XmlReader:
         elif (match := _FOR.match(text, keyword.start())) and len(
             {match[1], match[3], match[6]}
         ) == 1:
-            bounds = [_variables_in(match[group]) for group in (2, 5, 7)]
+            bounds = [_variables_in(match[group].strip()) for group in (2, 5, 7)]
             if all(map(self._is_computed, bounds)):
                 line = element.line + text.count("\n", 0, match.start())
                 first, last, step = (
