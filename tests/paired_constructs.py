@@ -49,6 +49,7 @@ from slipstick.vocabulary import (
     KNOWN,
     MARKOV_CHAIN,
     RANKS,
+    RATES,
     RENEWALS,
     ROUTES_BY_STATE,
     SECOND_PHASES,
@@ -56,6 +57,7 @@ from slipstick.vocabulary import (
     SIMULATION,
     STREAMS,
     TRACES,
+    UNLIMITED,
 )
 
 WITH, LIMIT, WITHOUT = "with", "limit", "without"
@@ -106,6 +108,15 @@ def _several(body: Activity, form: str) -> Activity:
     return small >> hold("units", body, permits=permits)
 
 
+def _with_rates(body: Activity, form: str) -> Activity:
+    return body >> service("cores", 0.4, name="parallel", scv=1.0)
+
+
+def _rates(form: str) -> Mapping[str, Resource]:
+    rates = {WITH: (0.8, 1.6, 1.2), LIMIT: (1.0,), WITHOUT: ()}[form]
+    return {"cores": Station(1, "ps", rates)}
+
+
 def _early(body: Activity, form: str) -> Activity:
     side = service("side", 0.5, name="side", scv=1.0)
     return fork(body, side, join={WITH: 1, LIMIT: 2, WITHOUT: None}[form])
@@ -147,6 +158,12 @@ USES: Mapping[str, Use] = {
         lambda form: {"cpu": Station(1, "lcfs-pr")},
         limited=False,
     ),
+    "infinite servers": Use(
+        UNLIMITED,
+        lambda body, form: body >> service("net", 0.4, name="ship", scv=1.0),
+        lambda form: {"net": Station(900) if form == WITHOUT else Station(1, "is")},
+    ),
+    "rates": Use(RATES, _with_rates, _rates),
     "shortest": Use(ROUTES_BY_STATE, _shorter, limited=False),
     "several permits": Use(SEVERAL_PERMITS, _several, lambda form: {"units": Permits(3)}),
     "first of two": Use(EARLY_JOINS, _early),

@@ -355,8 +355,10 @@ SYSTEMS = [
     ),
     bad(
         lambda: Station(discipline="lifo"),
-        "there is no discipline 'lifo'; known: fcfs, ps, lcfs, random, lcfs-pr, priority, priority-preemptive",
+        "there is no discipline 'lifo'; known: fcfs, ps, lcfs, random, lcfs-pr, is, priority, priority-preemptive",
     ),
+    bad(lambda: Station(2, "is"), "an is station serves everyone at once; leave servers out"),
+    bad(lambda: Station(rates=(1.0, 0.0)), "the rates of a station must be above 0, got 0"),
     bad(
         lambda: Lock("spin"), "there is no lock 'spin'; known: fifo, tas, ttas, ticket, array, mcs"
     ),
@@ -494,9 +496,9 @@ NETWORK = [
     ),
     bad(
         lambda: lowered(
-            network({"a": closed_class(1)}, {"cpu": station(demand={"a": 1.0}, rates=[1.0, 2.0])})
+            network({"a": closed_class(1)}, {"cpu": station(demand={"a": 1.0}, capacity=2)})
         ),
-        "network cannot be written as an activity: cpu has rates",
+        "network cannot be written as an activity: cpu has a capacity",
         NoAnswerError,
     ),
 ]
@@ -752,7 +754,7 @@ PATTERNS = [
             2,
             resources={"desk": Station(discipline="ps")},
         ),
-        "an attempt needs a queue: a station that is not shared, a fifo lock, or permits; desk is a station",
+        "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or permits; desk is a station",
     ),
     bad(
         lambda: closed_model(hold("door", A, after=C), 2, resources={"door": Lock("tas")}),

@@ -76,7 +76,7 @@ def write_until(step, writer, parties):
 SIRO = """\
 from slipstick.vocabulary import RANDOM, SAME_EXPONENTIAL, Discipline
 
-SIRO = Discipline("siro", "service in random order", RANDOM, SAME_EXPONENTIAL, in_activities=True)
+SIRO = Discipline("siro", "service in random order", RANDOM, SAME_EXPONENTIAL)
 """
 
 ALONE = """\

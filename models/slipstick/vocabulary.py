@@ -46,7 +46,6 @@ class Discipline:
     order : one of `ARRIVAL`, `REVERSE`, `RANDOM`, `RANK`, `SHARED` and `NO_QUEUE`
     product_form : `ANY_SERVICE`, `SAME_EXPONENTIAL` or `NEVER`
     preemptive : an arrival may interrupt a service, which is resumed later
-    in_activities : stations of activities take it, too
     """
 
     name: str
@@ -54,7 +53,6 @@ class Discipline:
     order: str
     product_form: str
     preemptive: bool = False
-    in_activities: bool = False
 
     @property
     def ranked(self) -> bool:
@@ -70,6 +68,11 @@ class Discipline:
     def shared(self) -> bool:
         """Whether all customers are served simultaneously, each at a part of the speed."""
         return self.order == SHARED
+
+    @property
+    def at_once(self) -> bool:
+        """Whether all customers are served simultaneously, at shared servers or one each."""
+        return self.shared or self.delay
 
     @property
     def queued(self) -> bool:
@@ -92,21 +95,16 @@ class Discipline:
 _OWN_DISCIPLINES = {
     discipline.name: discipline
     for discipline in (
-        Discipline(
-            "fcfs", "first come first served", ARRIVAL, SAME_EXPONENTIAL, in_activities=True
-        ),
-        Discipline("ps", "processor sharing", SHARED, ANY_SERVICE, in_activities=True),
-        Discipline("lcfs", "last come first served", REVERSE, SAME_EXPONENTIAL, in_activities=True),
-        Discipline(
-            "random", "random order of service", RANDOM, SAME_EXPONENTIAL, in_activities=True
-        ),
+        Discipline("fcfs", "first come first served", ARRIVAL, SAME_EXPONENTIAL),
+        Discipline("ps", "processor sharing", SHARED, ANY_SERVICE),
+        Discipline("lcfs", "last come first served", REVERSE, SAME_EXPONENTIAL),
+        Discipline("random", "random order of service", RANDOM, SAME_EXPONENTIAL),
         Discipline(
             "lcfs-pr",
             "last come first served with preemption and resumption",
             REVERSE,
             ANY_SERVICE,
             preemptive=True,
-            in_activities=True,
         ),
         Discipline("is", "infinite servers", NO_QUEUE, ANY_SERVICE),
         Discipline(
@@ -114,7 +112,6 @@ _OWN_DISCIPLINES = {
             "the smaller rank first, without preemption",
             RANK,
             NEVER,
-            in_activities=True,
         ),
         Discipline(
             "priority-preemptive",
@@ -122,7 +119,6 @@ _OWN_DISCIPLINES = {
             RANK,
             NEVER,
             preemptive=True,
-            in_activities=True,
         ),
     )
 }
@@ -156,17 +152,35 @@ class DisciplineNames(Collection[str]):
     def in_words(self) -> str:
         """The disciplines of slipstick itself, as words for readers of specs.
 
-        >>> ACTIVITY_DISCIPLINES.in_words[:59]
+        >>> STATION_DISCIPLINES.in_words[:59]
         'fcfs: first come first served; ps: processor sharing; lcfs:'
         """
         own = (kind for kind in _OWN_DISCIPLINES.values() if self.has_trait(kind))
         return "; ".join(f"{kind.name}: {kind.title}" for kind in own)
 
 
-NETWORK_DISCIPLINES = DisciplineNames(lambda kind: True)
-ACTIVITY_DISCIPLINES = DisciplineNames(lambda kind: kind.in_activities)
+STATION_DISCIPLINES = DisciplineNames(lambda kind: True)
 SIMULATED_DISCIPLINES = DisciplineNames(lambda kind: not kind.delay)
 """What the simulator takes for a station; a delay is not a station there."""
+
+
+def contradicted_keys(discipline: str, written: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
+    """Yield each key of a station that its other keys contradict, with the reason.
+
+    Parameters
+    ----------
+    discipline : of the station
+    written : by key, whether it is written
+
+    >>> [key for key, why in contradicted_keys("is", {"servers": False, "rates": True})]
+    ['rates']
+    """
+    if DISCIPLINES[discipline].delay:
+        for key in (key for key, is_written in written.items() if is_written):
+            yield key, f"an is station serves everyone at once; leave {key} out"
+    elif written["rates"] and written["servers"]:
+        yield "servers", "rates say how fast the station is; leave servers out"
+
 
 OVERTAKING_DISCIPLINES = DisciplineNames(lambda kind: kind.blind and kind.order != ARRIVAL)
 """Those by which customers overtake each other in the queue without regard to class.
@@ -300,6 +314,7 @@ FULL_QUEUES, ROUTES_BY_STATE = "queues that may be full", "routes by state"
 INTERRUPTIONS, EARLY_JOINS = "interrupted services", "forks that go on early"
 SEVERAL_PERMITS = "several permits at once"
 REGIONS = "regions"
+UNLIMITED, RATES = "infinite servers", "rates by number present"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
@@ -315,6 +330,8 @@ CONSTRUCTS = {
     INTERRUPTIONS: "stations at which an arrival may interrupt a service, which is resumed later",
     SEVERAL_PERMITS: "holds that take several permits at once",
     EARLY_JOINS: "forks that wait for some of their branches, or for none, while the others continue",
+    UNLIMITED: "stations that serve all customers at once, so that none waits",
+    RATES: "stations whose speed depends on the number of customers present",
     ROUTES_BY_STATE: "one of several branches, chosen by the number of customers at their resources",
     REGIONS: "stations of a network that a limited number of customers are at together",
 }
@@ -370,13 +387,13 @@ def all_methods() -> tuple[str, ...]:
 
 
 KNOWN: Mapping[str, frozenset[str]] = {
-    CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS}),
+    CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS, UNLIMITED}),
     BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE, REGIONS},
-    MEAN_VALUE: frozenset({GEOMETRIC_COUNT}),
+    MEAN_VALUE: frozenset({GEOMETRIC_COUNT, UNLIMITED}),
     MARKOV_CHAIN: frozenset(
         {
             *(GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES),
-            *(ROUTES_BY_STATE, INTERRUPTIONS, SEVERAL_PERMITS),
+            *(ROUTES_BY_STATE, INTERRUPTIONS, SEVERAL_PERMITS, UNLIMITED, RATES),
         }
     ),
     SIMULATION: frozenset(CONSTRUCTS),

@@ -76,8 +76,8 @@ from slipstick.vocabulary import (
     MEAN_VALUE,
     RANDOM,
     RANK,
+    RATES,
     REVERSE,
-    SHARED,
     SHORTEST,
 )
 
@@ -264,6 +264,10 @@ def _interrupts(station: Station) -> bool:
     return DISCIPLINES[station.discipline].preemptive
 
 
+def _shares(station: Station) -> bool:
+    return DISCIPLINES[station.discipline].shared
+
+
 def phases_given(step: act.Step) -> bool:
     """Return whether the time of a step is given as phases, which a chain takes as they are."""
     return step.law is not None and step.law.phases is not None
@@ -310,6 +314,10 @@ def _solve_alike(
             table.booked.setdefault(name, table.unknown())[points] = sums[kind, name] / members
         elif kind == "present":
             present, busy, calls = (sums[integral, name] for integral in (kind, "busy", "calls"))
+            has_rates = (
+                RATES in model.resources[name].constructs if name in model.resources else False
+            )
+            alone = sums["alone", name] if has_rates else busy
             servers, use = (
                 (1, sums["units", name])
                 if name in model.counters
@@ -320,7 +328,7 @@ def _solve_alike(
                     use / time / servers,
                     present / time,
                     calls / time,
-                    (present - busy) / nonzero(calls),
+                    (present - alone) / nonzero(calls),
                 ]
             )
             table.uses.setdefault(name, table.unknown(4))[:, points] = shown
@@ -445,10 +453,10 @@ def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, str]
     for (kind, name, shared), numbers in columns.items():
         count = numbers[positions].sum(axis=1)
         if shared:
-            # At shared servers a service advances at the rate min(1, servers / present); the rest of
-            # its time is waiting.
-            present = np.maximum(columns["present", shared[0], None][positions].sum(axis=1), 1)
-            speed = np.minimum(1, states.model.resources[shared[0]].capacity / present)
+            # At shared servers a service advances at the rate min(1, servers / present), with rates
+            # as many times as fast as if it were alone; the rest of its time is waiting.
+            present = columns["present", shared[0], None][positions].sum(axis=1)
+            speed = states.speeds(shared[0], kind)[present.astype(int)]
             count = count * (speed if shared[1] else 1 - speed)
         yield (kind, name), count
 
@@ -652,7 +660,7 @@ class _States:
         """
         (word, number, phase), remaining = positions[processor]
         times, name = self._times[number], self._nodes[number].resource
-        speed = min(1.0, self._resources[name].capacity / serving.count(name)) if name else 1.0
+        speed = self._speed(positions, name, serving.count(name)) if name else 1.0
         rate = (
             positions.count(positions[processor])
             * speed
@@ -667,6 +675,25 @@ class _States:
             ended = "leave" if word == "serve" else "go"
             next_positions.append((ends, ((ended, number, 0), remaining)))
         return rate, _in_place(positions, processor, next_positions)
+
+    def _speed(self, positions: Sequence[Position], name: str, serving: int) -> Any:
+        """Return the speed of each of the services that are under way at a station [1]."""
+        if self._resources[name].rates:
+            present = min(self._present(positions, name), len(self._resources[name].rates))
+            return self._numbers[self._resources[name].rates[present - 1]] / serving
+        return min(1.0, self._resources[name].capacity / serving)
+
+    def speeds(self, name: str, kind: str) -> Array:
+        """Return the speed of a service with 0, 1, 2 ... present, relative to that of a customer
+        alone; for the kind `busy` the part of a server that it occupies [1].
+        """
+        station, present = self._resources[name], np.maximum(np.arange(self.width + 1), 1)
+        if kind == "busy" or not station.rates:
+            parts: Array = np.minimum(1.0, station.capacity / present)
+            return parts
+        rates = np.array([self._numbers[rate][0].real for rate in station.rates])
+        speed: Array = rates[np.minimum(present, len(rates)) - 1] / rates[0]
+        return speed / present if _shares(station) else speed
 
     def _attempted(self, positions: Sequence[Position], processor: int) -> tuple[Any, Outcomes]:
         """Return the rate at which a processor abandons a queue, or ends the pause before its next
@@ -790,8 +817,7 @@ class _States:
         node = self._nodes[number]
         name, resource = node.resource, self._resources[node.resource]
         if isinstance(resource, Station):
-            shared = DISCIPLINES[resource.discipline].order == SHARED
-            if shared or self._serving(positions, name) < resource.servers:
+            if _shares(resource) or self._serving(positions, name) < resource.capacity:
                 begun = self._timed("serve", number, remaining)
                 return (name,), units, _in_place(positions, processor, begun)
             if (interrupted := self._interrupted(positions, node)) is not None:
@@ -1186,13 +1212,15 @@ class _States:
             labels = [(wait, None)]
             yield "present", name, None
             if word == "serve":
-                shared = DISCIPLINES[self._resources[name].discipline].order == SHARED
+                shared, rates = _shares(self._resources[name]), self._resources[name].rates
                 labels = (
                     [(node.name, (name, True)), (wait, (name, False))]
-                    if shared
+                    if shared or rates
                     else [(node.name, None)]
                 )
-                yield "busy", name, labels[0][1]
+                yield "busy", name, (name, True) if shared else None
+                if rates:
+                    yield "alone", name, (name, True)
         else:
             labels = [(node.name if word == "delay" else f"{BARRIER}:{node.name}", None)]
         yield from (

@@ -292,6 +292,8 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
         row.in_turn = bool(station.rates) and discipline.order == ARRIVAL
         row.last_first, row.at_random = discipline.order == REVERSE, discipline.order == RANDOM
         row.preempts = discipline.preemptive
+    for number, column in layout.beyond.items():
+        stations[number].waits = column
     locks["waits"], locks["servers"] = layout.taken, [lock.permits for lock in plan.locks]
     locks["busy"] = [lock.permits if lock.noun == COUNTER else 0 for lock in plan.locks]
     locks["holders_from"] = np.cumsum(locks["servers"]) - locks["servers"]

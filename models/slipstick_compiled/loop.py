@@ -426,7 +426,11 @@ def leave(s: State, token: int, now: float) -> None:
         take_out(s, r.queue, token)
         r.ticket = -1
         share_anew(s, r, now)
-        t.waited = stretched(t, now)
+        if r.rates > 0:
+            t.waited = now - t.since - t.requested / s.rates[r.rates_from]
+            s.stats[r.waits] += t.waited
+        else:
+            t.waited = stretched(t, now)
     else:
         take_out(s, r.serving, token)
         if s.queue[r.queue, 0] < 0:

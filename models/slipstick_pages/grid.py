@@ -49,6 +49,7 @@ def structure_counts(built: BuiltModel) -> dict[str, Parameter]:
             f"resources.{name}.servers": resource.servers
             for name, resource in model.resources.items()
             if isinstance(resource, Station)
+            if not resource.rates and not DISCIPLINES[resource.discipline].delay
         }
         permits = {
             f"resources.{name}.permits": resource.number

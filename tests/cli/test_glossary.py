@@ -8,7 +8,7 @@ import pytest
 
 import slipstick
 from slipstick.cli.main import main
-from slipstick.vocabulary import BARRIERS, LOCKS, METHODS, NETWORK_DISCIPLINES
+from slipstick.vocabulary import BARRIERS, LOCKS, METHODS, STATION_DISCIPLINES
 
 TEXT = (Path(slipstick.__file__).parent / "documentation" / "glossary.md").read_text("utf-8")
 ANSWERS = (
@@ -69,5 +69,5 @@ def test_words_of_the_field_are_found(
 
 def test_the_glossary_has_every_word_of_models_and_answers() -> None:
     methods = [name for names in METHODS.values() for name in names]
-    words = [*NETWORK_DISCIPLINES, *methods, *LOCKS, *BARRIERS, *ANSWERS]
+    words = [*STATION_DISCIPLINES, *methods, *LOCKS, *BARRIERS, *ANSWERS]
     assert [word for word in dict.fromkeys(words) if word not in TEXT.lower()] == []

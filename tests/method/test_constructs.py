@@ -58,6 +58,7 @@ from slipstick.vocabulary import (
     KNOWN,
     MARKOV_CHAIN,
     RANKS,
+    RATES,
     REGIONS,
     RENEWALS,
     ROUTES,
@@ -67,6 +68,7 @@ from slipstick.vocabulary import (
     SIMULATION,
     STREAMS,
     TRACES,
+    UNLIMITED,
     refuse_unknown,
 )
 
@@ -160,6 +162,11 @@ def _picked(by: str | None, second: float = 0.7) -> Model:
     return closed_model(thinks(1.0) >> chosen, 4 if second else 1)
 
 
+def _at_station(station: Station) -> Model:
+    cycle = thinks(1.0) >> service("net", 0.7, scv=1.0) >> served(0.5)
+    return closed_model(cycle, 3, resources={"net": station})
+
+
 def _joined(join: int | None) -> Model:
     branches = [service(name, 0.6, scv=1.0) for name in ("left", "middle", "right")]
     return closed_model(thinks(1.0) >> fork(*branches, join=join), 2)
@@ -214,6 +221,14 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
         _picked("shortest"), _picked("shorter-of-two", 0.0), _picked(None, 0.0)
     ),
     SEVERAL_PERMITS: lambda: Example(_taken(2), _taken(1), _taken(None)),
+    UNLIMITED: lambda: Example(
+        _at_station(Station(1, "is")), _at_station(Station(1, "is")), _at_station(Station(3))
+    ),
+    RATES: lambda: Example(
+        _at_station(Station(1, "ps", (0.8, 1.5, 1.2))),
+        _at_station(Station(1, "fcfs", (1.0,))),
+        _at_station(Station(1)),
+    ),
     EARLY_JOINS: lambda: Example(_joined(2), _joined(3), _joined(None)),
     TRACES: lambda: Example(
         open_model(served(), rate(0.5), pattern=ArrivalPattern(trace=(1.0, 3.0))),
@@ -729,6 +744,9 @@ def test_tries_of_an_attempt_are_counted() -> None:
     assert found["time"] == pytest.approx(1.0 + 4 * 1.0 + 2.0, rel=0.05)
 
 
+IS = Station(1, "is")
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -763,8 +781,29 @@ def test_tries_of_an_attempt_are_counted() -> None:
                 attempt(served(), timeout=1.0), resources={"disk": Station(1, "ps")}
             ),
             (
-                "an attempt needs a queue: a station that is not shared, a fifo lock, or permits; disk is a station"
+                "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or"
+                " permits; disk is a station"
             ),
+        ),
+        (
+            lambda: closed_model(
+                attempt(served(), queue=2), resources={"disk": Station(1, "fcfs", (1.0, 2.0))}
+            ),
+            "an attempt needs a queue: a station without rates",
+        ),
+        (
+            lambda: closed_model(attempt(served(), timeout=1.0), resources={"disk": IS}),
+            "an attempt needs a queue: a station without rates",
+        ),
+        (lambda: Station(2, "is"), "an is station serves everyone at once; leave servers out"),
+        (
+            lambda: Station(1, "is", (1.0,)),
+            "an is station serves everyone at once; leave rates out",
+        ),
+        (lambda: Station(2, rates=(1.0,)), "rates say how fast the station is; leave servers out"),
+        (
+            lambda: closed_model(served(), resources={"disk": Station(rates=(1.0, 0.0))}),
+            "the rates of a station must be above 0, got 0",
         ),
         (
             lambda: closed_model(

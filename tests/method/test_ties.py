@@ -29,9 +29,9 @@ from slipstick import (
 )
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Resource, grouped_model
-from slipstick.vocabulary import ACTIVITY_DISCIPLINES, READER_WRITER_ORDERS
+from slipstick.vocabulary import READER_WRITER_ORDERS, STATION_DISCIPLINES
 
-STATIONS = {f"{name} station": Station(1, name) for name in ACTIVITY_DISCIPLINES}
+STATIONS = {f"{name} station": Station(1, name) for name in STATION_DISCIPLINES}
 RESOURCES: dict[str, Resource] = {
     **STATIONS,
     "two servers": Station(2, "lcfs"),

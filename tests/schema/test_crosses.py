@@ -23,7 +23,7 @@ from slipstick.errors import SlipstickError
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.schema.library import editor_schema, names
-from slipstick.vocabulary import NETWORK_DISCIPLINES
+from slipstick.vocabulary import STATION_DISCIPLINES
 from tests.samples import Sampler
 
 Document = dict[str, Any]
@@ -93,7 +93,7 @@ def _of_class(value: Any) -> Any:
     return {"x": 0} if value == {"x": 2} else value
 
 
-@pytest.mark.parametrize("discipline", NETWORK_DISCIPLINES)
+@pytest.mark.parametrize("discipline", STATION_DISCIPLINES)
 def test_each_discipline_with_each_key_of_a_station(discipline: str) -> None:
     count, wrong = outcomes(network_of(discipline))
     assert wrong == []

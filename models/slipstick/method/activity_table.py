@@ -93,6 +93,8 @@ def out_of_range(model: Model, numbers: Numbers, method: str = MEAN_VALUE) -> di
         values = numbers[allowed.quantity].real
         largest = LONGEST_TIME if allowed.quantity.dimension.time_power else MOST_COUNTED
         in_range = (values >= 0) & (values <= min(allowed.most, largest)) & np.isfinite(values)
+        if allowed.above:
+            in_range &= values > allowed.least
         for point in np.flatnonzero(~in_range):
             wrong.setdefault(
                 int(point),
@@ -164,7 +166,9 @@ def check_values(model: Model, values: SetValues) -> None:
     slipstick.errors.ModelError: population.processors must be a whole number of at least 1, got 2.5
     """
     nodes = list(each_once(model.bodies))
-    for allowed in (*model.population.ranges, *(own for node in nodes for own in node.ranges)):
+    of_resources = (own for name, each in model.resources.items() for own in each.ranges(name))
+    of_steps = (own for node in nodes for own in node.ranges)
+    for allowed in (*model.population.ranges, *of_steps, *of_resources):
         quantity = allowed.quantity
         if isinstance(quantity, Parameter) and quantity.name in values:
             _check_range(allowed, quantity.name, values[quantity.name])
@@ -178,13 +182,15 @@ def check_values(model: Model, values: SetValues) -> None:
 def _check_range(allowed: NumberRange, name: str, value: NDArray[np.float64] | float) -> None:
     numbers = np.atleast_1d(value)
     wrong = ~((numbers >= allowed.least) & (numbers <= allowed.most))
+    if allowed.above:
+        wrong |= numbers == allowed.least
     if allowed.whole:
         wrong |= numbers != np.floor(numbers)
     if wrong.any():
         noun = "a whole number" if allowed.whole else "a number"
         limits = f"from {allowed.least:g} to {allowed.most:g}"
         if allowed.most == float("inf"):
-            limits = f"of at least {allowed.least:g}"
+            limits = f"{'above' if allowed.above else 'of at least'} {allowed.least:g}"
         raise ModelError(f"{name} must be {noun} {limits}, got {numbers[wrong][0]:g}")
 
 

@@ -43,7 +43,7 @@ from slipstick.law.account import (
 )
 from slipstick.model.activity import thinking
 from slipstick.model.system import Labels, Model, Requirement, SingleProcessor
-from slipstick.vocabulary import MOST_HOLDERS, SIMULATION
+from slipstick.vocabulary import SIMULATION
 
 if TYPE_CHECKING:
     from slipstick.method.amounts import Amounts
@@ -844,9 +844,12 @@ def activity_solution(
     for name, (busy, present, wait) in uses.items():
         if name in model.counters:  # what is in use of a counter are the units that are there
             values[f"units[{name}]"] = busy
-        elif name not in model.resources or model.resources[name].capacity < MOST_HOLDERS:
+        else:
             values[f"utilization[{name}]"] = busy
         values |= {f"queue_length[{name}]": present, f"wait[{name}]": wait}
+    for name, resource in model.resources.items():
+        for kind in resource.undefined:
+            values.pop(f"{kind}[{name}]", None)
     return Solution(
         model=model.name,
         method=method,

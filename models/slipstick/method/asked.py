@@ -22,7 +22,7 @@ from slipstick.law import Law
 from slipstick.method.names import THINK, is_transient, names_of
 from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.system import Lock, Model
+from slipstick.model.system import NEVER_ALL_BUSY, Lock, Model
 from slipstick.vocabulary import (
     ACTIVITY,
     BEST,
@@ -114,6 +114,9 @@ def _of_activity(model: Model, answer: Answer, name: str) -> AskedValue:
             else "derivatives by that parameter are not computed by this method"
         )
         return AskedValue(NOT_DEFINED, why=why)
+    resource = model.resources.get(name.partition("[")[2].removesuffix("]"))
+    if resource is not None and kind in resource.undefined:
+        return AskedValue(NOT_DEFINED, why=resource.undefined[kind])
     if kind == "fairness" and not _locks(model, name):
         return AskedValue(NOT_DEFINED, why="it is that of waits for locks, and there is none here")
     if kind in _ESTIMATED:
@@ -173,7 +176,7 @@ def _of_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue
     if kind == "account":
         return AskedValue(NOT_DEFINED, why="nothing is booked to it: 0 in this answer")
     if kind == "utilization" and station is not None and DISCIPLINES[station.discipline].delay:
-        return AskedValue(NOT_DEFINED, why="infinite servers are never all busy")
+        return AskedValue(NOT_DEFINED, why=NEVER_ALL_BUSY)
     if kind == "saturation_population" and answer.method != BOUNDS:
         return AskedValue(OTHER_METHOD, BOUNDS, f"{answer.method} has no {kind}")
     if is_transient(name):

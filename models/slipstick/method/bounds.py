@@ -5,14 +5,16 @@ method.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 
 from slipstick.expression.columns import Values, only
-from slipstick.expression.nodes import TIME, Expr, maximum, select, total, zero
+from slipstick.expression.nodes import TIME, Expr, maximum, minimum, select, total, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution
-from slipstick.model.activity import Step
-from slipstick.model.steps import ASKED, NOTHING, SERVED, Activity, is_parallel, steps
+from slipstick.model.activity import Step, mapped
+from slipstick.model.steps import ASKED, NEVER, NOTHING, SERVED, Activity, is_parallel, steps
 from slipstick.model.system import (
     Model,
     PhasedPopulation,
@@ -25,7 +27,14 @@ from slipstick.structure.contention import Saturation, without
 from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.times import time
 from slipstick.structure.work import demands, held_times
-from slipstick.vocabulary import BOUNDS, DISCIPLINES, KNOWN, SAME_EXPONENTIAL, refuse_unknown
+from slipstick.vocabulary import (
+    BOUNDS,
+    DISCIPLINES,
+    KNOWN,
+    SAME_EXPONENTIAL,
+    UNLIMITED,
+    refuse_unknown,
+)
 
 PROCESSORS, SPAN = "processors", "span"
 """Bounds by the use of the processors themselves, and by one pass without contention."""
@@ -55,7 +64,8 @@ class CompiledBounds(CompiledModel):
         max(T_0, max_r N D_r / c_r)  <=  T  <=  T_0 + (N - 1) sum_r D_r
 
     A lock is a resource of one server that is asked for as long as it is held; the processors
-    themselves are N servers. Phases are bounded one by one. Of groups the time of the first is
+    themselves are N servers. At a station with rates D_r is divided by the highest of them on the
+    left, and by the lowest on the right. Phases are bounded one by one. Of groups the time of the first is
     bounded: from below by its own work, from above by one pass that waits for all other processors
     everywhere.
 
@@ -78,7 +88,9 @@ class CompiledBounds(CompiledModel):
     def __init__(self, model: Model) -> None:
         refuse_unknown(model.constructs, BOUNDS, KNOWN[BOUNDS])
         self.model = model
-        self._lows, self._high = _lows(model), _high(model)
+        # A station is never faster than its highest rate, nor slower than its lowest.
+        self._lows = _lows(_at_constant_speed(model, maximum))
+        self._high = _high(_at_constant_speed(model, minimum))
         high = [self._high] if self._high is not None else []
         self._tape = Tape([model.population.size, *high, *self._lows.values()])
         self.parameters = tuple(self._tape.parameters)
@@ -156,6 +168,31 @@ def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:
     return (*notes, HIGH_ALL if closed else without)
 
 
+def _at_constant_speed(model: Model, chosen: Callable[..., Expr]) -> Model:
+    """Return a model whose stations with rates always work at one of them."""
+    with_rates = {
+        name: resource
+        for name, resource in model.resources.items()
+        if isinstance(resource, Station) and resource.rates
+    }
+    if not with_rates:
+        return model
+    speeds = {name: maximum(chosen(*each.rates), NEVER) for name, each in with_rates.items()}
+
+    def at_speed(step: Step) -> Step:
+        speed = speeds.get(step.resource or "")
+        return step if speed is None else replace(step, time=step.time / speed)
+
+    known: dict[int, Activity] = {}
+    bodies = [mapped(body, at_speed, known=known) for body in model.bodies]
+    stations = {name: replace(station, rates=()) for name, station in with_rates.items()}
+    return replace(
+        model,
+        population=model.population.rebuilt(bodies),
+        resources={**model.resources, **stations},
+    )
+
+
 def _lows(model: Model) -> dict[str, Expr]:
     """Return the lower bounds on the time, by cause."""
     population = model.population
@@ -219,7 +256,8 @@ def _high(model: Model) -> Expr | None:
         return None
     cycle = model.bodies[0]
     work_by_resource = demands(cycle, model)
-    work = total((work_by_resource.get(name, zero(TIME)) for name in model.resources), TIME)
+    queued = [name for name in model.resources if UNLIMITED not in model.resources[name].constructs]
+    work = total((work_by_resource.get(name, zero(TIME)) for name in queued), TIME)
     return time(cycle, model, booked=False) + (total(model.population.counts) - 1) * work
 
 

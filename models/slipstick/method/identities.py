@@ -81,12 +81,19 @@ class ResourceLoad:
     servers : number of its servers, or of its permits
     demand : service of one pass [s]; None of a lock, for how long it is held is a result
     visits : of one pass [1]
+    rate : of a station that has rates, for a customer alone [1]
     """
 
     name: str
     servers: int
     demand: Expr | None
     visits: Expr
+    rate: Expr | None = None
+
+    @property
+    def numbers(self) -> tuple[Expr, Expr, Expr]:
+        """The demand, the visits and the rate."""
+        return self.demand or zero(TIME), self.visits, self.rate or Number(1.0)
 
 
 class Identities:
@@ -107,9 +114,7 @@ class Identities:
     def __init__(self, model: Model | QueueingNetwork) -> None:
         self._products: list[Product]
         self._resources = [] if isinstance(model, QueueingNetwork) else _resource_loads(model)
-        columns = [
-            side for load in self._resources for side in (load.demand or zero(TIME), load.visits)
-        ]
+        columns = [number for load in self._resources for number in load.numbers]
         self._demands = Tape(columns) if columns else None
         if isinstance(model, QueueingNetwork):
             self._products, self._members = list(_of_network(model)), "customers"
@@ -187,12 +192,18 @@ class Identities:
             return
         sides = iter(self._demands.run(only(values, self._demands.parameters)))
         for load in self._resources:
-            demand, visits, name = next(sides), next(sides), load.name
-            names = [f"{kind}[{name}]" for kind in ("utilization", "queue_length", "wait")]
-            if not columns.keys() >= set(names):
+            demand, visits, own_rate, name = next(sides), next(sides), next(sides), load.name
+            present, wait = (columns.get(f"{kind}[{name}]") for kind in ("queue_length", "wait"))
+            utilization, rate = columns.get(f"utilization[{name}]"), columns["throughput"]
+            if present is None or wait is None or (utilization is None and load.demand is None):
                 continue
-            utilization, present, wait = (columns[key] for key in names)
-            busy, rate = load.servers * utilization, columns["throughput"]
+            is_counted = load.rate is None and utilization is not None
+            if utilization is None or not is_counted:
+                # Who waits where speed depends on the number present is beyond those that the same
+                # visits would make alone; with infinite servers none waits.
+                busy = rate * demand / own_rate
+            else:
+                busy = load.servers * utilization
             waiting = (
                 f"throughput x visits x wait at {name} is {{:.6g}}, but {{:.6g}} wait there",
                 rate * visits * wait,
@@ -203,7 +214,7 @@ class Identities:
                 rate * demand,
                 busy,
             )
-            pairs = [waiting] if load.demand is None else [served, waiting]
+            pairs = [served, waiting] if is_counted and load.demand is not None else [waiting]
             for text, expected, reported in pairs:
                 differs = np.abs(expected - reported) > ROUNDING * np.maximum(present, busy) + 1e-12
                 yield differs & answered, text, expected, reported
@@ -296,6 +307,7 @@ def _resource_loads(model: Model) -> list[ResourceLoad]:
             resource.capacity,
             demands_of[name] if isinstance(resource, Station) else None,
             visits[name],
+            resource.rates[0] if isinstance(resource, Station) and resource.rates else None,
         )
         for name, resource in model.resources.items()
         if name in visits and name not in others and _counts_each_once(resource)

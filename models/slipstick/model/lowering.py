@@ -60,9 +60,8 @@ def lowered(network: QueueingNetwork) -> Model:
     for reason in _cannot_be_said(network):
         raise NoAnswerError(f"{network.name} cannot be written as an activity: {reason}")
     resources: dict[str, Resource] = {
-        name: Station(station.servers, station.discipline)
+        name: Station(station.servers, station.discipline, station.rates)
         for name, station in network.stations.items()
-        if not DISCIPLINES[station.discipline].delay
     }
     resources |= {name: Permits(region.capacity) for name, region in network.regions.items()}
     members = network.classes
@@ -89,16 +88,10 @@ def _cannot_be_said(network: QueueingNetwork) -> Iterator[str]:
         yield "its amounts are of values that a network has"
     for name, station in network.stations.items():
         traits = {
-            "rates": station.rates,
             "a capacity": station.capacity,
             "patience": station.patience or station.timeout,
         }
         yield from (f"{name} has {trait}" for trait, value in traits.items() if value)
-        if (
-            not DISCIPLINES[station.discipline].in_activities
-            and not DISCIPLINES[station.discipline].delay
-        ):
-            yield f"{name} is {DISCIPLINES[station.discipline].title}"
     for name, region in network.regions.items():
         if region.loses:
             yield f"region {name} loses customers"
@@ -169,11 +162,9 @@ def _service(station: NetworkStation, label: str) -> tuple[Expr, Expr]:
 
 
 def _step(station: NetworkStation, label: str, name: str, time: Expr) -> Step:
-    delay = DISCIPLINES[station.discipline].delay
     rank = station.priority.get(label, 0) if DISCIPLINES[station.discipline].ranked else 0
     law, scv = station.distribution.get(label), _value(station.scv.get(label, ONCE))
-    resource = None if delay else name
-    return Step(f"{label}.{name}", time, resource, name, scv=scv, law=law, rank=rank)
+    return Step(f"{label}.{name}", time, name, name, scv=scv, law=law, rank=rank)
 
 
 def _visits(step: Step, visits: Expr) -> list[Activity]:

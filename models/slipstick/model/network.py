@@ -38,7 +38,15 @@ from slipstick.expression.nodes import (
 from slipstick.model.activity import check_model_name
 from slipstick.model.amounts import AMOUNTS, given_parameters
 from slipstick.time_laws import TimeLaw
-from slipstick.vocabulary import BLOCKING, DISCIPLINES, LOSS, REGION_BLOCKING, REGIONS, WAIT
+from slipstick.vocabulary import (
+    BLOCKING,
+    DISCIPLINES,
+    LOSS,
+    REGION_BLOCKING,
+    REGIONS,
+    WAIT,
+    contradicted_keys,
+)
 
 OUT = "out"
 """Where a route of an open chain leads that leaves the network."""
@@ -714,25 +722,13 @@ class _Inspection:
     def _discipline(self, name: str, station: NetworkStation) -> Iterator[Fault]:
         place = ("stations", name)
         kind = station.discipline
-        idle = {
+        written = {
             "servers": station.servers != 1,
             "capacity": station.capacity is not None,
             "rates": bool(station.rates),
         }
-        if DISCIPLINES[kind].delay:
-            for key, values in idle.items():
-                if values:
-                    yield Fault(
-                        (*place, key),
-                        f"an is station serves everyone at once; leave {key} out",
-                        key=True,
-                    )
-        elif station.rates and station.servers != 1:
-            yield Fault(
-                (*place, "servers"),
-                "rates say how fast the station is; leave servers out",
-                key=True,
-            )
+        for key, why in contradicted_keys(kind, written):
+            yield Fault((*place, key), why, key=True)
         yield from self._abandonment(name, station)
         if station.blocking != "loss" and station.capacity is None:
             why = f"{name} is never full; give it a capacity, or leave blocking out"

@@ -61,6 +61,7 @@ class NumberRange(NamedTuple):
     quantity : the number
     least, most : the smallest and the largest value [of the quantity]
     whole : only whole numbers
+    above : the smallest value itself is not allowed
     """
 
     words: str
@@ -68,6 +69,7 @@ class NumberRange(NamedTuple):
     least: float = 0.0
     most: float = math.inf
     whole: bool = False
+    above: bool = False
 
 
 class ByState(Enum):

@@ -92,7 +92,6 @@ from slipstick.model.steps import (
 )
 from slipstick.model.tasks import Loop, ProblemTimes, Trees, problem_times
 from slipstick.vocabulary import (
-    ACTIVITY_DISCIPLINES,
     BACK_OFFS,
     BARRIERS,
     BATCHES,
@@ -102,11 +101,15 @@ from slipstick.vocabulary import (
     LOCKS,
     MOST_HOLDERS,
     RANKS,
+    RATES,
     READER_WRITER_ORDERS,
     RENEWALS,
+    STATION_DISCIPLINES,
     STREAMS,
     TASK_ORDERS,
     TRACES,
+    UNLIMITED,
+    contradicted_keys,
 )
 
 if TYPE_CHECKING:
@@ -210,6 +213,27 @@ class ResourceKind:
             yield NumberRange(f"{words} {noun} {name}", time)
 
     @property
+    def full_speed(self) -> Expr:
+        """The work that it does in a second when any number of processors are present [1]."""
+        return Number(float(self.capacity))
+
+    @property
+    def undefined(self) -> Mapping[str, str]:
+        """The values of answers that have no meaning for it, each with the reason."""
+        return {} if self.capacity < MOST_HOLDERS else {"utilization": NEVER_ALL_BUSY}
+
+    def with_parameters(self, name: str) -> Any:
+        """Return a copy whose times that are numbers are parameters.
+
+        Parameters
+        ----------
+        name : of the resource
+        """
+        numbers = [key for key in self.time_classes if not isinstance(getattr(self, key), Expr)]
+        times: dict[str, Any] = {key: timed(getattr(self, key), f"{name}.{key}") for key in numbers}
+        return replace(self, **times)
+
+    @property
     def counters(self) -> Mapping[str, int]:
         """The units at the start of each counter that steps wait for and signal."""
         return {}
@@ -234,34 +258,77 @@ class ResourceKind:
         return replace(self, **scaled_times) if scaled_times else self
 
 
-@checked(servers=whole(1, MOST_HOLDERS), discipline=TEXT)
+NEVER_ALL_BUSY = "infinite servers are never all busy"
+INFINITE = 2**53
+"""Servers of a station where no customer waits: more than customers of any population [1]."""
+
+
+@checked(servers=whole(1, MOST_HOLDERS), discipline=TEXT, rates=listed(LIKE))
 @dataclass(frozen=True, slots=True)
 class Station(ResourceKind):
-    """Servers with a queue.
+    """Servers with a queue, or without one.
 
     Parameters
     ----------
-    servers : number of alike servers
-    discipline : one of `slipstick.vocabulary.DISCIPLINES` that activities take
+    servers : how many serve at the same time [1]
+    discipline : one of `DISCIPLINES`; with ``is`` every customer has a server
+    rates : speed of the station with 1, 2, 3 ... customers present, in the place of servers; the
+        last holds for more [1]
     """
 
     servers: int = 1
     discipline: str = "fcfs"
+    rates: tuple[Any, ...] = ()
 
     noun, use, plain = "a station", SERVED, ("servers", "discipline")
+    special: ClassVar[Mapping[str, str]] = {"rates": RATES}
 
     def __post_init__(self) -> None:
-        _one_of("discipline", self.discipline, ACTIVITY_DISCIPLINES)
+        _one_of("discipline", self.discipline, STATION_DISCIPLINES)
+        written_keys = {"servers": self.servers != 1, "rates": bool(self.rates)}
+        for _, why in contradicted_keys(self.discipline, written_keys):
+            raise ModelError(why)
+        object.__setattr__(self, "rates", tuple(map(as_expr, self.rates)))
+        for rate in self.rates:
+            known_rate = rate.value if isinstance(rate, Number | Parameter) else None
+            if known_rate is not None and not known_rate > 0:
+                raise ModelError(f"the rates of a station must be above 0, got {known_rate:g}")
 
     @property
     def constructs(self) -> frozenset[str]:
         discipline = DISCIPLINES[self.discipline]
-        ranks = {RANKS} if discipline.ranked else set()
-        return frozenset(ranks | ({INTERRUPTIONS} if discipline.preemptive else set()))
+        traits = {
+            RANKS: discipline.ranked,
+            INTERRUPTIONS: discipline.preemptive,
+            UNLIMITED: discipline.delay,
+        }
+        return constructs_of(self) | {construct for construct, held in traits.items() if held}
 
     @property
     def capacity(self) -> int:
-        return self.servers
+        return INFINITE if DISCIPLINES[self.discipline].delay else self.servers
+
+    @property
+    def full_speed(self) -> Expr:
+        return self.rates[-1] if self.rates else Number(float(self.capacity))
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.rates
+
+    def ranges(self, name: str) -> Iterator[NumberRange]:
+        for number, rate in enumerate(self.rates, 1):
+            words = f"the rate of station {name} with {number} present"
+            yield NumberRange(words, rate, above=True)
+
+    def with_parameters(self, name: str) -> Station:
+        rates = tuple(
+            Parameter(f"{name}.rates.{index}", COUNT, rate.value)
+            if isinstance(rate, Number)
+            else counted(rate, f"a rate of {name}")
+            for index, rate in enumerate(self.rates)
+        )
+        return replace(self, rates=rates)
 
     def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
         return zero(TIME)
@@ -1448,11 +1515,13 @@ class Model:
         """Raise if an attempt visits a resource whose queue cannot be abandoned."""
         resource = self.resources.get(node.resource)
         discipline = DISCIPLINES[resource.discipline] if isinstance(resource, Station) else None
-        queued = discipline is not None and not (discipline.shared or discipline.preemptive)
+        queued = discipline is not None and discipline.queued and not discipline.preemptive
+        queued &= not (isinstance(resource, Station) and resource.rates)
         if not (queued or _plainly_held(resource)):
             kind = "a processor" if resource is None else resource.noun
             raise ModelError(
-                f"an attempt needs a queue: a station that is not shared, a fifo lock, or permits; {node.resource} is {kind}"
+                "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or"
+                f" permits; {node.resource} is {kind}"
             )
         if node.queue is not None and isinstance(node.visit, Hold) and node.visit.permits:
             raise ModelError(
@@ -1927,14 +1996,7 @@ def _completed(
     described; times that are numbers become parameters.
     """
     resources = dict(described or {})
-    for name, resource in resources.items():
-        numbers = [
-            key for key in resource.time_classes if not isinstance(getattr(resource, key), Expr)
-        ]
-        times: dict[str, Any] = {
-            key: timed(getattr(resource, key), f"{name}.{key}") for key in numbers
-        }
-        resources[name] = replace(resource, **times)
+    resources = {name: resource.with_parameters(name) for name, resource in resources.items()}
     for node in each_once(bodies):
         for name in node.uses:
             if node.use in _PLAINEST and not is_processor(name):

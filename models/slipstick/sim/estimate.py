@@ -50,6 +50,7 @@ class Layout:
     tried, refused : by tally, how many came, and how many of them were sent away
     taken, waited, squares : by lock, how often it was taken, and the waits for it added up, and
         squared [s, s^2]
+    beyond : by station that has rates, the times of its visits beyond those of a customer alone [s]
     passes, spans : by pipeline, how often it was executed, and the times of that added up [s]
     width : columns of a row
     """
@@ -65,6 +66,8 @@ class Layout:
         )
         self.tried, self.refused = self._add(2, len(plan.tallies))
         self.taken, self.waited, self.squares = self._add(3, len(plan.locks))
+        rated = [number for number, station in enumerate(plan.stations) if station.rates]
+        self.beyond = dict(zip(rated, self._add(1, len(rated))[0], strict=True))
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 
     def _add(self, columns: int, count: int) -> list[list[int]]:

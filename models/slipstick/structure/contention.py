@@ -337,13 +337,13 @@ class Saturation:
             for name, resource in model.resources.items()
             if self._streams and resource.use in (SERVED, HELD)
         ]
-        columns: list[Expr] = []
+        columns: list[Expr] = [model.resources[name].full_speed for name in self._names]
         try:
             for rate, cycle in self._streams:
                 work_by_name = demands(cycle, model) | held_times(cycle, model)
                 columns += [rate, *(work_by_name.get(name, zero(TIME)) for name in self._names)]
         except NoAnswerError:  # what is asked depends on the state, so a queue may limit itself
-            self._names = []
+            self._names, columns = [], []
         self._tape = Tape(columns)
 
     def reasons(self, values: Values) -> dict[int, str]:
@@ -354,6 +354,7 @@ class Saturation:
             return {}
         evaluated = iter(self._tape.run(only(values, self._tape.parameters)))
         points, count = (count_of(values),), len(self._names)
+        speeds = [next(evaluated) for _ in self._names]
         streams = [
             [np.broadcast_to(next(evaluated), points) for _ in range(1 + count)]
             for _ in self._streams
@@ -368,7 +369,7 @@ class Saturation:
             rates = sum((rate for rate, _ in users), np.zeros(points))
             # A load of exactly 1 has no steady state either: the queue is a random walk without
             # drift.
-            loads = loads / self._model.resources[name].capacity
+            loads = loads / speeds[position - 1]
             for index in np.flatnonzero(loads >= 1):
                 text = saturated_text(self._model, name, float(rates[index]), float(loads[index]))
                 texts.setdefault(int(index), text)

@@ -50,7 +50,7 @@ from slipstick.model.system import (
 from slipstick.random_times import (
     Array,
 )
-from slipstick.vocabulary import DISCIPLINES, LOCKS, SHARED
+from slipstick.vocabulary import DISCIPLINES, LOCKS
 
 SPIN_LOCKS = tuple(name for name, kind in LOCKS.items() if kind.spinning)
 """Kinds of locks whose waiting processors access the lock's word."""
@@ -512,7 +512,7 @@ class Queue:
     name : in answers
     visits : to this queue
     servers : of the station, or of each processor
-    sharing : whether servers are shared by all present (processor sharing)
+    sharing : whether all present are served at once: they share the servers, or have one each
     lock : whether it is a lock, whose service is what is done while it is held
     spin : whether it is a lock whose waiting processors access its word
     requests : the most requests that one processor can have there at once
@@ -556,7 +556,7 @@ def queues_of(
                 name,
                 tuple(visits),
                 resource.capacity if resource is not None else 1,
-                isinstance(resource, Station) and DISCIPLINES[resource.discipline].order == SHARED,
+                isinstance(resource, Station) and DISCIPLINES[resource.discipline].at_once,
                 isinstance(resource, HeldResource),
                 isinstance(resource, Lock) and resource.kind in SPIN_LOCKS,
                 max(1, *(_most_requests(tree.root, name) for tree in trees)),

@@ -14,7 +14,7 @@ from slipstick.errors import SpecError
 from slipstick.expression.nodes import Parameter
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library, editor_schema
-from slipstick.vocabulary import NETWORK_DISCIPLINES
+from slipstick.vocabulary import STATION_DISCIPLINES
 from tests.mutations import SHIPPED
 from tests.specs import line, refused, settings, valid
 
@@ -167,8 +167,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(DESIGN, 5, "  cpu: {discipline: fifo, demand: {jobs: 5 ms}}"),
         [
             (
-                f"5:21: stations.cpu.discipline: write {', '.join(map(repr, tuple(NETWORK_DISCIPLINES)[:-1]))}"
-                f" or {tuple(NETWORK_DISCIPLINES)[-1]!r}; got 'fifo'"
+                f"5:21: stations.cpu.discipline: write {', '.join(map(repr, tuple(STATION_DISCIPLINES)[:-1]))}"
+                f" or {tuple(STATION_DISCIPLINES)[-1]!r}; got 'fifo'"
             )
         ],
     ),

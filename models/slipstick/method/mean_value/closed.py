@@ -90,7 +90,7 @@ from slipstick.structure.visits import (
     visits_in,
     without_holding,
 )
-from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES, SHARED
+from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
 
 Population = tuple[int, ...]
 """Processors of each group."""
@@ -1246,7 +1246,7 @@ def _memoryless(node: Activity, model: Model, nested: bool = False) -> bool:
     """
     if isinstance(node, VisitedStep):
         station = node.visit and model.resources.get(node.visit.queue)
-        sharing = isinstance(station, Station) and DISCIPLINES[station.discipline].order == SHARED
+        sharing = isinstance(station, Station) and DISCIPLINES[station.discipline].at_once
         return node.step.scv == 1.0 or (not nested and (node.visit is None or sharing))
     return all(
         _memoryless(child, model, nested or isinstance(node, VisitedHold))

@@ -11,7 +11,7 @@ from slipstick.expression.columns import Flags
 from slipstick.expression.nodes import Expr
 from slipstick.late import np
 from slipstick.model.steps import BY_STATE, NOTHING, SERVED, Activity, is_parallel, steps
-from slipstick.model.system import Model, Station
+from slipstick.model.system import INFINITE, Model, Station
 from slipstick.random_times import Array, added
 from slipstick.structure.visits import Numbers, Queue, VisitedHold, VisitedStep, VisitTree
 
@@ -137,5 +137,6 @@ def as_arrays(
         service,
         population=takes * np.asarray(members),  # a group whose cycle takes no time is nowhere
         think=thinking,
+        discipline=["is" if queue.servers >= INFINITE else "ps" for queue in queues],
         servers=[queue.servers for queue in queues],
     )

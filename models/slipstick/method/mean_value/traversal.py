@@ -41,7 +41,7 @@ from slipstick.model.activity import (
     Then,
 )
 from slipstick.model.steps import MET, Activity, Combination, is_parallel, no_rule, steps
-from slipstick.model.system import Barrier, Model, Station, is_processor
+from slipstick.model.system import INFINITE, Barrier, Model, Station, is_processor
 from slipstick.random_times import (
     ZERO_TIME,
     Array,
@@ -71,7 +71,7 @@ from slipstick.structure.visits import (
     visit_ratios,
     visits_in,
 )
-from slipstick.vocabulary import DISCIPLINES, SHARED
+from slipstick.vocabulary import DISCIPLINES
 
 _ONE = np.ones(1)
 
@@ -216,7 +216,7 @@ class Traversal:
     def shares_servers(self, visit: Visit) -> bool:
         """Return whether a visit is to a station that all present share."""
         resource = self.model.resources.get(visit.queue)
-        return isinstance(resource, Station) and DISCIPLINES[resource.discipline].order == SHARED
+        return isinstance(resource, Station) and DISCIPLINES[resource.discipline].shared
 
     def _service(self, step: Step | LockAccess) -> RandomTime:
         mean = mean_service(step, self.numbers) * self.factor(step.name)
@@ -460,7 +460,9 @@ class _StageTimes:
         self.parallel, body = stage.kind == "parallel", stage.bodies[0]
         self.visit = body.visit if isinstance(body, VisitedStep) else None
         station = traversal.model.resources.get(self.visit.queue) if self.visit else None
-        places = station.servers if isinstance(station, Station) else None
+        places = station.capacity if isinstance(station, Station) else None
+        if places is not None and places >= INFINITE:
+            places = None
         self.places = places if self.parallel else 1
         """Items at once; None for any number."""
         self.shared = (

@@ -72,6 +72,7 @@ from slipstick.sim.plan.distributions import (
 )
 from slipstick.sim.plan.plan import COUNTER, Plan, Where
 from slipstick.structure.contention import Saturation
+from slipstick.vocabulary import DISCIPLINES
 
 NOUNS: dict[type, str] = {Monitor: "monitor", ReaderWriterLock: "reader-writer lock"}
 IDLE, OWN = "idle", "own"
@@ -288,7 +289,14 @@ class Writer:
         self._check_size(max(members, 1))
         for name, resource in self.model.resources.items():
             if isinstance(resource, Station):
-                self.builder.station(name, resource.servers, resource.discipline)
+                # Where every customer has a server, no order matters.
+                delay = DISCIPLINES[resource.discipline].delay
+                self.builder.station(
+                    name,
+                    resource.capacity,
+                    "fcfs" if delay else resource.discipline,
+                    rates=[self.numbers[rate] for rate in resource.rates],
+                )
             elif isinstance(resource, Lock):
                 self.builder.lock(name, self._lock(resource))
             elif isinstance(resource, TaskPool):

@@ -469,12 +469,15 @@ class _SimulatedAccount:
 
 def waiting_column(result: Result, index: int) -> Array:
     """Pick the time waited at a resource out of a row of statistics: of all present the time beyond
-    that in service, but where a holder takes several permits, the waits as they were counted.
+    that in service, but where a holder takes several permits, and at a station with rates, the waits
+    as they were counted.
     """
     plan, layout = result.plan, result.layout
     lock = index - len(plan.stations)
     if lock in plan.several:
         return layout.column(layout.waited[lock])
+    if index in layout.beyond:
+        return layout.column(layout.beyond[index])
     return layout.column(layout.area[index]) - layout.column(layout.use[index])
 
 

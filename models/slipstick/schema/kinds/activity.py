@@ -52,6 +52,7 @@ from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
     ONE,
     PARAMETERS_IN_WORDS,
+    RATES_IN_WORDS,
     AnyQuantity,
     Count,
     CountFormula,
@@ -63,6 +64,7 @@ from slipstick.schema.kinds.quantity import (
     Quantity,
     QuantityReader,
     QuantityWriter,
+    Rates,
     Spec,
     Technology,
     TimeOrFormula,
@@ -74,7 +76,6 @@ from slipstick.schema.kinds.quantity import (
 )
 from slipstick.schema.text import Node
 from slipstick.vocabulary import (
-    ACTIVITY_DISCIPLINES,
     BACK_OFFS,
     BARRIERS,
     BEST,
@@ -86,7 +87,9 @@ from slipstick.vocabulary import (
     READER_WRITER_ORDERS,
     ROUTES,
     SHORTEST,
+    STATION_DISCIPLINES,
     TASK_ORDERS,
+    contradicted_keys,
 )
 
 if TYPE_CHECKING:
@@ -987,14 +990,20 @@ class RepeatedSpec(ResourceSpec):
 
 
 class StationSpec(RepeatedSpec):
-    """Servers with a queue."""
+    """Servers with a queue, or without one."""
 
     servers: ServerNumber = Field(1, description="how many serve at the same time")
-    discipline: Annotated[str, known_word(ACTIVITY_DISCIPLINES)] = Field(
-        "fcfs", description=ACTIVITY_DISCIPLINES.in_words
+    discipline: Annotated[str, known_word(STATION_DISCIPLINES)] = Field(
+        "fcfs", description=STATION_DISCIPLINES.in_words
     )
+    rates: Rates | None = Field(None, description=RATES_IN_WORDS, min_length=1)
 
     key, node = "station", system.Station
+
+    def check_rules(self) -> None:
+        written_keys = {"servers": self.servers != 1, "rates": self.rates is not None}
+        for key, why in contradicted_keys(self.discipline, written_keys):
+            raise broken_rule(why, key)
 
 
 class LockSpec(RepeatedSpec):

@@ -401,6 +401,10 @@ PARAMETERS_IN_WORDS = (
     " node_price, or a class of cost"
 )
 """What a file says of its parameters."""
+Rates = list[Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]]
+RATES_IN_WORDS = (
+    "speed with 1, 2, 3 ... customers present, in the place of servers; the last holds for more"
+)
 TimeOrFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
 CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 

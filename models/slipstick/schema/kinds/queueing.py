@@ -22,6 +22,7 @@ from slipstick.schema.kinds.distribution import TimeOrDistribution, law_of, refu
 from slipstick.schema.kinds.quantity import (
     ONE,
     PARAMETERS_IN_WORDS,
+    RATES_IN_WORDS,
     AnyQuantity,
     Capacity,
     CountFormula,
@@ -32,6 +33,7 @@ from slipstick.schema.kinds.quantity import (
     Quantity,
     QuantityReader,
     QuantityWriter,
+    Rates,
     Servers,
     Spec,
     TimeOrFormula,
@@ -41,13 +43,12 @@ from slipstick.time_laws import TimeLaw
 from slipstick.vocabulary import (
     BLOCKING,
     DISCIPLINES,
-    NETWORK_DISCIPLINES,
     REGION_BLOCKING,
+    STATION_DISCIPLINES,
     WAIT,
 )
 
 Population = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
-Speed = Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]
 
 Pair = Annotated[list[Name], Field(min_length=2, max_length=2)]
 """A class at a station."""
@@ -104,7 +105,7 @@ class QueueSpec(Spec):
     )
 
     discipline: Annotated[str, known_word(DISCIPLINES)] = Field(
-        "fcfs", description=NETWORK_DISCIPLINES.in_words
+        "fcfs", description=STATION_DISCIPLINES.in_words
     )
     servers: Servers = Field(ONE, description="how many serve at the same time")
     demand: dict[Name, TimeOrDistribution] = Field({}, description="service in a whole cycle")
@@ -113,11 +114,7 @@ class QueueSpec(Spec):
         description="mean service time of a visit, or its distribution; in the place of a demand",
     )
     visits: dict[Name, CountFormula] = Field({}, description="visits in a cycle; 1 by default")
-    rates: list[Speed] | None = Field(
-        None,
-        description="speed with 1, 2, 3 ... customers present; the last holds for more",
-        min_length=1,
-    )
+    rates: Rates | None = Field(None, description=RATES_IN_WORDS, min_length=1)
     scv: dict[Name, CountFormula] = Field(
         {},
         description=(

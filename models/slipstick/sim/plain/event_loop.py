@@ -170,8 +170,10 @@ class EventLoop:
 
     def _log_visit(self, token: Token, now: float) -> None:
         assert self.log is not None
-        begun = token.since + token.waited
-        if token.waited:
+        # At a station with rates, company may make a visit shorter than it is alone.
+        waited = max(token.waited, 0.0)
+        begun = token.since + waited
+        if waited:
             self.log(token.customer, token.index, token.wait, token.since, begun, token.cause)
         self.log(token.customer, token.index, token.label, begun, now, None)
 

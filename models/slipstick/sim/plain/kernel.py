@@ -183,6 +183,7 @@ class Kernel(EventLoop):
             row += [float(tried), float(refused)]
         for lock in self.locks:
             row += [float(lock.grants), lock.waited, lock.squares]
+        row += [self.stations[number].beyond for number in self.layout.beyond]
         for passes, span in zip(self.passes, self.spans, strict=True):
             row += [float(passes), span]
         self.rows.append(row)

@@ -83,11 +83,11 @@ class PatientQueue(QueueStatistics):
 class SimulatedStation(PatientQueue):
     """Servers with a queue."""
 
-    __slots__ = ("servers",)
+    __slots__ = ("beyond", "servers")
 
     def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
         super().__init__(clock, plan.name)
-        self.servers = plan.servers
+        self.servers, self.beyond = plan.servers, 0.0
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin a visit that needs `work` seconds of a server."""
@@ -250,7 +250,8 @@ class Sharing(SimulatedStation):
     `progress` is the service that a customer present all the time has received; an arriving
     customer leaves when it has grown by the service requested. With first come first served, at a
     speed that depends on the number present, it is the service that all together have received, and
-    an arrival has the work of the others before it.
+    an arrival has the work of the others before it. The wait of a visit at a station with rates is
+    its time there beyond that of a customer alone; it may be below 0.
     """
 
     __slots__ = ("in_turn", "present_tokens", "progress", "rates", "ticket")
@@ -310,7 +311,11 @@ class Sharing(SimulatedStation):
         self.present_tokens.remove(token)
         token.cause = None
         self._changed(now)
-        token.waited = stretched(token, now)
+        if self.rates:
+            token.waited = now - token.since - token.requested / self.rates[0]
+            self.beyond += token.waited
+        else:
+            token.waited = stretched(token, now)
         return self.clock.served(token, now)
 
 
