@@ -49,7 +49,8 @@ _DATA_OPTIONS = (
         metavar="FORMAT",
         help=(
             "csv, extra-p, extra-p-json, extra-p-lines, hyperfine, hyperfine-text,"
-            " google-benchmark, google-benchmark-text, pytest-benchmark, wrk, ab, hey, k6, k6-json,"
+            " google-benchmark, google-benchmark-text, pytest-benchmark, wrk, ab, hey, vegeta,"
+            " vegeta-json, bombardier, gatling, k6, k6-json,"
             " sysbench, pgbench, fio, fio-text, locust, locust-text, locust-history, jtl, jmeter,"
             " load-table, perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl,"
             " netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, nsys, timehist, records,"

@@ -25,7 +25,9 @@ _PARTS = re.compile(
     r"(?<![\d.])(\d++(?:\.\d*+)?)\s*+(days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s|''|\"|″|'|′)\s*"
 )
 _IN_PARTS = {"'": "min", "′": "min", "''": "s", '"': "s", "″": "s"}
-_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?")
+_DECIMAL_COMMA = re.compile(
+    r"[-+]?(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+),[0-9]+(?:[eE][-+]?[0-9]+)?"
+)
 _THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _LEADING = re.compile(r"[-+]?[0-9.][-+0-9.,eE]*")
 _PRODUCT = re.compile(rf"{_NUMBER}(?:\s*+[x×*]\s*+{_NUMBER})++")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slipstick_measure.readers.cells import NUMBER, bare_cell
+from slipstick_measure.readers.names import is_time, rate_unit
 from slipstick_measure.readers.reading import Reading
 
 _BARS = str.maketrans(dict.fromkeys("│┃║▏▕", "|"))
@@ -24,6 +25,36 @@ _RULE = re.compile(r"[\s|+:=_\-─━═┄┈┌┬┐├┼┤└┴┘╭╮�
 _DRAWN = re.compile(r"[-=]{2}|[─━═┄┈]")
 _WIDTHS = re.compile(r"\s*-{2,}(?: -{2,})+\s*")
 _WIDE = re.compile(r"\s{2,}|\t+")
+
+
+LONGEST_UNIT = 12
+"""Characters of a unit in a row of units."""
+
+LONGEST_PAIRS = 1_000
+"""Characters of a line of names and values."""
+
+_SEPARATOR = re.compile(r"\ufeff?sep=.\s*", re.IGNORECASE)
+_PAIR = re.compile(r"([A-Za-z#][\w #/()\[\]-]*?)\s*(?:=|:\s)\s*([^=:\s][^=]*)")
+_JOINED_PAIR = re.compile(r"([A-Za-z#]\w*)=([^=]+)")
+_LATEX: Sequence[tuple[re.Pattern[str], str]] = tuple(
+    (re.compile(pattern), plain)
+    for pattern, plain in (
+        (
+            r"\\(?:hline|toprule|midrule|bottomrule|centering|(?:cmidrule|cline)(?:\([^)]*\))?\{[^}]*\})",
+            "",
+        ),
+        (r"\\(?:SI|qty)\{([^}]*)\}\{([^}]*)\}", r"\1 \2"),
+        (r"\\(?:si|unit)\{\\second\}", "s"),
+        (r"\\multicolumn\{[^}]*\}\{[^}]*\}\{([^}]*)\}", r"\1"),
+        (r"\\(?:num|si|unit|textbf|textit|emph|mathbf|texttt|mathrm|text)\{([^{}]*)\}", r"\1"),
+        (r"\\pm\b", "±"),
+        (r"\\times\b", "x"),
+        (r"\\(?:,|;|:|!)|~", " "),
+        (r"\\([%#_&$])", r"\1"),
+        (r"[${}]", ""),
+    )
+)
+"""Commands of LaTeX in the cells of tables, in turn, with what they print."""
 
 
 class CellGrid(NamedTuple):
@@ -55,7 +86,7 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     """
     lines = [
         (number, text.translate(_BARS))
-        for number, text in enumerate(reading.lines[:most], 1)
+        for number, text in _plain_lines(reading.lines[:most])
         if text.strip()
     ]
     table_lines = _drawn_table(lines)
@@ -92,7 +123,85 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
             words = f"a cell of {len(longest):,} characters; a table has at most {LONGEST_CELL:,}"
             reading.refuse(line, "", words)
     (line, heading), *body = rows
-    return _turned(CellGrid(line, heading, body, delimiter, outside))
+    named, kept = _with_units(heading, body) if body else (heading, body)
+    return _turned(CellGrid(line, named, kept, delimiter, outside))
+
+
+def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
+    """Return lines by number, with the cells of LaTeX between bars, and pairs of names and values as a table;
+    without the line that tells spreadsheets their separator.
+    """
+    texts = list(lines)
+    if texts and _SEPARATOR.fullmatch(texts[0]):
+        texts[0] = ""
+    if any("\\begin{tabular" in text for text in texts):
+        texts = _of_latex(texts)
+    if not _pairs(next((text for text in texts if text.strip()), "")):
+        return list(enumerate(texts, 1))
+    pairs = [_pairs(text) for text in texts]
+    named = [[name for name, _ in row] for row in pairs if row]
+    alike = len(named) > 1 and all(row == named[0] for row in named)
+    if alike and all(row or not text.strip() for row, text in zip(pairs, texts, strict=True)):
+        first = next(number for number, row in enumerate(pairs, 1) if row)
+        drawn = [
+            (number, " | ".join(value for _, value in row)) for number, row in enumerate(pairs, 1)
+        ]
+        return [(first, " | ".join(named[0])), *drawn]
+    return list(enumerate(texts, 1))
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """List the names and values of a line such as p=1 time=2.5s; empty for other lines."""
+    if len(text) > LONGEST_PAIRS:
+        return []
+    for pieces, pair in (
+        (re.split(r"[,;|]\s+|\t+", text.strip()), _PAIR),
+        (text.split(), _JOINED_PAIR),
+    ):
+        matches = [pair.fullmatch(piece.strip()) for piece in pieces]
+        if len(matches) > 1 and all(matches):
+            return [(match[1], match[2]) for match in matches if match]
+    return []
+
+
+def _of_latex(lines: Sequence[str]) -> list[str]:
+    """Return the rows of the first tabular of LaTeX, each on its line, with bars between cells."""
+    rows: list[str] = []
+    inside, done = False, False
+    for text in lines:
+        if "\\begin{tabular" in text and not done:
+            inside = True
+        elif "\\end{tabular" in text:
+            done, inside = done or inside, False
+        is_row = inside and "&" in text.replace("\\&", "") and not text.lstrip().startswith("%")
+        if not is_row:
+            rows.append("")
+            continue
+        bare = re.split(r"\\\\", text)[0]
+        for pattern, plain in _LATEX:
+            bare = pattern.sub(plain, bare)
+        rows.append("| " + re.sub(r"(?<!\\)&", " | ", bare).replace("\\", ""))
+    return rows
+
+
+def _with_units(
+    heading: Sequence[str], body: list[tuple[int, list[str]]]
+) -> tuple[Sequence[str], list[tuple[int, list[str]]]]:
+    """Move a row of units below a heading into it."""
+    _, cells = body[0]
+    bare = [cell.strip().strip("[]()") for cell in cells]
+    if len(cells) != len(heading) or any(re.search("[0-9]", cell) for cell in cells):
+        return heading, body
+    units = [unit for unit in bare if unit and unit not in ("-", "#", "–", "—")]
+    if not any(is_time(unit) or rate_unit(unit) for unit in units) or any(
+        len(unit) > LONGEST_UNIT for unit in units
+    ):
+        return heading, body
+    joined = [
+        f"{name} [{unit}]" if unit in units and not re.search(r"[\[(]", name) else name
+        for name, unit in zip(heading, bare, strict=True)
+    ]
+    return joined, body[1:]
 
 
 def _from_heading(
@@ -198,4 +307,16 @@ def _blank_rows(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]
         ]
         if len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
             return rows
+        if _counts_rows(rows):
+            return [rows[0], *((number, cells[1:]) for number, cells in rows[1:])]
     return rows
+
+
+def _counts_rows(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
+    """Return whether a column without a heading counts the rows from 0, as pandas prints it."""
+    width, body = len(rows[0][1]), [cells for _, cells in rows[1:]]
+    return (
+        len(body) > 1
+        and all(len(cells) == width + 1 for cells in body)
+        and [cells[0] for cells in body] == [str(index) for index in range(len(body))]
+    )

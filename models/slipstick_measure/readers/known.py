@@ -54,6 +54,25 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
         "slipstick import FILE -o model.yaml reads the model, whose name ends in .lqn, .lqnx or .lqxo",
     ),
     KnownFile(
+        re.compile(
+            r"^====== \w+ ======$|^ALL STATS$|^\[OVERALL\], RunTime\(ms\),|^http\.response_time:$"
+            r"|^│ Req/Sec",
+            re.MULTILINE,
+        ),
+        "what redis-benchmark, memtier, YCSB, Artillery or autocannon prints",
+        "write a table of its tests, with a heading such as: clients, throughput [1/s], mean [ms]",
+    ),
+    KnownFile(
+        re.compile(r"\ARUN\t.*\t[0-9]{13}\t"),
+        "a log of Gatling",
+        "slipstick measured reads the summary that Gatling prints at the end: mean requests/sec",
+    ),
+    KnownFile(
+        re.compile(r"^CPU Efficiency: .* core-walltime", re.MULTILINE),
+        "a report of seff on one job",
+        "let sacct print all jobs: sacct --format=JobID,NCPUS,Elapsed,State",
+    ),
+    KnownFile(
         re.compile(r"<topology\b.*<object type=\"Machine\"", re.DOTALL),
         "a topology of hwloc",
         _IMPORT,

@@ -1,6 +1,6 @@
 """Load tests: tables with users or rates, and the outputs of load generators.
 
-Generators print one test each: wrk and wrk2, ab, hey, k6 (its summary as text or JSON), sysbench,
+Generators print one test each: wrk and wrk2, ab, hey and oha, vegeta, bombardier, Gatling, k6 (its summary as text or JSON), sysbench,
 pgbench, and Locust's CSV and JMeter's aggregate report; fio one for each group of jobs, and JMeter's
 samples one for each number of threads (`jmeter`). Several files make one load test. The number of
 users is that of connections, clients, threads or jobs; where it is not printed, it is told. Outputs
@@ -238,10 +238,19 @@ def _quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float
 def _read_wrk(reading: Reading) -> LoadRow:
     text = reading.text
     latency = _found(r"^[ \t]+Latency\s+([0-9.]+\w+)", text)
+    throughput, rate = _number(_found(r"^Requests/sec:\s+([0-9.]+)", text)), None
+    if "Thread calibration:" in text:  # wrk2 sends at a rate, and counts its own delay
+        command = _found(r"\bwrk2? +.*(?:-R|--rate)[ =]*([0-9]+)", text)
+        rate = _number(command) if command else throughput
+        if not command:
+            reading.odd(
+                1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"
+            )
     return LoadRow(
         1,
-        users=_number(_found(r"([0-9]+) connections", text)),
-        throughput=_number(_found(r"^Requests/sec:\s+([0-9.]+)", text)),
+        users=_number(_found(r"([0-9]+) connections", text)) if rate is None else None,
+        rate=rate,
+        throughput=throughput,
         response=_time(latency[1]) if latency else None,
         quantiles=_quantiles(text, r"^[ \t]+([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
     )
@@ -263,21 +272,23 @@ _HEY_WORKERS = 50.0
 
 
 def _read_hey(reading: Reading) -> LoadRow:
-    """Read the output of hey; the number of workers is only in the command line, if the file
+    """Read the output of hey or oha; the number of workers is only in the command line, if the file
     contains it.
     """
     text = reading.text
-    command = _found(r"^.*\bhey +(\S.*)$", text)
+    average = _found(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
+    command = _found(r"^.*\b(?:hey|oha) +(\S.*)$", text)
     workers = re.search(r"-c[ =]*([0-9]+)", command[1]) if command else None
     if command and not workers and reading.hints.processors is None:
         why = f"its command has no -c: {_HEY_WORKERS:g} workers are taken, as hey does by itself"
+        why = why.replace("hey", "oha") if "Success rate:" in text else why
         reading.odd(1, "", why)
     return LoadRow(
         1,
         users=_number(workers) if workers or not command else _HEY_WORKERS,
         throughput=_number(_found(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)),
-        response=_number(_found(r"^[ \t]*Average:\s+([0-9.]+) secs", text)),
-        quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+) secs", 1.0),
+        response=_time(average[1]) if average else None,
+        quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+ ?[a-zµ]+)"),
     )
 
 
@@ -412,6 +423,94 @@ def _read_locust_text(reading: Reading) -> LoadRow:
     )
 
 
+_GO_TIME = re.compile(r"([0-9.]+)(h|ms|m|s|µs|us|ns)")
+
+
+def _go_time(text: str) -> float | None:
+    """Parse a time as programs of Go print it, such as 1m2.5s [s]; None for other texts."""
+    parts = _GO_TIME.findall(text)
+    if not parts or "".join(map("".join, parts)) != text.strip():
+        return None
+    return sum(float(number) * _SECONDS[time_of_unit(unit)[0]] for number, unit in parts)
+
+
+def _read_vegeta(reading: Reading) -> LoadRow:
+    """Read a report of vegeta, which sends at a rate; its throughput is that of successes."""
+    text = reading.text
+    rates = _found(r"^Requests\s+\[total, rate.*?\]\s+[0-9]+, ([0-9.]+)(?:, ([0-9.]+))?", text)
+    times = _found(r"^Latencies\s+\[(.*?)\]\s+(.*)$", text)
+    names = times[1].split(", ") if times else []
+    values = dict(zip(names, times[2].split(", ") if times else [], strict=False))
+    quantiles = {
+        float(name) / 100: time
+        for name, value in values.items()
+        if name.replace(".", "").isdigit() and (time := _go_time(value)) is not None
+    }
+    return LoadRow(
+        1,
+        rate=float(rates[1]) if rates else None,
+        throughput=float(rates[2] or rates[1]) if rates else None,
+        response=_go_time(values.get("mean", "")),
+        quantiles=quantiles,
+    )
+
+
+def _read_vegeta_json(reading: Reading) -> LoadRow:
+    """Read a report of vegeta as JSON, with times in nanoseconds."""
+    report = json.loads(reading.text)
+    times = report["latencies"]
+    quantiles = {
+        float(match[1]) / 100: float(value) * 1e-9
+        for name, value in times.items()
+        if (match := re.fullmatch(r"([0-9]+)th", name))
+    }
+    if report.get("success", 1) < 1:
+        why = f"requests failed: a part of {report['success']:g} succeeded"
+        reading.odd(1, "", why)
+    return LoadRow(
+        1,
+        rate=float(report["rate"]),
+        throughput=float(report.get("throughput", report["rate"])),
+        response=float(times["mean"]) * 1e-9,
+        quantiles=quantiles,
+    )
+
+
+def _read_bombardier(reading: Reading) -> LoadRow:
+    text = reading.text
+    latency = _found(r"^[ \t]+Latency\s+([0-9.]+[a-zµ]+)", text)
+    return LoadRow(
+        1,
+        users=_number(_found(r"using ([0-9]+) connection", text)),
+        throughput=_number(_found(r"^[ \t]+Reqs/sec\s+([0-9.]+)", text)),
+        response=_time(latency[1]) if latency else None,
+        quantiles=_quantiles(text, r"^[ \t]+([0-9.]+)%\s+([0-9.]+[a-zµ]+)\s*$"),
+    )
+
+
+def _read_gatling(reading: Reading) -> LoadRow:
+    """Read the end of Gatling's output [ms]: all requests, those that failed among them."""
+    text = reading.text
+    quantiles = {
+        float(match[1]) / 100: float(match[2].replace(",", "")) / 1e3
+        for match in re.finditer(
+            r"^> response time ([0-9.]+)th percentile[ |(]+(?:ms\)[ |]+)?([0-9,.]+)",
+            text,
+            re.MULTILINE,
+        )
+    }
+    return LoadRow(
+        1,
+        throughput=_number(
+            _found(r"^> mean (?:requests/sec|throughput \(rps\))[ |]+([0-9,.]+)", text)
+        ),
+        response=_number(
+            _found(r"^> mean response time[ |(]+(?:ms\)[ |]+)?([0-9,.]+)", text), 1e-3
+        ),
+        quantiles=quantiles,
+    )
+
+
 _Reader = Callable[[Reading], LoadRow | Sequence[LoadRow]]
 
 
@@ -444,10 +543,31 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _lines(r"(?:Failed requests|Non-2xx responses):\s+[1-9].*"),
     ),
     "hey": LoadFormat(
-        _lines(r"Summary:\s*\n\s*Total:\s+[0-9.]+ secs"),
+        _lines(r"Summary:\s*\n\s*(?:Success rate:.*\n\s*)?Total:\s+[0-9.]+ [a-z]+"),
         _read_hey,
-        _lines(r"(?:.*\bhey +\S.*\n\s*)?Summary:\s*\n\s*Total:\s+[0-9.]+ secs"),
+        _lines(
+            r"(?:.*\bhey +\S.*\n\s*)?Summary:\s*\n\s*(?:Success rate:.*\n\s*)?Total:\s+[0-9.]+ [a-z]+"
+        ),
         _lines(r"(?:Error distribution:\s*\n.*|\[[1345][0-9][0-9]\]\s+[0-9]+ responses)"),
+    ),
+    "vegeta": LoadFormat(
+        _lines(r"Requests\s+\[total, rate"),
+        _read_vegeta,
+        failures=_lines(r"Success\s+\[ratio\]\s+(?!100\.00%).*"),
+    ),
+    "vegeta-json": LoadFormat(
+        re.compile(r'\A\s*\{\s*"latencies"\s*:', re.DOTALL), _read_vegeta_json
+    ),
+    "bombardier": LoadFormat(
+        _lines("Bombarding .* connection"),
+        _read_bombardier,
+        failures=_lines(r".*\b(?:[45]xx|others) - [1-9].*"),
+    ),
+    "gatling": LoadFormat(
+        _lines("> mean response time"),
+        _read_gatling,
+        re.compile(r"^[-=]+ *Global Information", re.MULTILINE),
+        _lines(r"> request count.*(?:KO= *[1-9].*|\| +[1-9][0-9,]* *)$"),
     ),
     "sysbench": LoadFormat(
         _lines(
@@ -642,7 +762,8 @@ def read_load(reading: Reading, name: str) -> LoadTest:
     if users is not None and len(rows) == 1 and rows[0].rate is None:
         rows = [replace(rows[0], users=float(users))]
     if any(row.users is None and row.rate is None for row in rows):
+        option = "" if name in ("gatling",) else ", as -c did"
         reading.refuse(
-            1, "", f"{name} does not print how many users there were; say --processors N, as -c did"
+            1, "", f"{name} does not print how many users there were; say --processors N{option}"
         )
     return LoadTest(reading.file, tuple(rows), notes=tuple(dict.fromkeys(reading.notes)))

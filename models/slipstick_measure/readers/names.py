@@ -20,8 +20,12 @@ PROCESSORS: tuple[str, ...] = (
     *("accelerators", "devices", "sockets", "nodes", "node", "hosts", "host", "machines"),
     *("servers", "instances", "executors", "replicas", "pods", "vms", "alloccpus", "allocnodes"),
     *("req cpus", "reqcpus", "cpu cores", "parallelism", "degree of parallelism"),
+    *("prozessoren", "prozesse", "kerne", "knoten", "processeurs", "processus", "coeurs", "cœurs"),
+    *("noeuds", "nœuds", "procesadores", "procesos", "núcleos", "nucleos", "hilos", "nodos"),
+    *("processadores", "processos", "nós", "processori", "processi", "nodi"),
 )
-"""What is counted as processors, in lower case."""
+"""What is counted as processors, in lower case; also in German, French, Spanish, Portuguese and
+Italian."""
 
 MEMBERS: tuple[str, ...] = (
     *("core", "thread", "process", "rank", "worker", "GPU", "TPU", "CPU", "socket", "node"),
@@ -68,6 +72,9 @@ TIMES: tuple[str, ...] = (
     *("time per step", "step time", "time per iteration", "iteration time", "time per timestep"),
     *("avg time", "average time", "mean time", "median time", "time mean", "time avg"),
     *("time median", "training time", "epoch time", "time per epoch", "median", "mean"),
+    *("elapsedraw", "laufzeit", "zeit", "rechenzeit", "ausführungszeit", "temps", "durée"),
+    *("temps d'exécution", "temps d'execution", "tiempo", "tiempo de ejecución", "tempo"),
+    *("tiempo de ejecucion", "tempo de execução", "tempo de execucao", "tempo di esecuzione"),
 )
 """What heads an elapsed time."""
 
@@ -84,6 +91,7 @@ RATES: tuple[str, ...] = (
 SPEEDUPS: tuple[str, ...] = (
     *("speedup", "speed up", "relative speedup", "measured speedup", "actual speedup"),
     *("parallel speedup", "observed speedup", "relative speed", "scaling", "scaling factor"),
+    *("beschleunigung", "accélération", "aceleración", "aceleracion", "aceleração"),
 )
 """What heads a speed-up."""
 
@@ -91,6 +99,7 @@ DERIVED: tuple[str, ...] = (
     *("efficiency", "parallel efficiency", "scaling efficiency", "strong scaling efficiency"),
     *("weak scaling efficiency", "eff", "pe", "scalability", "cost", "karp flatt", "core hours"),
     *("node hours", "cpu hours", "gpu hours", "speedup per core", "percent of ideal"),
+    *("effizienz", "efficacité", "eficiencia", "eficiência", "efficienza"),
 )
 """What is computed of times, so that it says nothing new."""
 
@@ -256,6 +265,15 @@ def time_unit(text: str) -> str:
     return SPELLINGS.get(bare.casefold(), bare)
 
 
+def is_time(text: str) -> bool:
+    """Return whether a text is a unit of time.
+
+    >>> is_time("sec"), is_time("GB")
+    (True, False)
+    """
+    return time_unit(text) in _SECONDS
+
+
 def rate_unit(text: str) -> RateUnit | None:
     """Parse the unit of a rate; None for other texts.
 
@@ -381,6 +399,8 @@ def heading(cell: str) -> tuple[str, str | None]:
             return _FUNCTIONS.get(words, words), None
         return words, None if _CLOCK.fullmatch(unit.casefold()) else unit
     name = plain_words(bare)
+    if name == "elapsedraw":  # of sacct
+        return name, "s"
     if _CLOCK.fullmatch(bare.casefold()) and ":" in bare:
         return "time", None
     head = re.split(r"/| per ", bare, maxsplit=1)[0]

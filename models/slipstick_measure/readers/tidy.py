@@ -54,6 +54,10 @@ def _columns(grid: CellGrid) -> list[TableColumn]:
 
 
 def _with_points(cell: str, comma: str) -> str:
+    if comma == ".":  # where points part thousands
+        cell = re.sub(
+            r"(?<![\d.])(\d{1,3}(?:\.\d{3})+)(?=,\d)", lambda m: m[1].replace(".", ""), cell
+        )
     return cell if comma == "," else cell.replace(",", comma)
 
 
