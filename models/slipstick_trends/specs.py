@@ -65,7 +65,8 @@ class ProjectSpec(QuestionSpec):
         [],
         description=(
             "conditions on answers, such as efficiency >= 0.5, or with that and says: when does each"
-            " hold? parameters.NAME is the value of a parameter of the model"
+            " hold? parameters.NAME is the value of a parameter of the model, in the year where it"
+            " follows a series"
         ),
     )
     samples: Samples = Field(

@@ -26,6 +26,7 @@ from slipstick_rates.series import (
     fitted,
 )
 from slipstick_rates.trend import SeriesRate
+from tests.pages import TEXTS
 
 POINTS = tuple(
     SeriesPoint(year, value)
@@ -181,6 +182,16 @@ def test_the_shipped_bands_hold_what_came_and_are_not_too_wide() -> None:
     # Where a class broke its trend it is a miss, and stays one.
     missed = {(each.series, each.start) for each in points if not each.held}
     assert {("bw_gpu", 2015.0), ("clock_best", 2005.0), ("gpu_fp64", 2015.0)} <= missed
+
+
+def test_the_page_calls_those_series_weak_that_are() -> None:
+    page = TEXTS["trends.md"]
+    rows = re.findall(r"^\| (?:an? |memory|solid).*$", page, re.MULTILINE)
+    cells = [match for row in rows for match in re.findall(r"`(\w+)`( \(weak\))?", row)]
+    weak = {series.name: series.weak for series in shipped_series()}
+    cells = [(name, bool(mark)) for name, mark in cells if name in weak]
+    assert len(cells) == 15
+    assert [name for name, mark in cells if mark != weak[name]] == []
 
 
 def test_every_shipped_point_has_a_source_and_those_from_memory_are_counted() -> None:
