@@ -39,6 +39,10 @@ CHANGES: dict[str, dict[str, Any]] = {
     "ten times the bandwidth": {"technology.wire": 0.1},
 }
 FASTER: dict[str, Any] = {"technology.processors": 8, "technology.benefit": 1}
+FASTER_HALF: dict[str, Any] = {**FASTER, "technology.benefit": 0.5}
+SIXTEEN = 16
+SPEED_UPS = {"SOR": 6.9, "Sphere (1)": 3.7, "Sphere (2)": 4.5, "Water": 3.1}
+"""Table 1, on Fast Ethernet."""
 COUNT = 8000
 
 
@@ -91,15 +95,19 @@ def requested(kind: int, folder: Path) -> float:
 
 class Costs(NamedTuple):
     """By kind of operation: the part of its overhead that each change takes off, today and with
-    faster processors, its overhead with faster processors and on ATM over that of today, and the
-    part of it at the requester.
+    faster processors, with the full and with half the benefit to system software; its overhead with
+    faster processors and on ATM over that of today, the part of it at the requester; and by how much
+    more 16 times faster processors shorten computing than it, with the full and with half the
+    benefit.
     """
 
     today: dict[str, np.ndarray]
     then: dict[str, np.ndarray]
+    half: dict[str, np.ndarray]
     faster: np.ndarray
     atm: np.ndarray
     own: np.ndarray
+    left_behind: tuple[np.ndarray, np.ndarray]
 
     def locks_at_least(self, part: float) -> np.ndarray:
         """Return that locks, as the paper books them, are a part of the overhead or more."""
@@ -113,21 +121,29 @@ class Costs(NamedTuple):
 def costs(folder: Path) -> Costs:
     """Solve every kind of operation with every change."""
     kinds = range(len(KINDS))
-    now = np.array([overhead(kind, folder) for kind in kinds])
-    then = np.array([overhead(kind, folder, **FASTER) for kind in kinds])
+
+    def overheads(values: dict[str, Any], network: str = "fast-ethernet") -> np.ndarray:
+        return np.array([overhead(kind, folder, network, **values) for kind in kinds])
+
+    def taken_off(given: dict[str, Any]) -> dict[str, np.ndarray]:
+        whole = overheads(given)
+        return {
+            name: 1 - overheads({**change, **given}) / whole for name, change in CHANGES.items()
+        }
+
+    now = overheads({})
+    full, half = (
+        SIXTEEN * overheads({"technology.processors": SIXTEEN, "technology.benefit": benefit}) / now
+        for benefit in (1, 0.5)
+    )
     return Costs(
-        {
-            name: 1 - np.array([overhead(kind, folder, **change) for kind in kinds]) / now
-            for name, change in CHANGES.items()
-        },
-        {
-            name: 1
-            - np.array([overhead(kind, folder, **change, **FASTER) for kind in kinds]) / then
-            for name, change in CHANGES.items()
-        },
-        then / now,
-        np.array([overhead(kind, folder, "atm") for kind in kinds]) / now,
+        taken_off({}),
+        taken_off(FASTER),
+        taken_off(FASTER_HALF),
+        overheads(FASTER) / now,
+        overheads({}, "atm") / now,
         np.array([requested(kind, folder) for kind in kinds]),
+        (full, half),
     )
 
 
@@ -291,6 +307,76 @@ def of_networks(cost: Costs) -> Iterator[Contradiction]:
         )
 
 
+def kept(
+    cost: Costs, program: str, given: list[np.ndarray], *, half: bool
+) -> tuple[float, float] | None:
+    """Return between what part of its efficiency of Table 1 a program keeps with processors 16 times
+    as fast.
+    """
+    behind = cost.left_behind[half]
+    limits = [
+        row(later=1.0) - float(behind.max()) * row(idle=1.0),
+        float(behind.min()) * row(idle=1.0) - row(later=1.0),
+    ]
+    ends = range_of(row(behind, later=1.0), [*given, *limits], ALL)
+    overhead_today = 8 / SPEED_UPS[program] - 1  # over computing
+    return (
+        None
+        if ends is None
+        else (
+            (1 + overhead_today) / (1 + overhead_today * ends[1]),
+            (1 + overhead_today) / (1 + overhead_today * ends[0]),
+        )
+    )
+
+
+def of_faster_processors(cost: Costs) -> Iterator[Contradiction]:
+    _, most_of_water = kept(cost, "Water", [], half=True) or (0.0, 0.0)
+    least_of_sor, _ = kept(cost, "SOR", [], half=False) or (0.0, 0.0)
+    for share, words in ((0.0, "any mix"), (0.5, "more than half of the overhead is in locks")):
+        yield contradiction(
+            "Sphere (2)",
+            f"{words}; Table 1; with half the benefit Sphere loses more than Water",
+            f"efficiency kept: below {most_of_water:.1%}, the most that Water keeps",
+            kept(cost, "Sphere (2)", [cost.locks_at_least(share)], half=True),
+            (0.0, most_of_water),
+        )
+    yield contradiction(
+        "Sphere (1)",
+        "Table 1; with the full benefit Sphere retains the most",
+        f"efficiency kept: above {least_of_sor:.1%}, the least that SOR keeps",
+        kept(cost, "Sphere (1)", [], half=False),
+        (least_of_sor, 1.0),
+    )
+    yield contradiction(
+        "SOR",
+        "Table 1; with half the benefit the efficiency of all decreases rapidly",
+        "efficiency kept: at most 50 %",
+        kept(cost, "SOR", [], half=True),
+        (0.0, 0.5),
+    )
+
+
+def of_sor(cost: Costs) -> Iterator[Contradiction]:
+    dominated = reduction(cost, "half of the faults", [NO_LOCKS, cost.faults_at_least(0.5)])
+    for words, printed in (("to the digit", (0.125, 0.135)), ("within a tenth", (0.117, 0.143))):
+        yield contradiction(
+            "SOR",
+            f"faults are more than half of the overhead; half of them take 13 percent off, {words}",
+            "half of the faults prefetched: 13 %",
+            dominated,
+            printed,
+        )
+    ahead = cost.half["half the protocol"] - cost.half["half of the faults"]
+    yield contradiction(
+        "SOR",
+        "no locks; without idling; protocol software is the most important, with half the benefit",
+        "half the protocol less half of the faults: above 0 %",
+        range_of(row(ahead), [NO_LOCKS, NO_IDLING], ALL),
+        (1e-9, 1.0),
+    )
+
+
 def checked(cost: Costs) -> list[Contradiction]:
     """Check the sets of sentences."""
     return [
@@ -299,6 +385,8 @@ def checked(cost: Costs) -> list[Contradiction]:
         *of_several(cost),
         of_billiards(),
         *of_networks(cost),
+        *of_faster_processors(cost),
+        *of_sor(cost),
     ]
 
 
