@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -331,3 +332,18 @@ def one_delay(members: int) -> Plan:
     builder.delay(constant(1.0))
     builder.closed("all", members, at=0)
     return builder.plan()
+
+
+def test_rounds_of_nothing_leave_no_instruction() -> None:
+    """A million rounds around a collective of one rank took a minute within one event."""
+
+    def code(rounds: float) -> tuple[tuple[int, ...], ...]:
+        builder = Builder()
+        builder.delay(constant(1.0), "work")
+        if rounds:
+            inner = partial(builder.delay, constant(1.0), "work")
+            builder.repeat(rounds, partial(builder.repeat, 0.0, inner, "inner"), "outer")
+        builder.closed("all", customers=1, at=0)
+        return builder.plan().code
+
+    assert code(1e6) == code(1e6 + 0.5) == code(0.0)

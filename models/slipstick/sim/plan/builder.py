@@ -325,6 +325,11 @@ class Builder:
             self.emit(Op.SET_COUNT, register, *self._count(count, stream))
             loop = self.emit(Op.LOOP, register, -1)
             body()
+            if count == 0 or self.next_instruction == loop + 1:
+                # No rounds, or rounds of nothing, take no time; but a loop around them would take
+                # the simulator's, without an event that could be counted.
+                del self._code[loop - 1 :]
+                return
             self.emit(Op.JUMP, loop)
             self.patch(loop, 1)
 
