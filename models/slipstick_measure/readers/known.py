@@ -131,6 +131,11 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
         _GPU_LIST,
     ),
     KnownFile(
+        re.compile(r'^"?Name"?,"?Calls"?,"?TotalDuration', re.MULTILINE),
+        "a summary by name of rocprof, which has no course of time",
+        "slipstick trace reads its list of kernels: rocprofv3 --kernel-trace --output-format csv",
+    ),
+    KnownFile(
         re.compile(r"\A\ufeff?metric_name,timestamp,metric_value,"),
         "a list of k6's samples, whose times are cut to seconds",
         "slipstick measured reads the summary: k6 run --summary-export=FILE",

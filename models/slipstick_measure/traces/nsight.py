@@ -1,15 +1,16 @@
-"""Operations on GPUs as ``nsys stats --report cuda_gpu_trace --format csv`` of Nsight Systems
-lists them: kernels and copies by stream.
+"""Operations on GPUs as ``nsys stats --report cuda_gpu_trace --format csv`` of Nsight Systems and
+rocprof of ROCm list them: kernels and copies by stream.
 
 Format: heading ``Start (ns),Duration (ns),...,Device,Ctx,...,Strm,Name``; an older one has ``Stream``
-and other units of time in the brackets.
+and other units of time in the brackets. Rocprof's has ``BeginNs`` and ``EndNs`` with the kernel's
+name, rocprofv3's ``Start_Timestamp`` and ``End_Timestamp`` in nanoseconds, with a stream or a queue.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from slipstick_measure.traces.kinds import STREAM
@@ -19,12 +20,27 @@ _HEADING = re.compile(
     r"^\"?Start ?\((?P<unit>[num]?s|sec)\)\"?,\"?Duration(?: ?\((?P=unit)\))?\"?,.*\bName\"?\s*$",
     re.MULTILINE,
 )
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0}
+_ROCPROF = re.compile(
+    r"^(?=.*\b(?:BeginNs|Start_Timestamp)\b)(?=.*\b(?:EndNs|End_Timestamp)\b)"
+    r"(?=.*\b(?:Kernel_?Name|Direction)\b)(?P<unit>)\"?[A-Z].*$",
+    re.MULTILINE,
+)
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "start": ("Start", "BeginNs", "Start_Timestamp"),
+    "duration": ("Duration",),
+    "end": ("EndNs", "End_Timestamp"),
+    "name": ("Name", "KernelName", "Kernel_Name", "Direction"),
+    "stream": ("Strm", "Stream", "Stream_Id", "Queue_Id", "queue-id"),
+    "device": ("Device", "Agent_Id", "gpu-id"),
+}
+"""Headings of what is read, the preferred first."""
+
+_SECONDS = {"": 1e-9, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0}
 
 
 def is_gpu_list(head: str) -> bool:
     """Return whether a text has the heading of a list of operations of GPUs."""
-    return _HEADING.search(head) is not None
+    return _HEADING.search(head) is not None or _ROCPROF.search(head[:4000]) is not None
 
 
 def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTrace:
@@ -41,16 +57,24 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
     """
     columns = TraceColumns(path)
     at, heading, unit = next(
-        ((at, text, match["unit"]) for at, text in lines if (match := _HEADING.match(text))),
+        (
+            (at, text, match["unit"])
+            for at, text in lines
+            if (match := _HEADING.match(text) or _ROCPROF.match(text))
+        ),
         (1, "", ""),
     )
     if not heading:
         columns.refuse("there is no heading of a list of operations: Start (ns),Duration (ns),...")
     columns.scale = _SECONDS[unit]
     names = next(csv.reader([heading]))
-    place = {re.sub(r" ?\(.*", "", name): index for index, name in enumerate(names)}
-    stream = place.get("Strm", place.get("Stream"))
-    device = place.get("Device")
+    headings = {re.sub(r" ?\(.*", "", name): index for index, name in enumerate(names)}
+    place = {
+        key: next(headings[word] for word in words if word in headings)
+        for key, words in _NAMES.items()
+        if any(word in headings for word in words)
+    }
+    stream, device = place.get("stream"), place.get("device")
     if stream is None:
         columns.refuse("there is no column of the stream (Strm)", at)
     for at, text in lines:
@@ -62,12 +86,14 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
             columns.refuse(f"this is no line of a list of operations: {error}", at)
         if len(cells) != len(names):
             columns.refuse(f"{len(cells)} values, where the heading promises {len(names)}", at)
-        start = columns.number(cells[place["Start"]], "start", at)
-        length = columns.number(cells[place["Duration"]], "duration", at)
+        start = columns.number(cells[place["start"]], "start", at)
+        end = (
+            columns.number(cells[place["end"]], "end", at)
+            if "end" in place
+            else start + columns.number(cells[place["duration"]], "duration", at)
+        )
         on = f"{cells[device]}/" if device is not None else ""
         lane = columns.named(columns.lanes, f"{on}stream {cells[stream]}")
-        columns.span(
-            lane, columns.named(columns.labels, cells[place["Name"]]), start, start + length
-        )
+        columns.span(lane, columns.named(columns.labels, cells[place["name"]]), start, end)
     tracks = [str(name) for name in columns.lanes]
     return columns.finished(tracks, kinds=[STREAM] * len(tracks))
