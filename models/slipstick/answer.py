@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -98,6 +98,30 @@ def without_group(name: str, groups: Sequence[str]) -> str:
     if name not in OF_EACH_GROUP or len(groups) < 2:
         return ""
     return f" without a group; write {' or '.join(f'{name}[{group}]' for group in groups)}"
+
+
+OF_ALL_GROUPS = ("wait", "utilization", "queue_length")
+"""Values of a resource that all groups have together: a wait is the mean of all visits."""
+
+
+def another_name(name: str, groups: Sequence[str], names: Collection[str]) -> str:
+    """Describe the name to write for a value that is asked for by a component of the account, or as
+    that of one group at a resource; empty for other names.
+
+    >>> another_name("wait:db", [], ["wait[db]", "account[wait:db]"])
+    '; as a part of the time of a cycle it is account[wait:db]'
+    >>> another_name("wait[db,web]", ["web", "batch"], ["wait[db]"])
+    ' of one group; wait[db] is that of all groups'
+    """
+    if f"account[{name}]" in names:
+        return f"; as a part of the time of a cycle it is account[{name}]"
+    kind, _, inside = name.removesuffix("]").partition("[")
+    labels = inside.split(",")
+    of_group = kind in OF_ALL_GROUPS and any(label in groups for label in labels)
+    for label in labels if of_group else ():
+        if (known := f"{kind}[{label}]") in names:
+            return f" of one group; {known} is that of all groups"
+    return ""
 
 
 def beyond_rounding(share: float) -> float:

@@ -14,6 +14,8 @@ from slipstick.errors import SpecError, UnknownNameError
 from slipstick.method.asked import names_in, needs_simulation, states
 from slipstick.method.methods import answered
 from slipstick.method.names import is_transient, names_of
+from slipstick.model.activity import delay, service
+from slipstick.model.system import grouped_model
 from slipstick.schema.inputs import built_with
 from slipstick.schema.library import Library
 from slipstick.sim.settings import Simulation
@@ -209,6 +211,24 @@ groups:
 """
 
 
+def test_a_wait_is_the_mean_of_all_visits_and_the_account_is_of_a_cycle_of_one_group() -> None:
+    """Both groups ask for the server once a cycle, so that their waits are weighed by throughputs;
+    the account of the other group is that of the model in which it comes first.
+    """
+    bodies = {
+        name: delay(pause, name=f"{name}-pause", scv=1) >> service("bus", 1.0, name=name, scv=1)
+        for name, pause in (("gold", 1.0), ("iron", 5.0))
+    }
+    groups = {name: (2, body) for name, body in bodies.items()}
+    answer = solve(grouped_model(groups))
+    turned = solve(grouped_model(dict(reversed(groups.items()))))
+    rates = [answer[f"throughput[{name}]"] or 0.0 for name in groups]
+    waits = [answer.account["wait:bus"], turned.account["wait:bus"]]
+    mean = sum(rate * wait for rate, wait in zip(rates, waits, strict=True)) / sum(rates)
+    assert answer["wait[bus]"] == pytest.approx(mean, rel=1e-6)
+    assert waits[0] != pytest.approx(waits[1], rel=0.01)
+
+
 def test_values_of_several_groups_are_asked_by_group(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -220,6 +240,12 @@ def test_values_of_several_groups_are_asked_by_group(
     assert main(["solve", str(tmp_path / "groups.yaml"), "--value", "time"]) == 2
     refused = " ".join(capsys.readouterr().err.split())
     assert "'time' without a group; write time[gold] or time[iron]" in refused
+    assert main(["solve", str(tmp_path / "groups.yaml"), "--value", "wait[bus,iron]"]) == 2
+    refused = " ".join(capsys.readouterr().err.split())
+    assert "'wait[bus,iron]' of one group; wait[bus] is that of all groups" in refused
+    assert main(["solve", str(tmp_path / "groups.yaml"), "--value", "wait:bus"]) == 2
+    refused = " ".join(capsys.readouterr().err.split())
+    assert "'wait:bus'; as a part of the time of a cycle it is account[wait:bus]" in refused
     answer = solve(str(tmp_path / "groups.yaml"))
     with pytest.raises(UnknownNameError, match=r"write throughput\[gold\] or throughput\[iron\]"):
         answer["throughput"]

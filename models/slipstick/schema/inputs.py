@@ -1104,7 +1104,7 @@ def solve_settings(
     SpecError : something is wrong with the settings
     UnknownNameError : there is no such method, or no such value
     """
-    from slipstick.answer import without_group
+    from slipstick.answer import another_name, without_group
     from slipstick.method.methods import answered
     from slipstick.method.names import group_names
 
@@ -1114,6 +1114,7 @@ def solve_settings(
     for name in values:
         hint = without_group(name, groups)
         if hint or name not in names:
+            hint = hint or another_name(name, groups, names)
             raise UnknownNameError("value of an answer", name, list(names), hint)
     own = model.notes if isinstance(model, Model) else ()
     values_given, notes = (

@@ -1391,8 +1391,8 @@ class ActivitySpec(ModelFileSpec):
     groups: dict[Word, GroupSpec] | None = Field(
         None,
         description=(
-            "several kinds of processors side by side, in place of population and cycle; answers"
-            " are about the first"
+            "several kinds of processors side by side, in place of population and cycle; time and"
+            " throughput are of each, the account of the first, values of resources of all"
         ),
         min_length=1,
     )
