@@ -47,13 +47,13 @@ from slipstick.model.activity import ask, pick, send
 from slipstick.model.steps import Activity
 from slipstick.model.system import (
     ArrivalPattern,
-    Loop,
     Model,
     Resource,
     TaskPool,
     grouped_model,
     phased_model,
 )
+from slipstick.model.tasks import Loop
 
 REFERENCE_SEED = 88_007
 PRECISION = 0.005
@@ -228,10 +228,10 @@ def capacity(draw: Program, body: Activity) -> float:
     """Return the throughput at which the busiest resource of a body is always busy, by its bounds."""
     many = closed_model(body, 50, resources=draw.resources)
     try:
-        high = solve(many, method="bounds").values["throughput"].high
+        bound = solve(many, method="bounds").values.get("throughput")
     except SlipstickError:
-        high = None
-    return high or 1.0
+        bound = None
+    return (bound and bound.high) or 1.0
 
 
 def differing(answer: Answer, known: Answer, exact: bool) -> Iterator[str]:

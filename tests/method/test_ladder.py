@@ -204,7 +204,8 @@ def test_derivatives_of_a_method_that_fails_are_by_differences() -> None:
 @pytest.mark.parametrize("error", FAULTS[:5], ids=lambda error: type(error).__name__)
 def test_a_named_method_that_fails_says_so_and_which_other_to_name(error: Exception) -> None:
     faulty = Method("faulty", "activity", lambda *_: Failing(error, fails_from=3), 1.0)
-    form = named(faulty, MODEL, {}, Simulation(), ["mean-value", "simulation"])
+    others = [fixed("mean-value"), fixed("simulation")]
+    form = named(faulty, MODEL, {}, Simulation(), others)
     points = form.points(SIZES)
     assert points.columns()["time"][:2].tolist() == [1.0, 2.0]
     assert points.provenance().methods == ["faulty"] * 4
@@ -236,3 +237,45 @@ def test_a_fault_of_a_named_method_is_an_answer_in_words(monkeypatch: pytest.Mon
     assert str(refused.value).startswith(why)
     assert str(refused.value).endswith("another method: mean-value, markov-chain, simulation")
     assert solve(MODEL).method == "mean-value"
+
+
+def refusing(name: str, reason: str) -> Method:
+    """Return a method that has no answer at any point."""
+
+    class Refused(Fixed):
+        def solution(self, values: Values) -> Solution:
+            refused = replace(super().solution(values), values={"time": np.full(1, np.nan)})
+            return replace(refused, remarks=lambda _: Remarks(failed=reason))
+
+    return Method(name, "activity", lambda *_: Refused(name, np.inf, -1), 1.0)
+
+
+ONE = {"population.processors": np.array([3.0])}
+
+
+def refusal_of(first: Method, *others: Method) -> str | None:
+    return named(first, MODEL, {}, Simulation(), others).points(ONE).answer(0).failed
+
+
+def test_a_refusal_names_a_method_that_has_an_answer_or_all_reasons() -> None:
+    chain = refusing("chain", "too large; ask for simulation")
+    loses = refusing("simulation", "it loses customers; ask for chain")
+    assert refusal_of(chain, fixed("simulation")) == "too large; ask for simulation"
+    assert refusal_of(chain, loses, fixed("bounds")) == (
+        "too large; ask for simulation; simulation has no answer either, ask for bounds"
+    )
+    assert refusal_of(chain, loses) == (
+        "too large; ask for simulation; simulation has no answer either: it loses customers; ask for"
+        " chain"
+    )
+
+
+def test_where_no_method_of_the_ladder_answers_all_reasons_are_given() -> None:
+    first, last = refusing("first", "it is too large"), refusing("last", "it loses customers")
+    refused = replace(Fixed("first", np.inf, 0.0).solution(ONE), refused=frozenset({0}))
+    refused = replace(refused, remarks=lambda _: Remarks(failed="it is too large"))
+    form = Fixed("first", np.inf, 0.0)
+    form.solution = lambda values: refused  # type: ignore[method-assign]
+    first = replace(first, compile=lambda *_: form)
+    failed = on(first, last).points(ONE).answer(0).failed
+    assert failed == "it is too large; last has no answer either: it loses customers"

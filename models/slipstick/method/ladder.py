@@ -13,12 +13,13 @@ kind of model and a name, such as ``activity/quick``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
-from slipstick.errors import NoAnswerError, SlipstickError
+from slipstick.errors import SATURATED, NoAnswerError, SlipstickError
 from slipstick.expression.columns import Values, at_rows, count_of, only
 from slipstick.expression.nodes import Parameter
 from slipstick.late import Array, NDArray, np
@@ -28,7 +29,7 @@ from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import CHECK_OFF, refuse_unknown
+from slipstick.vocabulary import CHECK_OFF, SIMULATION, refuse_unknown
 
 Subject = Model | QueueingNetwork | AddedModel | Law
 """What a method answers for."""
@@ -382,29 +383,78 @@ def _failure(method: Method, error: Exception) -> str:
 _SOLVING = ("solution", "brief")
 """What a compiled model solves points by."""
 
+_TRIED = 1_000
+"""Events after which a simulation is known to answer."""
+
+
+Refusal: TypeAlias = Callable[[Method], str]
+"""Returns why a method has no answer; empty where it has one."""
+
+
+def led_on(reason: str, others: Sequence[Method], refusal: Refusal) -> str:
+    """Return the refusal of a method that was named. Where the methods that it names have no answer
+    either, another one that has one is named, or their reasons are given: each says what to change.
+
+    Parameters
+    ----------
+    reason : of the refusal
+    others : the other methods for such a model
+    refusal : tries one of them
+    """
+    words = set(re.findall(r"[\w-]+", reason.replace("simulate", SIMULATION)))
+    ways = [method for method in others if method.name in words]
+    refusals: dict[str, str] = {}
+    for method in [*ways, *(method for method in others if method not in ways)] if ways else []:
+        refusals[method.name] = refusal(method)
+        if not refusals[method.name]:
+            if method in ways:
+                return reason
+            refused = " and ".join(way.name for way in ways)
+            return f"{reason}; {refused} has no answer either, ask for {method.name}"
+    return f"{reason}{_refused_too({way.name: refusals[way.name] for way in ways})}"
+
+
+def _refused_too(refusals: Mapping[str, str]) -> str:
+    """Return what further methods say, without repeating what two of them say."""
+    first_with: dict[str, str] = {}
+    for name, reason in refusals.items():
+        first_with.setdefault(reason, name)
+    return "".join(
+        f"; {name} has no answer either: {reason}" for reason, name in first_with.items()
+    )
+
 
 def named(
     method: Method,
     model: Subject,
     parameters: Parameters,
     simulation: Simulation,
-    others: Sequence[str],
+    others: Sequence[Method],
 ) -> CompiledModel:
-    """Compile a model for a method that the user named. A point at which the method's own code
-    fails has no answer, and the reason says so: another method is taken only if that is named.
+    """Compile a model for a method that the user named. A point at which the method refuses, or its
+    own code fails, has no answer, and the reason says which other method to name.
 
     Parameters
     ----------
     method, model, parameters, simulation : what is compiled
-    others : names of other methods for such a model
+    others : other methods for such a model
 
     Raises
     ------
     NoAnswerError : the method has no rule for a part of the model, or fails as it compiles it
     """
+    short = replace(simulation, events=_TRIED, cycles=None, replications=1)
 
-    def words(error: Exception) -> str:
-        way_out = f", or name another method: {', '.join(others)}" if others else ""
+    def refusal(other: Method, values: Values) -> str:
+        try:
+            solution = other.compiled(model, parameters, short).solution(values)
+            return solution.remarks_at(0).failed or ""
+        except Exception as error:  # noqa: BLE001  # a method that fails has no answer
+            return str(error)
+
+    def failure(error: Exception) -> str:
+        names = ", ".join(other.name for other in others)
+        way_out = f", or name another method: {names}" if others else ""
         return f"{_failure(method, error)}; please report it with the model{way_out}"
 
     def in_words(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -414,11 +464,37 @@ def named(
             except (SlipstickError, MemoryError):
                 raise
             except Exception as error:
-                raise NoAnswerError(words(error)) from error
+                raise NoAnswerError(failure(error)) from error
 
         return called
 
-    form: CompiledModel = in_words(method.compiled)(model, parameters, simulation)
+    try:
+        form: CompiledModel = in_words(method.compiled)(model, parameters, simulation)
+    except NoAnswerError as error:
+        reason = led_on(str(error), others, lambda other: refusal(other, {}))
+        if reason == str(error):
+            raise
+        raise NoAnswerError(reason) from error
+
+    def with_ways_out(solution: Solution, values: Values) -> Solution:
+        gradient = None if solution.gradient is None else in_words(solution.gradient)
+        if count_of(values) > 1:  # of many points no other method is tried
+            return replace(solution, gradient=gradient)
+
+        def remarks(index: int) -> Remarks:
+            of_point = solution.remarks(index)
+            if not of_point.failed:
+                return of_point
+            words = led_on(of_point.failed, others, lambda other: refusal(other, values))
+            return replace(of_point, failed=words)
+
+        def detail(index: int) -> tuple[Solution, int]:
+            assert solution.detail is not None
+            inner, place = in_words(solution.detail)(index)
+            return with_ways_out(inner, values), place
+
+        deferred = None if solution.detail is None else detail
+        return replace(solution, gradient=gradient, remarks=remarks, detail=deferred)
 
     def point_by_point(solve: Callable[[Values], Solution]) -> Callable[[Values], Solution]:
         def solved(values: Values) -> Solution:
@@ -427,13 +503,8 @@ def named(
             except (SlipstickError, MemoryError):
                 raise
             except Exception as error:  # noqa: BLE001  # also of packages outside
-                return without_failing(values, words(error))
-            detail, gradient = solution.detail, solution.gradient
-            return replace(
-                solution,
-                detail=None if detail is None else in_words(detail),
-                gradient=None if gradient is None else in_words(gradient),
-            )
+                return without_failing(values, failure(error))
+            return with_ways_out(solution, values)
 
         def without_failing(values: Values, reason: str) -> Solution:
             count = count_of(values)
@@ -442,9 +513,7 @@ def named(
                     [
                         (
                             rows,
-                            solved(
-                                {name: at_rows(column, rows) for name, column in values.items()}
-                            ),
+                            solved({name: at_rows(value, rows) for name, value in values.items()}),
                         )
                         for rows in np.array_split(np.arange(count), 2)
                     ]
@@ -465,7 +534,7 @@ def named(
 
 def _noted(solution: Solution, reasons: Sequence[str | None]) -> Solution:
     """Note at each point why the method before did not answer; where this method has no answer
-    either, the earlier reason stands.
+    either, both reasons stand, unless both say that something is saturated.
     """
 
     def detail(index: int) -> tuple[Solution, int]:
@@ -474,8 +543,13 @@ def _noted(solution: Solution, reasons: Sequence[str | None]) -> Solution:
             inner, place = inner.detail(place)
         remarks, reason = inner.remarks(place), reasons[index]
         note = f"{solution.method} answers by default: {reason}"
+        both = reason or ""
+        if remarks.failed and not (SATURATED in remarks.failed and SATURATED in both):
+            both += _refused_too(
+                {solution.method: remarks.failed} if remarks.failed != both else {}
+            )
         noted = (
-            replace(remarks, failed=reason)
+            replace(remarks, failed=both)
             if remarks.failed
             else replace(remarks, notes=(*remarks.notes, note))
         )
