@@ -44,6 +44,7 @@ from slipstick.study.cases import Place, StudyContext, quantity_node
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn, paired_saving
+from slipstick.vocabulary import REPLACED
 from slipstick_questions.specs import ChangesSpec, RankSpec
 
 if TYPE_CHECKING:
@@ -428,8 +429,13 @@ class _CaseRanking:
         except SpecError:
             return Answer("rank", "", {"time_saved": Value(None, "1")}, exact=True)
         options = changed.options
+        method = options.method
+        if method is None and answer.check is not None and answer.check.word == REPLACED:
+            # The check rejected the default method: by that method the change would be compared
+            # with an answer of another one.
+            method = answer.method
         form = form_of(
-            changed.model, changed.parameters, options.method, options.simulation, self.case.smooth
+            changed.model, changed.parameters, method, options.simulation, self.case.smooth
         )
         points = form.points({}) if form.estimated else form.brief_points({})
         after, solved = _value(points.columns(), first, 0), points.solution

@@ -60,6 +60,7 @@ class Question:
         each case, and of each answer that a question adds
     fitted_settings : gives values by path to lay over the base of the study before the cases are
         built
+    pictures : what it draws of a study that names no pictures
     """
 
     solve: Callable[[BaseAnswers], QuestionResult]
@@ -72,6 +73,7 @@ class Question:
     names_by_case: Mapping[str, ValueNames] = field(default_factory=dict)
     name_problems: Callable[[Mapping[str, ValueNames]], Iterable[Problem]] = lambda named: ()
     fitted_settings: Callable[[], Settings] = dict
+    pictures: Sequence[Any] = ()
 
 
 def read_question(name: str, asked: Any, study: StudyContext) -> Question:

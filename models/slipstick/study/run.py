@@ -248,7 +248,8 @@ def read_study(
     if problems:
         raise SpecError(list(dict.fromkeys(problems)))
     if not spec.pictures:
-        pictures = pictures_wanted(study.spec, axes, points)
+        pictures = [*pictures_wanted(study.spec, axes, points)]
+        pictures += [picture for question in questions.values() for picture in question.pictures]
         study = replace(study, spec=study.spec.model_copy(update={"pictures": pictures}))
     return PreparedStudy(name, study, sweeps, questions)
 

@@ -79,6 +79,10 @@ class FitsResult(QuestionResult):
         }
         return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in selected.items()]
 
+    def beside_tables(self) -> list[str]:
+        """Return nothing: the page has all sentences of each fit beside its tables."""
+        return []
+
     def doubt(self, words: Words = NO_WORDS) -> str:
         """Return the first warning."""
         warned = next((fit for fit in self.fits.values() if fit.warnings), None)
@@ -155,7 +159,8 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
     ------
     SpecError : a file, a family, a case or a free path is wrong
     """
-    drawn_fits = _drawn(specs, study)
+    unnamed = [] if study.spec.pictures else [_picture(name) for name in [*specs][:1]]
+    drawn_fits = _drawn(specs, study) or [picture.fit for picture in unnamed]
     read_fits: list[_ReadFit] = []
     odd: list[Problem] = []
     for name, spec in specs.items():
@@ -191,8 +196,16 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
         return next((_laid(base, fitted()[name], source) for name, base, source in free), {})
 
     return Question(
-        lambda answers: FitsResult(fitted()), notes=lambda: odd, fitted_settings=fitted_nodes
+        lambda answers: FitsResult(fitted()),
+        notes=lambda: odd,
+        fitted_settings=fitted_nodes,
+        pictures=unnamed,
     )
+
+
+def _picture(name: str) -> FitsPictureSpec:
+    """Return the picture of a fit of a study that names no pictures."""
+    return FitsPictureSpec(kind="fits", name="fits", title="Measured times and fits", fit=name)
 
 
 def _drawn(specs: Mapping[str, FitSpec], study: StudyContext) -> list[str]:

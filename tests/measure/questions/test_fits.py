@@ -12,6 +12,7 @@ from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.report.page import page
 from slipstick.results.study import Results
+from slipstick.results.words import Words
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.kinds.study import BarsSpec
 from slipstick.study.check import check_file
@@ -247,3 +248,22 @@ def test_bars_show_measured_runs_by_cause(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("[runs-2]", "[runs-4]"))
     with pytest.raises(SpecError, match=r"there is no case 'runs-4'; did you mean 'runs-2'\?"):
         prepare(str(path))
+
+
+def test_a_study_of_fits_alone_has_their_picture(tmp_path: Path) -> None:
+    times = {1: 512.3, 2: 262.1, 4: 137.0, 8: 74.9, 16: 44.6, 32: 30.8}
+    rows = "".join(f"{p},{time}\n" for p, time in times.items())
+    (tmp_path / "nodes.csv").write_text(f"nodes,time [s]\n{rows}")
+    path = written(
+        tmp_path, "study: 1\ntitle: t\nfits: {nodes: {data: nodes.csv, families: [usl]}}\n"
+    )
+    prepared = prepare(str(path))
+    assert [picture.kind for picture in prepared.spec.pictures] == ["fits"]
+    results = run(prepared)
+    (fitting,) = result_of(results, FitsResult).fits.values()
+    assert fitting.curves
+    assert (
+        result_of(results, FitsResult)
+        .headline(Words())[0]
+        .startswith("Efficiency is at least 75 %")
+    )
