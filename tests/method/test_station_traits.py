@@ -12,6 +12,7 @@ from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import COUNT, RATE, Parameter
 from slipstick.method.asked import states
 from slipstick.model.activity import (
+    attempt,
     barrier,
     choose,
     delay,
@@ -220,3 +221,16 @@ def test_a_visit_to_infinite_servers_is_a_delay(structure: str) -> None:
         found = solve(ship, method=method, simulation=settings)
         assert found["time"] == pytest.approx(expected["time"], rel=1e-9), method
         assert found.exact == expected.exact
+
+
+@pytest.mark.parametrize(("servers", "capacity"), [(1, 1), (1, 3), (2, 4)])
+def test_a_queue_of_an_attempt_is_the_capacity_of_a_network(servers: int, capacity: int) -> None:
+    """A full station turns customers away, who then begin their next cycle."""
+    members = {"jobs": closed_class(6, think_time=2.0)}
+    full = station(service={"jobs": 1.4}, servers=servers, capacity=capacity)
+    by_network = solve(network(members, {"disk": full}), method=MARKOV_CHAIN)
+    visit = attempt(service("disk", 1.4, scv=1.0), queue=capacity - servers)
+    model = closed_model(THINK >> visit, 6, resources={"disk": Station(servers)})
+    by_activity = solve(model, method=MARKOV_CHAIN)
+    for name in ("queue_length[disk]", "utilization[disk]"):
+        assert by_activity[name] == pytest.approx(by_network[name], rel=1e-9)
