@@ -45,6 +45,7 @@ from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
+from slipstick.vocabulary import DISCIPLINES, REVERSE
 
 PLAIN, COMPILED = "plain", "compiled"
 
@@ -357,6 +358,32 @@ itself is a choice, not a measurement: where less of the time is in such cycles,
 numbers that are served by about as much."""
 
 
+ALWAYS_BUSY = 0.999
+"""Utilization of a station served last come first from which its queue does not empty, so that
+those at its end are served by rare chance [1]."""
+
+
+def _buries(plan: Plan, batches: Array) -> bool:
+    """Return whether one of several groups may lose customers for very long at the end of a queue
+    that is served last come first: a run in which that has not happened yet shows nothing of it.
+
+    Six customers beside a saturated group gave 2.51 s +- 4 %, and 4.53 s with other random numbers.
+    Groups that do not use the station have no interval either.
+    """
+    if len(plan.groups) < 2 or not len(batches):
+        return False
+    layout, total = Layout(plan), batches.sum(axis=0)
+    last_come = [
+        station for station in plan.stations if DISCIPLINES[station.discipline].order == REVERSE
+    ]
+    servers = {station.name: station.servers for station in last_come}
+    return any(
+        total[layout.use[index]] > ALWAYS_BUSY * servers[name] * total[layout.time]
+        for index, name in enumerate(plan.resources)
+        if name in servers
+    )
+
+
 def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResult]) -> Result:
     """Estimate the mean times from the batches of all replications."""
     layout, first_run = Layout(plan), runs[0]
@@ -388,6 +415,7 @@ def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResul
     negligible = settings.precision * _NEGLIGIBLE
     unended = [result.unended(group) for group in groups]
     starved = max(unended) > STARVED or sum(part > STARVED_TOGETHER for part in unended) > 1
+    starved = starved or _buries(plan, result.batches)
     result = replace(
         result,
         trusted=not starved
