@@ -443,9 +443,9 @@ def named(
     ------
     NoAnswerError : the method has no rule for a part of the model, or fails as it compiles it
     """
-    short = replace(simulation, events=_TRIED, cycles=None, replications=1)
 
     def refusal(other: Method, values: Values) -> str:
+        short = replace(simulation, events=_TRIED, cycles=None, replications=1)
         try:
             solution = other.compiled(model, parameters, short).solution(values)
             return solution.remarks_at(0).failed or ""
