@@ -22,7 +22,6 @@ from slipstick.model.activity import (
     hold,
     pick,
     repeat,
-    reply,
     send,
     service,
 )
@@ -52,7 +51,6 @@ from slipstick.vocabulary import (
     RANKS,
     RATES,
     RENEWALS,
-    REPLIES,
     ROUTES_BY_STATE,
     SECOND_PHASES,
     SEVERAL_PERMITS,
@@ -73,14 +71,6 @@ def _ranked_visits(body: Activity, form: str) -> Activity:
     ranks = (0, 2) if form == WITH else (0, 0)
     visits = [service("ranked", 0.4, name=f"rank{n}", scv=1.0, rank=r) for n, r in enumerate(ranks)]
     return body >> choose((0.5, visits[0]), (0.5, visits[1]))
-
-
-def _replying(body: Activity, form: str) -> Activity:
-    """Reply before half of the logs, at the limit behind all of them."""
-    log, answer_at = service("side", 0.2, name="log", scv=1.0), reply("replier")
-    late = log if form == WITHOUT else log >> answer_at
-    early = answer_at >> log if form == WITH else late
-    return hold("replier", body >> choose((0.5, early), (0.5, late)))
 
 
 def _second_phase(body: Activity, form: str) -> Activity:
@@ -155,7 +145,6 @@ USES: Mapping[str, Use] = {
         GEOMETRIC_COUNT, lambda body, form: repeat(1.5, body, spread="geometric"), limited=False
     ),
     "second phase": Use(SECOND_PHASES, _second_phase, lambda form: {"server": Permits(2)}),
-    "reply": Use(REPLIES, _replying, lambda form: {"replier": Permits(2)}),
     "ranks": Use(
         RANKS,
         _ranked_visits,

@@ -315,7 +315,6 @@ INTERRUPTIONS, EARLY_JOINS = "interrupted services", "forks that go on early"
 SEVERAL_PERMITS = "several permits at once"
 REGIONS = "regions"
 UNLIMITED, RATES = "infinite servers", "rates by number present"
-REPLIES = "replies inside a hold"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
@@ -334,7 +333,6 @@ CONSTRUCTS = {
     UNLIMITED: "stations that serve all customers at once, so that none waits",
     RATES: "stations whose speed depends on the number of customers present",
     ROUTES_BY_STATE: "one of several branches, chosen by the number of customers at their resources",
-    REPLIES: "processors that go on before the body of their hold has ended",
     REGIONS: "stations of a network that a limited number of customers are at together",
 }
 """Features of a model that not every method can solve: fields that differ from their defaults. A method that does not declare that it knows a construct refuses the models
@@ -390,12 +388,12 @@ def all_methods() -> tuple[str, ...]:
 
 KNOWN: Mapping[str, frozenset[str]] = {
     CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS, UNLIMITED}),
-    BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE, REGIONS, REPLIES},
+    BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE, REGIONS},
     MEAN_VALUE: frozenset({GEOMETRIC_COUNT, UNLIMITED}),
     MARKOV_CHAIN: frozenset(
         {
             *(GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES),
-            *(ROUTES_BY_STATE, INTERRUPTIONS, SEVERAL_PERMITS, UNLIMITED, RATES, REPLIES),
+            *(ROUTES_BY_STATE, INTERRUPTIONS, SEVERAL_PERMITS, UNLIMITED, RATES),
         }
     ),
     SIMULATION: frozenset(CONSTRUCTS),

@@ -15,7 +15,6 @@ from slipstick.model.activity import (
     Attempt,
     BarrierWait,
     Choice,
-    EarlyReply,
     Fork,
     Hold,
     Pick,
@@ -75,7 +74,7 @@ def uncountable(
 KINDS: frozenset[type[Activity]] = frozenset(
     [
         *(Step, Then, Fork, Choice, Repeat, Hold, Pipeline, BarrierWait),
-        *(WaitUnit, SignalUnit, Ask, Attempt, Pick, EarlyReply),
+        *(WaitUnit, SignalUnit, Ask, Attempt, Pick),
     ]
 )
 """The kinds of steps that mean value or the Markov chain has a rule for."""

@@ -12,7 +12,7 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.law.pipeline import FLOW_LINE
-from slipstick.model.activity import EarlyReply, Pipeline, Step, Then
+from slipstick.model.activity import Pipeline, Step, Then
 from slipstick.model.steps import NOTHING, Activity, Combination, no_rule
 from slipstick.model.system import Model, is_processor
 
@@ -77,8 +77,7 @@ def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
     """
     if isinstance(activity, Step):
         return Booked(activity.name, activity.time) if booked else activity.time
-    takes_no_time = isinstance(activity, Then | EarlyReply)
-    if not activity.children and activity.use == NOTHING and not takes_no_time:
+    if not activity.children and activity.use == NOTHING and not isinstance(activity, Then):
         raise no_rule(METHOD, activity)
     costs = (
         model.resources[name].use_time(name, model.population.present, booked)

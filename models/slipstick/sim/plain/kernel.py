@@ -103,7 +103,6 @@ class Kernel(EventLoop):
             **dict.fromkeys(("rounds", "base", "most_pause"), plan.counts),
             **dict.fromkeys(("lock", "counter"), self.locks),
             **{name: [*self.locks, None] for name in ("monitor", "notified", "taken")},
-            "passed": [None, *self.locks],
             "barrier": self.barriers,
             "pool": self.task_pools,
         }
@@ -402,18 +401,9 @@ class Kernel(EventLoop):
         return begun != now
 
     def fork(
-        self,
-        first_target: int,
-        count: int,
-        after: int,
-        join: int,
-        passed: SimulatedLock | None,
-        token: Token,
-        now: float,
+        self, first_target: int, count: int, after: int, join: int, token: Token, now: float
     ) -> bool:
-        """Start one token for each branch; a lock in `passed`, which this token holds, passes to the
-        only one, which keeps the number of this token.
-        """
+        """Start one token for each branch."""
         token.pc = after
         token.left, token.last, token.branches = join, -1.0, []
         for index in range(count):
@@ -421,31 +411,7 @@ class Kernel(EventLoop):
             branch.since, branch.pc = now, self.plan.targets[first_target + index]
             token.branches.append(branch)
             self.ready.append(branch)
-        if passed is not None:
-            (branch,) = token.branches
-            branch.index = token.index
-            passed.holders = [branch if holder is token else holder for holder in passed.holders]
         return False
-
-    def reply(self, forks: int, token: Token, now: float) -> bool:
-        """Wake the customer of a hold, whose body is executed by a token beyond some forks; its
-        account follows the tokens from that one to this one.
-        """
-        tokens = [token]
-        for _ in range(forks):
-            parent = tokens[-1].parent
-            assert parent is not None
-            tokens.append(parent)
-        body, customer = tokens[-1], tokens[-1].parent
-        assert customer is not None
-        for member in tokens:
-            for label, seconds in enumerate(member.booked):
-                customer.booked[label] += seconds
-        body.parent, customer.since = None, now
-        self.sent += 1
-        self.beside += 1
-        self.ready.append(customer)
-        return True
 
     def spawn(self, target: int, taken: SimulatedLock | None, token: Token, now: float) -> bool:
         """Start another token beside this one; a lock in `taken`, which this token holds, passes to
