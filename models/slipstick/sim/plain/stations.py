@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from heapq import heappush
+from heapq import heappop, heappush
 
 from slipstick.sim.plain.event_loop import EventLoop, Token
 from slipstick.sim.plan.plan import COUNTER, LockPlan, PoolPlan, StationPlan
@@ -250,16 +250,26 @@ class Sharing(SimulatedStation):
     `progress` is the service that a customer present all the time has received; an arriving
     customer leaves when it has grown by the service requested. With first come first served, at a
     speed that depends on the number present, it is the service that all together have received, and
-    an arrival has the work of the others before it. The wait of a visit at a station with rates is
+    an arrival has the work of the others before it. `present_tokens` is a heap, for many may be
+    present: of tokens that leave at the same progress the one that came first goes first. The wait of a visit at a station with rates is
     its time there beyond that of a customer alone; it may be below 0.
     """
 
-    __slots__ = ("in_turn", "present_tokens", "progress", "rates", "ticket")
+    __slots__ = (
+        "arrivals",
+        "in_turn",
+        "last_finish",
+        "present_tokens",
+        "progress",
+        "rates",
+        "ticket",
+    )
 
     def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
         super().__init__(clock, plan)
-        self.present_tokens: list[Token] = []
-        self.progress = 0.0
+        self.present_tokens: list[tuple[float, int, Token]] = []
+        self.progress = self.last_finish = 0.0
+        self.arrivals = 0
         self.rates, self.in_turn = plan.rates, DISCIPLINES[plan.discipline].order == ARRIVAL
         self.ticket: list[Token | None] = [None]
 
@@ -281,13 +291,10 @@ class Sharing(SimulatedStation):
         if not self.present_tokens:
             self.progress = 0.0
         token.requested = work
-        ahead = (
-            self.present_tokens[-1].finish
-            if self.in_turn and self.present_tokens
-            else self.progress
-        )
-        token.finish = ahead + work
-        self.present_tokens.append(token)
+        ahead = self.last_finish if self.in_turn and self.present_tokens else self.progress
+        token.finish = self.last_finish = ahead + work
+        self.arrivals += 1
+        heappush(self.present_tokens, (token.finish, self.arrivals, token))
         self._changed(now)
 
     def _changed(self, now: float) -> None:
@@ -296,7 +303,7 @@ class Sharing(SimulatedStation):
         self.busy = min(self.present, self.servers)
         self.ticket[0] = None
         if self.present:
-            next_to_leave = min(self.present_tokens, key=lambda token: token.finish)
+            next_to_leave = self.present_tokens[0][-1]
             self.ticket = [next_to_leave]
             due = now + max(next_to_leave.finish - self.progress, 0.0) / self._rate()
             heappush(self.clock.heap, (due, self.clock.order(), self._end, self.ticket))
@@ -308,7 +315,7 @@ class Sharing(SimulatedStation):
         self.accumulate(now)
         self.progress = token.finish
         self.done += 1
-        self.present_tokens.remove(token)
+        heappop(self.present_tokens)
         token.cause = None
         self._changed(now)
         if self.rates:
