@@ -848,7 +848,7 @@ def _nearest(search: ConditionSearch) -> str:
         return ""
     value, _ = search.sides[-1]
     amount = value_amount(limited[1], value.value, value.unit, value.ends)
-    return f"; at best {amount}"
+    return f" (at best {amount})"
 
 
 def _range_searched(search: ConditionSearch, words: Words) -> str:

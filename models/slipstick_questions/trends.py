@@ -143,7 +143,11 @@ class TrendedCase:
     @property
     def unmoved(self) -> tuple[str, ...]:
         """The rates that no value of the case depends on."""
-        read = {value.rate for value in self.followed if value.path in self.case.form.parameters}
+        model = self.case.built.model
+        # Compiling the model would load the libraries of arrays as its file is checked.
+        known = isinstance(model, Model | QueueingNetwork)
+        used = model.parameters if known else self.case.form.parameters
+        read = {value.rate for value in self.followed if value.path in used}
         return tuple(name for name in self.trend.rates if name not in read)
 
 
@@ -216,7 +220,9 @@ def trended_case(
     names = {given.technology for given in stated.values()} - {*TECHNOLOGIES, PROCESSORS}
     kind = at(inputs.tree, [*_PROCESSORS, "kind"])
     kind_in_words = str(kind.value) if isinstance(kind, Scalar) else CORE
-    trend = trended.trend(kind_in_words, names & trended.spec.series.keys())
+    # In the order of the trend's file: draws and tables follow it.
+    series_named = [name for name in trended.spec.series if name in names]
+    trend = trended.trend(kind_in_words, series_named)
     classes = [name for name in trend.rates if name not in names] if has_classes else []
     trend = trend.of({*classes, *(given.technology for given in stated.values())})
     _check_base_year(trend, base_year, place, study)

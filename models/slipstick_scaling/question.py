@@ -462,7 +462,7 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
     names = [
         cell_name(case.case, *pair)
         for case in cases
-        for pair in combinations(case.count.tolist(), 2)
+        for pair in combinations(map(float, case.axis.values), 2)
     ]
     return Question(
         lambda answers: ScaleResult(tuple(map(_scaled, cases)), words_of(study, {})),

@@ -4,7 +4,9 @@ it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
@@ -201,11 +203,16 @@ def test_derivatives_of_a_method_that_fails_are_by_differences() -> None:
     assert slopes["time"][1]["population.processors"] == pytest.approx(np.ones(4))
 
 
+def loads(*methods: Method) -> dict[str, Callable[[], Method]]:
+    """Return what loads each of some methods, by name."""
+    return {method.name: partial(replace, method) for method in methods}
+
+
 @pytest.mark.parametrize("error", FAULTS[:5], ids=lambda error: type(error).__name__)
 def test_a_named_method_that_fails_says_so_and_which_other_to_name(error: Exception) -> None:
     faulty = Method("faulty", "activity", lambda *_: Failing(error, fails_from=3), 1.0)
     others = [fixed("mean-value"), fixed("simulation")]
-    form = named(faulty, MODEL, {}, Simulation(), others)
+    form = named(faulty, MODEL, {}, Simulation(), loads(*others))
     points = form.points(SIZES)
     assert points.columns()["time"][:2].tolist() == [1.0, 2.0]
     assert points.provenance().methods == ["faulty"] * 4
@@ -222,7 +229,7 @@ def test_a_named_method_that_fails_as_it_compiles_is_refused_in_words() -> None:
 
     faulty = Method("faulty", "activity", compiled, 1.0)
     with pytest.raises(NoAnswerError, match=r"a fault of slipstick \(ZeroDivisionError: nothing\)"):
-        named(faulty, MODEL, {}, Simulation(), [])
+        named(faulty, MODEL, {}, Simulation(), {})
 
 
 def test_a_fault_of_a_named_method_is_an_answer_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +261,7 @@ ONE = {"population.processors": np.array([3.0])}
 
 
 def refusal_of(first: Method, *others: Method) -> str | None:
-    return named(first, MODEL, {}, Simulation(), others).points(ONE).answer(0).failed
+    return named(first, MODEL, {}, Simulation(), loads(*others)).points(ONE).answer(0).failed
 
 
 def test_a_refusal_names_a_method_that_has_an_answer_or_all_reasons() -> None:

@@ -14,7 +14,7 @@ kind of model and a name, such as ``activity/quick``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -28,7 +28,7 @@ from slipstick.method.answers import BLOCK, CompiledModel, Remarks, Solution, jo
 from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
-from slipstick.sim.settings import Simulation
+from slipstick.sim.settings import NOTHING_TO_ESTIMATE, Simulation
 from slipstick.vocabulary import CHECK_OFF, SIMULATION, refuse_unknown
 
 Subject = Model | QueueingNetwork | AddedModel | Law
@@ -384,34 +384,33 @@ _SOLVING = ("solution", "brief")
 """What a compiled model solves points by."""
 
 _TRIED = 1_000
-"""Events after which a simulation is known to answer."""
+"""Events of a simulation that is tried; one that has ended no cycle by then may do so later."""
 
 
-Refusal: TypeAlias = Callable[[Method], str]
-"""Returns why a method has no answer; empty where it has one."""
+Refusal: TypeAlias = Callable[[str], str]
+"""Returns why the method of a name has no answer; empty where it has one."""
 
 
-def led_on(reason: str, others: Sequence[Method], refusal: Refusal) -> str:
+def led_on(reason: str, others: Collection[str], refusal: Refusal) -> str:
     """Return the refusal of a method that was named. Where the methods that it names have no answer
     either, another one that has one is named, or their reasons are given: each says what to change.
 
     Parameters
     ----------
     reason : of the refusal
-    others : the other methods for such a model
+    others : names of the other methods for such a model
     refusal : tries one of them
     """
     words = set(re.findall(r"[\w-]+", reason.replace("simulate", SIMULATION)))
-    ways = [method for method in others if method.name in words]
+    ways = [name for name in others if name in words]
     refusals: dict[str, str] = {}
-    for method in [*ways, *(method for method in others if method not in ways)] if ways else []:
-        refusals[method.name] = refusal(method)
-        if not refusals[method.name]:
-            if method in ways:
+    for name in [*ways, *(name for name in others if name not in ways)] if ways else []:
+        refusals[name] = refusal(name)
+        if not refusals[name]:
+            if name in ways:
                 return reason
-            refused = " and ".join(way.name for way in ways)
-            return f"{reason}; {refused} has no answer either, ask for {method.name}"
-    return f"{reason}{_refused_too({way.name: refusals[way.name] for way in ways})}"
+            return f"{reason}; {' and '.join(ways)} has no answer either, ask for {name}"
+    return f"{reason}{_refused_too({name: refusals[name] for name in ways})}"
 
 
 def _refused_too(refusals: Mapping[str, str]) -> str:
@@ -429,7 +428,7 @@ def named(
     model: Subject,
     parameters: Parameters,
     simulation: Simulation,
-    others: Sequence[Method],
+    others: Mapping[str, Callable[[], Method]],
 ) -> CompiledModel:
     """Compile a model for a method that the user named. A point at which the method refuses, or its
     own code fails, has no answer, and the reason says which other method to name.
@@ -437,24 +436,25 @@ def named(
     Parameters
     ----------
     method, model, parameters, simulation : what is compiled
-    others : other methods for such a model
+    others : of other methods for such a model, by name, what loads each
 
     Raises
     ------
     NoAnswerError : the method has no rule for a part of the model, or fails as it compiles it
     """
 
-    def refusal(other: Method, values: Values) -> str:
-        short = replace(simulation, events=_TRIED, cycles=None, replications=1)
+    def refusal(name: str, values: Values) -> str:
         try:
+            other = others[name]()
+            short = replace(simulation, events=_TRIED, cycles=None, replications=1)
             solution = other.compiled(model, parameters, short).solution(values)
-            return solution.remarks_at(0).failed or ""
+            reason = solution.remarks_at(0).failed or ""
+            return "" if other.estimates and reason.endswith(NOTHING_TO_ESTIMATE) else reason
         except Exception as error:  # noqa: BLE001  # a method that fails has no answer
             return str(error)
 
     def failure(error: Exception) -> str:
-        names = ", ".join(other.name for other in others)
-        way_out = f", or name another method: {names}" if others else ""
+        way_out = f", or name another method: {', '.join(others)}" if others else ""
         return f"{_failure(method, error)}; please report it with the model{way_out}"
 
     def in_words(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -471,7 +471,7 @@ def named(
     try:
         form: CompiledModel = in_words(method.compiled)(model, parameters, simulation)
     except NoAnswerError as error:
-        reason = led_on(str(error), others, lambda other: refusal(other, {}))
+        reason = led_on(str(error), others, lambda name: refusal(name, {}))
         if reason == str(error):
             raise
         raise NoAnswerError(reason) from error
@@ -485,7 +485,7 @@ def named(
             of_point = solution.remarks(index)
             if not of_point.failed:
                 return of_point
-            words = led_on(of_point.failed, others, lambda other: refusal(other, values))
+            words = led_on(of_point.failed, others, lambda name: refusal(name, values))
             return replace(of_point, failed=words)
 
         def detail(index: int) -> tuple[Solution, int]:

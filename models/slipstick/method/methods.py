@@ -271,11 +271,11 @@ def form_of(
     name = _known_method(kind, method)
     if isinstance(model, Law) or name:
         method_name = name or METHODS[LAW][0]
-        others = [
-            method_named(kind, other)
+        others = {
+            other: partial(method_named, kind, other)
             for other in known_methods(kind)
             if other not in (method_name, BOUNDS, BEST)
-        ]
+        }
         form = named(method_named(kind, method_name), model, parameters, settings, others)
     else:
         form = LadderForm(model, parameters, settings, smooth, ladder(kind))

@@ -44,7 +44,7 @@ from slipstick.sim.estimate import (
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes
 from slipstick.sim.plan.plan import Plan
-from slipstick.sim.settings import Simulation
+from slipstick.sim.settings import NOTHING_TO_ESTIMATE, Simulation
 from slipstick.vocabulary import DISCIPLINES, REVERSE
 
 PLAIN, COMPILED = "plain", "compiled"
@@ -317,7 +317,7 @@ def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulatio
         raise deadlock(plan, kernel.now, waits if not going else lock_cycle(waits))
     passes = "no cycle has ended" if kernel.now > 0 else "no time has passed"
     raise NoAnswerError(
-        f"{passes} after {kernel.events} events, at {kernel.now:g} s: there is nothing to estimate"
+        f"{passes} after {kernel.events} events, at {kernel.now:g} s: {NOTHING_TO_ESTIMATE}"
     )
 
 

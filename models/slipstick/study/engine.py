@@ -100,7 +100,7 @@ class Limits:
         return self.time is not None or self.memory is not None
 
 
-class _ReplicationLostError(Exception):
+class _ReplicationLostError(SlipstickError):
     """Raised where a replication of a simulation gave no result, so that its point has none."""
 
 

@@ -348,13 +348,15 @@ def _dialect(text: str) -> Dialect:
     if re.search(r"<-|\blibrary\s*\(|\bfor\s*\(\s*\w+\s+in\b|\bc\s*\(", text):
         return Dialect(1, False, False)  # R
     if _PYTHON_BLOCK.search(text) or re.search(
-        r"(?m)^\s*(?:import\s+[\w.]*\bpdq\b|from\s+[\w.]*\bpdq\s+import\b)[^;\n]*$", text
+        r"(?m)^[^\S\n]*(?:import\s+[\w.]*\bpdq\b|from\s+[\w.]*\bpdq\s+import\b)[^;\n]*$", text
     ):
-        old = re.search(r"(?m)^\s*print\s+[^(\s=]", text) is not None
+        old = re.search(r"(?m)^[^\S\n]*print\s+[^(\s=]", text) is not None
         return Dialect(0, old, False)
-    if re.search(r"(?m)^\s*require\s+['\"]", text):
+    if re.search(r"(?m)^[^\S\n]*require\s+['\"]", text):
         return Dialect(0, True, False)  # Ruby
-    if re.search(r"(?m)^\s*(?:use|require)\s+\w|\$pdq::|^\s*(?:my\s+)?[$@]\w+\s*=|<\?php", text):
+    if re.search(
+        r"(?m)^[^\S\n]*(?:use|require)\s+\w|\$pdq::|^[^\S\n]*(?:my\s+)?[$@]\w+\s*=|<\?php", text
+    ):
         return Dialect(0, False, "<?php" in text)  # Perl or PHP
     typed = re.search(r"#include|\b(?:int|double|float|long)\b[\[\]\s*]+\w+|\bclass\b", text)
     return Dialect(0, typed is not None, True)  # C or Java, else JavaScript

@@ -34,7 +34,7 @@ LONGEST_PAIRS = 1_000
 """Characters of a line of names and values."""
 
 _SEPARATOR = re.compile(r"\ufeff?sep=.\s*", re.IGNORECASE)
-_PAIR = re.compile(r"([A-Za-z#][\w #/()\[\]-]*?)\s*(?:=|:\s)\s*([^=:\s][^=]*)")
+_PAIR = re.compile(r"([A-Za-z#](?:[\w #/()\[\]-]*[\w#/()\[\]-])?)\s*(?:=|:\s)\s*([^=:\s][^=]*)")
 _JOINED_PAIR = re.compile(r"([A-Za-z#]\w*)=([^=]+)")
 _LATEX: Sequence[tuple[re.Pattern[str], str]] = tuple(
     (re.compile(pattern), plain)

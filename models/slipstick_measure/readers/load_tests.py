@@ -423,7 +423,7 @@ def _read_locust_text(reading: Reading) -> LoadRow:
     )
 
 
-_GO_TIME = re.compile(r"([0-9.]+)(h|ms|m|s|µs|us|ns)")
+_GO_TIME = re.compile(r"(?<![0-9.])([0-9.]+)(h|ms|m|s|µs|us|ns)")
 
 
 def _go_time(text: str) -> float | None:
