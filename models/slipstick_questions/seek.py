@@ -814,7 +814,7 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
         return write(search.of, value or 0.0, search.unit, words, ends, least=starts)
 
     if search.nearest is None:
-        return f"no answer{_range_searched(search, words) if named else ''}"
+        return f"no answer ({_range_searched(search, words)})" if named else "no answer"
     phrases = [
         (crossing.value, _change_head(search, crossing, bound)) for crossing in search.crossings
     ]
@@ -834,13 +834,14 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
         holds = "always" if search.holds_first else "never"
         near = "" if search.holds_first or open_ else _nearest(search)
         where = _range_searched(search, words) if named else ""
-        return f"{joined(open_, 'and') or holds}{where}{near}"
+        beside = "; ".join(text for text in (where, near) if text)
+        return f"{joined(open_, 'and') or holds}{f' ({beside})' if beside else ''}"
     shown = [words for _, words in sorted(phrases)][:MOST_SAID]
     return joined([*shown, *open_[:1]])
 
 
 def _nearest(search: ConditionSearch) -> str:
-    """Return how near a value comes to the limit that it never keeps; empty for conditions on
+    """Return how near a value comes to the limit that it never keeps; nothing for conditions on
     several values.
     """
     limited = LIMIT.match(search.condition)
@@ -848,13 +849,13 @@ def _nearest(search: ConditionSearch) -> str:
         return ""
     value, _ = search.sides[-1]
     amount = value_amount(limited[1], value.value, value.unit, value.ends)
-    return f" (at best {amount})"
+    return f"at best {amount}"
 
 
 def _range_searched(search: ConditionSearch, words: Words) -> str:
     """Return the range of the quantity in which a condition was searched."""
     subject = "" if search.of == YEAR else f"{words.quantity(search.of)} "
-    return f" ({subject}from {_value(search, search.first)} to {_value(search, search.last)})"
+    return f"{subject}from {_value(search, search.first)} to {_value(search, search.last)}"
 
 
 def _change_head(search: ConditionSearch, change: Change, bound: Callable[..., str]) -> str:
