@@ -255,7 +255,7 @@ def test_the_base_says_what_a_search_looked_for_and_a_network_calls_its_customer
         "seek: {few: {of: stations.db.servers, from: 1, to: 9, step: 1,"
         " where: 'response_time[requests] <= 3 ms'}}\n",
     )
-    assert "never (db servers from 1 to 9); at best " in never[0]
+    assert "never (db servers from 1 to 9; at best " in never[0]
 
 
 def test_several_ranked_cases_stand_side_by_side(tmp_path: Path) -> None:
