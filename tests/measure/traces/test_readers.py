@@ -8,6 +8,7 @@ import contextlib
 import gzip
 import json
 import random
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -291,18 +292,19 @@ DAMAGED = "this is no OTF2 archive, or it is damaged: "
         ("traces.otf2", 60, DAMAGED),
         ("traces.otf2", 0, DAMAGED),
         ("traces.def", 300, DAMAGED),
-        ("traces/0.evt", 60, DAMAGED),
+        # Beyond the end of a cut file the library reads what is in memory, such as older events.
+        ("traces/0.evt", 60, f"{DAMAGED}|has [0-5] events, of 6 that are promised; is a file cut"),
         (
             "traces/0.evt",
             -28,
-            "enters or leaves a region that is not defined; is the archive damaged?",
+            r"enters or leaves a region that is not defined; is the archive damaged\?",
         ),
         (
             "traces/3.evt",
             -27,
             (
                 "'MPI Rank 1/OMP thread 1' has 5 events, of 6 that are promised; is a file cut or"
-                " missing?"
+                r" missing\?"
             ),
         ),
         ("traces/0.def", 0, ""),
@@ -321,7 +323,7 @@ def test_a_damaged_otf2_archive_is_refused_in_one_message(
         data[:kept] if kept >= 0 else data[:-kept] + bytes([data[-kept] ^ 255]) + data[1 - kept :]
     )
     if said:
-        assert said in refusal(anchor)
+        assert re.search(said, refusal(anchor))
     else:
         assert (
             "the library of OTF2 says of the archive: 'Invalid"
