@@ -397,19 +397,24 @@ def led_on(reason: str, others: Collection[str], refusal: Refusal) -> str:
 
     Parameters
     ----------
-    reason : of the refusal
+    reason : of the refusal; a method is named where its name stands in it
     others : names of the other methods for such a model
     refusal : tries one of them
     """
     words = set(re.findall(r"[\w-]+", reason.replace("simulate", SIMULATION)))
     ways = [name for name in others if name in words]
+    if not ways:
+        return reason
+    # A short simulation costs least: an exact method may take seconds to say that it answers.
+    ways_by_cost = sorted(ways, key=lambda name: name != SIMULATION)
     refusals: dict[str, str] = {}
-    for name in [*ways, *(name for name in others if name not in ways)] if ways else []:
+    for name in [*ways_by_cost, *(name for name in others if name not in ways)]:
         refusals[name] = refusal(name)
         if not refusals[name]:
             if name in ways:
                 return reason
-            return f"{reason}; {' and '.join(ways)} has no answer either, ask for {name}"
+            have = "has" if len(ways) == 1 else "have"
+            return f"{reason}; {' and '.join(ways)} {have} no answer either, ask for {name}"
     return f"{reason}{_refused_too({name: refusals[name] for name in ways})}"
 
 
@@ -421,6 +426,120 @@ def _refused_too(refusals: Mapping[str, str]) -> str:
     return "".join(
         f"; {name} has no answer either: {reason}" for reason, name in first_with.items()
     )
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A method that the user named for a model, and the others for it; see `named`."""
+
+    method: Method
+    model: Subject
+    parameters: Parameters
+    simulation: Simulation
+    others: Mapping[str, Callable[[], Method]]
+
+    def compiled(self) -> CompiledModel:
+        """Compile the model, so that each point without an answer says which method to name."""
+        try:
+            compiled = self._in_words(self.method.compiled)
+            form: CompiledModel = compiled(self.model, self.parameters, self.simulation)
+        except NoAnswerError as error:
+            reason = self._led_on(str(error), {})
+            if reason == str(error):
+                raise
+            raise NoAnswerError(reason) from error
+        # A compiled model calls these of itself, so that a wrapper around it would not be called.
+        for name in _SOLVING:
+            setattr(form, name, self._point_by_point(getattr(form, name), form.quantity))
+        return form
+
+    def _led_on(self, reason: str, values: Values) -> str:
+        """Return the reason of a refusal at some values, with a way out that leads on."""
+        return led_on(reason, self.others, lambda name: self._refusal(name, values))
+
+    def _refusal(self, name: str, values: Values) -> str:
+        """Return why another method has no answer; empty where it has one."""
+        short = replace(self.simulation, events=_TRIED, cycles=None, replications=1)
+        try:
+            other = self.others[name]()
+            solution = other.compiled(self.model, self.parameters, short).solution(values)
+            reason = solution.remarks_at(0).failed or ""
+            return "" if other.estimates and reason.endswith(NOTHING_TO_ESTIMATE) else reason
+        except Exception as error:  # noqa: BLE001  # a method that fails has no answer
+            return str(error)
+
+    def _fault(self, error: Exception) -> str:
+        """Return that the method failed by a fault of the program, and which other to name."""
+        way_out = f", or name another method: {', '.join(self.others)}" if self.others else ""
+        return f"{_failure(self.method, error)}; please report it with the model{way_out}"
+
+    def _in_words(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function whose faults are refusals in words."""
+
+        def called(*arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except (SlipstickError, MemoryError):
+                raise
+            except Exception as error:
+                raise NoAnswerError(self._fault(error)) from error
+
+        return called
+
+    def _point_by_point(
+        self, solve: Callable[[Values], Solution], quantity: str
+    ) -> Callable[[Values], Solution]:
+        """Return a function that solves points, where only those that fail have no answer."""
+
+        def solved(values: Values) -> Solution:
+            try:
+                solution = solve(values)
+            except (SlipstickError, MemoryError):
+                raise
+            except Exception as error:  # noqa: BLE001  # also of packages outside
+                if count_of(values) == 1:
+                    return self._without_answer(quantity, self._fault(error))
+                return halved(values)
+            return self._with_ways_out(solution, values)
+
+        def halved(values: Values) -> Solution:
+            halves = np.array_split(np.arange(count_of(values)), 2)
+            values_of_halves = [
+                {name: at_rows(value, rows) for name, value in values.items()} for rows in halves
+            ]
+            return joined(list(zip(halves, map(solved, values_of_halves), strict=True)))
+
+        return solved
+
+    def _without_answer(self, quantity: str, reason: str) -> Solution:
+        """Return the solution of a point that has no answer."""
+        remarks = Remarks(failed=reason)
+        return Solution(
+            model=self.model.name,
+            method=self.method.name,
+            values={quantity: np.full(1, np.nan)},
+            remarks=lambda _: remarks,
+        )
+
+    def _with_ways_out(self, solution: Solution, values: Values) -> Solution:
+        """Add ways out to the refusal of a single point, and words to faults of what is deferred."""
+        gradient = None if solution.gradient is None else self._in_words(solution.gradient)
+        if count_of(values) > 1:  # of many points no other method is tried
+            return replace(solution, gradient=gradient)
+
+        def remarks(index: int) -> Remarks:
+            of_point = solution.remarks(index)
+            if not of_point.failed:
+                return of_point
+            return replace(of_point, failed=self._led_on(of_point.failed, values))
+
+        def detail(index: int) -> tuple[Solution, int]:
+            assert solution.detail is not None
+            inner, place = self._in_words(solution.detail)(index)
+            return self._with_ways_out(inner, values), place
+
+        deferred = None if solution.detail is None else detail
+        return replace(solution, gradient=gradient, remarks=remarks, detail=deferred)
 
 
 def named(
@@ -442,94 +561,7 @@ def named(
     ------
     NoAnswerError : the method has no rule for a part of the model, or fails as it compiles it
     """
-
-    def refusal(name: str, values: Values) -> str:
-        try:
-            other = others[name]()
-            short = replace(simulation, events=_TRIED, cycles=None, replications=1)
-            solution = other.compiled(model, parameters, short).solution(values)
-            reason = solution.remarks_at(0).failed or ""
-            return "" if other.estimates and reason.endswith(NOTHING_TO_ESTIMATE) else reason
-        except Exception as error:  # noqa: BLE001  # a method that fails has no answer
-            return str(error)
-
-    def failure(error: Exception) -> str:
-        way_out = f", or name another method: {', '.join(others)}" if others else ""
-        return f"{_failure(method, error)}; please report it with the model{way_out}"
-
-    def in_words(function: Callable[..., Any]) -> Callable[..., Any]:
-        def called(*arguments: Any) -> Any:
-            try:
-                return function(*arguments)
-            except (SlipstickError, MemoryError):
-                raise
-            except Exception as error:
-                raise NoAnswerError(failure(error)) from error
-
-        return called
-
-    try:
-        form: CompiledModel = in_words(method.compiled)(model, parameters, simulation)
-    except NoAnswerError as error:
-        reason = led_on(str(error), others, lambda name: refusal(name, {}))
-        if reason == str(error):
-            raise
-        raise NoAnswerError(reason) from error
-
-    def with_ways_out(solution: Solution, values: Values) -> Solution:
-        gradient = None if solution.gradient is None else in_words(solution.gradient)
-        if count_of(values) > 1:  # of many points no other method is tried
-            return replace(solution, gradient=gradient)
-
-        def remarks(index: int) -> Remarks:
-            of_point = solution.remarks(index)
-            if not of_point.failed:
-                return of_point
-            words = led_on(of_point.failed, others, lambda name: refusal(name, values))
-            return replace(of_point, failed=words)
-
-        def detail(index: int) -> tuple[Solution, int]:
-            assert solution.detail is not None
-            inner, place = in_words(solution.detail)(index)
-            return with_ways_out(inner, values), place
-
-        deferred = None if solution.detail is None else detail
-        return replace(solution, gradient=gradient, remarks=remarks, detail=deferred)
-
-    def point_by_point(solve: Callable[[Values], Solution]) -> Callable[[Values], Solution]:
-        def solved(values: Values) -> Solution:
-            try:
-                solution = solve(values)
-            except (SlipstickError, MemoryError):
-                raise
-            except Exception as error:  # noqa: BLE001  # also of packages outside
-                return without_failing(values, failure(error))
-            return with_ways_out(solution, values)
-
-        def without_failing(values: Values, reason: str) -> Solution:
-            count = count_of(values)
-            if count > 1:  # only the points at which it fails have no answer
-                return joined(
-                    [
-                        (
-                            rows,
-                            solved({name: at_rows(value, rows) for name, value in values.items()}),
-                        )
-                        for rows in np.array_split(np.arange(count), 2)
-                    ]
-                )
-            no_answer = {form.quantity: np.full(1, np.nan)}
-            remarks = Remarks(failed=reason)
-            return Solution(
-                model=model.name, method=method.name, values=no_answer, remarks=lambda _: remarks
-            )
-
-        return solved
-
-    # A compiled model calls these of itself, so that a wrapper around it would not be called.
-    for name in _SOLVING:
-        setattr(form, name, point_by_point(getattr(form, name)))
-    return form
+    return _Named(method, model, parameters, simulation, others).compiled()
 
 
 def _noted(solution: Solution, reasons: Sequence[str | None]) -> Solution:
@@ -544,10 +576,9 @@ def _noted(solution: Solution, reasons: Sequence[str | None]) -> Solution:
         remarks, reason = inner.remarks(place), reasons[index]
         note = f"{solution.method} answers by default: {reason}"
         both = reason or ""
-        if remarks.failed and not (SATURATED in remarks.failed and SATURATED in both):
-            both += _refused_too(
-                {solution.method: remarks.failed} if remarks.failed != both else {}
-            )
+        saturated = SATURATED in both and SATURATED in (remarks.failed or "")
+        if remarks.failed and remarks.failed != both and not saturated:
+            both += _refused_too({solution.method: remarks.failed})
         noted = (
             replace(remarks, failed=both)
             if remarks.failed

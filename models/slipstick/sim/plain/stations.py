@@ -251,8 +251,9 @@ class Sharing(SimulatedStation):
     customer leaves when it has grown by the service requested. With first come first served, at a
     speed that depends on the number present, it is the service that all together have received, and
     an arrival has the work of the others before it. `present_tokens` is a heap, for many may be
-    present: of tokens that leave at the same progress the one that came first goes first. The wait of a visit at a station with rates is
-    its time there beyond that of a customer alone; it may be below 0.
+    present; of those that leave at the same progress the one that came first goes first. The wait
+    of a visit at a station with rates is its time there beyond that of a customer alone; it may be
+    below 0.
     """
 
     __slots__ = (
