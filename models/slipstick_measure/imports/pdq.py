@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from slipstick.errors import short
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.losses import Ledger
-from slipstick_measure.imports.program_text import CalledFunction, ProgramText
+from slipstick_measure.imports.program_text import CalledFunction, ProgramText, bare_program
 from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.elements import XmlElement
 from slipstick_measure.readers.reading import Reading
@@ -50,6 +50,7 @@ _UNITS = {
     "use": "us",
 }
 """Units of time by the first letters of what programs call them."""
+_MAKES = re.compile(r"(?:\bPDQ_|\b)(?:[Ii]nit|[Cc]reate\w+|[Ss]et(?:Demand|Visits)\w*)\s*+\(")
 _CONSTANTS = (*QUEUES, *NODES, "MSQ", "ISRV", "DLY", "TERM", "BATCH", "TRANS")
 
 
@@ -88,8 +89,10 @@ class _Pdq:
 
     def spec(self) -> ImportedSpec:
         """Return the network."""
+        solved = 0
         for call in self.program.calls():
             name = call.name
+            solved = call.line if name == "Solve" else solved
             if name in ARGUMENTS and not call.sure:
                 self.refuse(
                     call,
@@ -121,7 +124,26 @@ class _Pdq:
                 f"the program solves in a loop; this is its first model, with {', '.join(loops)};"
                 f" --set {loops[0].split()[0]}=NUMBER takes another"
             )
+        if further := self._further(solved):
+            imported.say(
+                f"the program makes another model from line {further} on, which is not read; give"
+                " each model a program of its own"
+            )
         return self.ledger.close(imported)
+
+    def _further(self, solved: int) -> int:
+        """Return the line of the first call after the solution that makes or changes a model; 0 if
+        there is none.
+        """
+        lines = bare_program(self.reading.text).split("\n")
+        return next(
+            (
+                line
+                for line, text in enumerate(lines[solved:], solved + 1)
+                if solved and _MAKES.search(text)
+            ),
+            0,
+        )
 
     def _varies(self, name: str) -> bool:
         """Return whether a loop was in its first pass when the model was solved, and its variable

@@ -80,9 +80,18 @@ _INTO = re.compile(
 )
 """Functions of C that write a text into a variable."""
 
+_STEPPED = re.compile(r"(?:\+\+|--)\s*+[$]?(\w++)$|[$]?(\w++)\s*+(?:\+\+|--)$")
+"""A statement that adds one to a variable, or takes one away."""
+
+_UNREAD = re.compile(
+    r"\"{3}(?s:.)*?\"{3}|'{3}(?s:.)*?'{3}|\"(?:\\.|[^\"\\\n])*+\"|'(?:\\.|[^'\\\n])*+'"
+    r"|(?:#(?!include|define)|//)[^\n]*+"
+)
+"""Texts and comments."""
+
 _SEVERAL = re.compile(r"(?P<names>\w++(?:\s*+,\s*+\w++)++)\s*+=(?!=)\s*+(?P<of>.+)$", re.DOTALL)
 _RESULT = re.compile(
-    r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.]++\s*+(?:<-|=)\s*+"
+    r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.:]++\s*+(?:<-|=)\s*+"
     r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
 )
 _CALLED = re.compile(
@@ -282,6 +291,9 @@ class ProgramText:
                 if len(names) == len(values) and name not in self.reading.hints.settings:
                     self.known[name] = self.value(piece)
             return
+        if stepped := _STEPPED.match(text):
+            name = stepped[1] or stepped[2]
+            text = f"{name} = {_stepped(name, text)}"
         if match := _CALLED.match(_RESULT.sub("", text)):
             texts = _parted(match["given"])
             name = match["name"][0].upper() + match["name"][1:]
@@ -343,8 +355,17 @@ class ProgramText:
             self.known[name] = items
 
 
+def bare_program(text: str) -> str:
+    """Return a program without its comments and with empty texts, keeping line ends."""
+    return _UNREAD.sub(
+        lambda match: ("" if match[0][0] in "#/" else '""') + "\n" * match[0].count("\n"),
+        _without_comments(text),
+    )
+
+
 def _dialect(text: str) -> Dialect:
     """Return what is particular to the language of a program, told by its words."""
+    text = bare_program(text)
     if re.search(r"<-|\blibrary\s*\(|\bfor\s*\(\s*\w+\s+in\b|\bc\s*\(", text):
         return Dialect(1, False, False)  # R
     if _PYTHON_BLOCK.search(text) or re.search(

@@ -598,6 +598,67 @@ pdq.SetDemand("three", "people", 300.0 * third)
     assert values[0] == demand != values[1]
 
 
+OPEN = """{kind}Init("m"){end}
+{kind}CreateOpen("jobs", 1.0){end}
+{node}{kind}CreateNode("cpu", {of}CEN, {of}FCFS){end}
+{kind}SetDemand("cpu", "jobs", {demand}){end}
+{kind}Solve({of}CANON){end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "words", "seconds"),
+    [
+        pytest.param(
+            "import pdq\n# terminals <-> cpu\nservice = [0.3, 0.1]\n",
+            {"kind": "pdq.", "of": "pdq.", "demand": "service[1]"},
+            0.1,
+            id="an arrow in a comment is no assignment of R",
+        ),
+        pytest.param(
+            'const pdq = require("pdq"); // int jobs\nconst a = "double b", n = 1;\n',
+            {"kind": "pdq.", "of": "pdq.", "demand": "n / 4", "end": ";"},
+            0.25,
+            id="types in comments and texts are none",
+        ),
+        pytest.param(
+            '#include "PDQ_Lib.h"\nint k = 1; k++; ++k;\n',
+            {"kind": "PDQ_", "demand": "0.1 * k", "end": ";"},
+            0.3,
+            id="a variable is stepped in a statement of its own",
+        ),
+        pytest.param(
+            '#include "PDQ_Lib.h"\ndouble d = 0; int k = 0;\nwhile (k < 4) { d += 0.1; k++; }\n',
+            {"kind": "PDQ_", "demand": "d", "end": ";"},
+            0.4,
+            id="or in a loop",
+        ),
+        pytest.param(
+            "use pdq;\n$d = 0.2;\n",
+            {"kind": "pdq::", "of": "$pdq::", "demand": "$d", "node": "$pdq::nodes = ", "end": ";"},
+            0.2,
+            id="Perl counts nodes in a variable of the package",
+        ),
+    ],
+)
+def test_a_program_is_read_as_its_language_means_it(
+    head: str, words: dict[str, str], seconds: float, tmp_path: Path
+) -> None:
+    path = tmp_path / "program.txt"
+    path.write_text(head + OPEN.format(**{"of": "", "end": "", "node": "", **words}))
+    spec = import_spec([path])
+    demand = spec.document["stations"]["cpu"]["demand"]["jobs"]["value"]
+    assert float(demand.split()[0]) == pytest.approx(seconds, rel=1e-12)
+    assert not any("another model" in note for note in spec.words)
+
+
+def test_a_second_model_in_a_program_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "two.R"
+    model = OPEN.format(kind="", of="", end="", node="", demand="0.5")
+    path.write_text(f"library(pdq)\n{model}# Init again\n{model}")
+    assert any("another model from line 8 on" in note for note in import_spec([path]).words)
+
+
 def test_times_that_depend_on_the_load_are_read_as_jmva_writes_them(tmp_path: Path) -> None:
     inside = "<servicetimes><servicetimes customerclass='a'>{}</servicetimes></servicetimes>"
     station = (
