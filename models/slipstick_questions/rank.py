@@ -7,12 +7,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from slipstick.answer import OVERHEAD, Answer, Value, beyond_rounding
-from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.errors import NoAnswerError, Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
 from slipstick.report.formatting import (
     NOTHING,
@@ -313,6 +313,13 @@ def _case_ranking(
     return _CaseRanking(case, technology, spec, study)
 
 
+class _How(NamedTuple):
+    """By which method a time is, and whether it is exact."""
+
+    method: str
+    exact: bool
+
+
 @dataclass(frozen=True)
 class _CaseRanking:
     """One case and one technology whose quantities are ranked; no technology means the case as it
@@ -323,6 +330,8 @@ class _CaseRanking:
     technology: str
     spec: RankSpec
     study: StudyContext
+    own_times: dict[str, Value] = field(default_factory=dict)
+    """The time of the case by further methods."""
 
     @property
     def of_the_case(self) -> bool:
@@ -416,8 +425,6 @@ class _CaseRanking:
         """Return the effect of one changed value on the time; the time saved is None if the spec
         does not allow the value, such as half a processor.
         """
-        from slipstick.method.methods import form_of
-
         given_value, first = self.case.built.entries[path].given, self.case.form.quantity
         if given_value.value == 0.0 or not answer[first]:
             return Answer("rank", "", {"time_saved": Value(0.0, "1")}, exact=True)
@@ -434,23 +441,46 @@ class _CaseRanking:
             # The check rejected the default method: by that method the change would be compared
             # with an answer of another one.
             method = answer.method
-        form = form_of(
-            changed.model, changed.parameters, method, options.simulation, self.case.smooth
-        )
-        points = form.points({}) if form.estimated else form.brief_points({})
-        after, solved = _value(points.columns(), first, 0), points.solution
-        if after.value is None:
+        before, (after, solved) = answer.values[first], self._solved(changed, method)
+        alike = solved.method == answer.method or (answer.exact and solved.exact)
+        if after.value is not None and not alike:
+            before, after, solved = self._by_one_method(changed, answer, after, solved)
+        if after.value is None or not before.value:
             saved = Value(None, "1")
         elif self.case.built.uncertain.paths:
-            saved = self._paired(changed, path, change, after.value / (answer[first] or 1.0))
+            saved = self._paired(changed, path, change, after.value / before.value)
         else:
-            saved = reduction(after, answer.values[first])
-        return Answer(
-            "rank",
-            next(iter(solved.methods), solved.method),
-            {"time_saved": saved},
-            exact=bool(solved.exact[0]),
-        )
+            saved = reduction(after, before)
+        return Answer("rank", solved.method, {"time_saved": saved}, exact=solved.exact)
+
+    def _by_one_method(
+        self, changed: BuiltModel, answer: Answer, after: Value, solved: _How
+    ) -> tuple[Value, Value, _How]:
+        """Return the time before and after a change by one method: that of the change if it takes
+        the case as well, else that of the case. By two methods the difference would be that of
+        their errors, and might have the wrong sign.
+        """
+        if solved.method not in self.own_times:
+            self.own_times[solved.method], _ = self._solved(self.case.built, solved.method)
+        own = self.own_times[solved.method]
+        if own.value is not None:
+            return own, after, solved
+        return answer.values[self.case.form.quantity], *self._solved(changed, answer.method)
+
+    def _solved(self, built: BuiltModel, method: str | None) -> tuple[Value, _How]:
+        """Return the time of a model, without a value where the method has no answer."""
+        from slipstick.method.methods import form_of
+
+        simulation = built.options.simulation
+        try:
+            form = form_of(built.model, built.parameters, method, simulation, self.case.smooth)
+        except NoAnswerError:
+            return Value(None, "s"), _How(method or "", exact=False)
+        points = form.points({}) if form.estimated else form.brief_points({})
+        solution = points.solution
+        name = next(iter(solution.methods), solution.method)
+        how = _How(name, exact=bool(solution.exact[0]))
+        return _value(points.columns(), self.case.form.quantity, 0), how
 
 
 def _matters(row: Answer) -> bool:
