@@ -123,6 +123,12 @@ _TERM = re.compile(
     rf"|(?P<path>[a-z_]++(?:\.[\w*-]+)+)|(?P<value>{ONE_VALUE}))|(?P<operator>[-+*/])(?= )"
 )
 _SIMPLE = re.compile(rf"({ONE_VALUE})\s*+(<=|>=|<|>)\s*+([\d.eE+-]++)\s*+([A-Za-z%/][\w/%]*)?")
+_OF_TECHNOLOGY = {
+    "processors": "gain of processors",
+    "benefit": "part of the processors' gain that software realizes",
+}
+"""What a technology has beside a factor on the time of each class."""
+
 _OPERATORS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
 
@@ -179,6 +185,8 @@ class Words:
     ('service time of requests at db', 'visits of requests to db')
     >>> words.quantity("stations.server.servers"), words.quantity("resources.pool.permits")
     ('servers', 'permits of pool')
+    >>> words.quantity("technology.processors"), words.quantity("technology.wire")
+    ('gain of processors', 'factor on the time of the class wire')
     >>> words.value("utilization[db]"), words.part("lock:table")
     ('utilization of db', 'waiting for the lock table')
     >>> words.quantity("stations.agents.servers"), Words(member="client").quantity("population.processors")
@@ -228,7 +236,8 @@ class Words:
         keys = keys[1:] if len(keys) > 1 and keys[0] in _CONTAINERS else keys
         last, about = keys[-1], keys[-2] if len(keys) > 1 else ""
         if about == "technology":
-            return f"gain of {spelt(last)}"
+            factor = f"factor on the time of the class {spelt(last)}"
+            return _OF_TECHNOLOGY.get(last, factor)
         if about and last in _KEYS:
             if about in (last, last[:-1]):
                 return spelt(last)

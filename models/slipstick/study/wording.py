@@ -41,26 +41,23 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
 
 
 def _specs(study: StudyContext) -> dict[str, str]:
-    """Return the titles of machines that axes take, by name, up to the first comma or bracket;
-    where two are the same, the names stay.
+    """Return the titles of machines and networks that axes take, by name, up to the first comma or
+    bracket; where two are the same, the names stay.
     """
     axes = [
-        axis
+        (path.rpartition(".")[2], axis)
         for key, varied in study.spec.vary.items()
         for path, axis in (
             varied.axes.items() if isinstance(varied, SweepSpec) else [(key, varied)]
         )
-        if path == "machine" and isinstance(axis, list)
+        if path in ("machine", "machine.network") and isinstance(axis, list)
     ]
-    names = {name for axis in axes for name in axis if isinstance(name, str)}
-    nodes = {
-        name: at(study.library.load("machine", name), ["title"])
-        for name in sorted(names & {*known_specs("machine")})
-    }
     titles = {
         name: re.split(r" \(|, ", node.text)[0]
-        for name, node in nodes.items()
-        if isinstance(node, Scalar)
+        for kind, axis in axes
+        for name in axis
+        if isinstance(name, str) and name in known_specs(kind)
+        if isinstance(node := at(study.library.load(kind, name), ["title"]), Scalar)
     }
     counts = Counter(titles.values())
     return {name: title for name, title in titles.items() if counts[title] == 1}
