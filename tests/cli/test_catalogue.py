@@ -147,9 +147,17 @@ def test_lookups_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert document("list", "network")["catalogue"][0]["name"] == "100gbe-tcp"  # type: ignore[index]
     adapter = document("show", "network/atm-oc3")["values"]["adapter"]  # type: ignore[index]
     assert (adapter["unit"], adapter["meaning"][:7]) == ("s", "latency")
+    price = document("show", "activity/step-of-a-gpu")["values"]["parameters.price"]  # type: ignore[index]
+    assert price["technology"] == "node_price"
     law = document("explain", "law/flow-line")
     assert law["name"] == "law/flow-line"
     assert "\\text" in str(law["latex"])
+
+
+def test_what_a_parameter_follows_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "activity/step-of-a-gpu"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "follows node_price" in words
 
 
 def test_a_spec_is_shown_as_its_file_stands(capsys: pytest.CaptureFixture[str]) -> None:

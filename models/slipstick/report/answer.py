@@ -718,12 +718,14 @@ def _row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:
     quantity_given = entry.given
     value = quantity_given.text if quantity_given.text else str(quantity_given)
     mark = f"[{sources.number(entry.source)}]" if entry.source else ""
-    return [path, value, entry.meaning, f"{mark} assumed" if quantity_given.assumed else mark]
+    follows = f"follows {quantity_given.technology}" if quantity_given.technology else ""
+    meaning = "; ".join(filter(None, (entry.meaning, follows)))
+    return [path, value, meaning, f"{mark} assumed" if quantity_given.assumed else mark]
 
 
 def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:
     """Return the quantities of a spec as plain data for JSON, by path: base unit, text as written,
-    meaning and source.
+    meaning, source, and what it follows over the years.
     """
     from slipstick.results.question import as_data
 
@@ -735,6 +737,7 @@ def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:
             "meaning": entry.meaning,
             "source": entry.source,
             "assumed": entry.given.assumed,
+            "technology": entry.given.technology,
         }
         for path, entry in entries.items()
     }
