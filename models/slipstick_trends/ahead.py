@@ -399,9 +399,8 @@ def share_words(
     if not listed or not np.isfinite(listed[0].part[-1]):
         return
     largest = listed[0]
-    low, high = float(largest.low[-1]), float(largest.high[-1])
-    part = percent(float(largest.part[-1]))
-    span = f"{percent(low)} to {percent(high)}" if high > low else part
+    part, low, high = (percent(float(end[-1])) for end in (largest.part, largest.low, largest.high))
+    span = part if low == high else f"{low} to {high}"
     words = f"{lead}by {year(last)} {takes(largest.name)} {span} of the time"
     if saved is not None:
         words += f"; faster processors alone save at most {percent(max(0.0, saved))}"

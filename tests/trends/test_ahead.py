@@ -22,7 +22,13 @@ from slipstick.study.check import check_file
 from slipstick_questions.trends import year
 from slipstick_rates.files import TrendSpec, trend_of
 from slipstick_rates.machine_years import machine_of_a_year
-from slipstick_trends.ahead import crossing_band, crossing_words, first_crossings
+from slipstick_trends.ahead import (
+    ClassShare,
+    crossing_band,
+    crossing_words,
+    first_crossings,
+    share_words,
+)
 from slipstick_trends.project import ProjectResult
 from slipstick_trends.projection import Projection
 from slipstick_trends.specs import RatesPictureSpec, SharesPictureSpec
@@ -376,3 +382,9 @@ def test_pictures_of_what_is_not_there_are_refused(folder: Path) -> None:
 def test_a_case_that_begins_after_the_last_year_is_refused(folder: Path) -> None:
     with pytest.raises(SpecError, match="base begins in 2020, after the last of the years, 2015"):
         projection(f"answer: [time]\n{PROJECT}".replace("[2020, 2034]", "[2010, 2015]"))
+
+
+def test_ends_of_a_band_that_are_written_alike_are_said_once() -> None:
+    part, low, high = (np.array([end]) for end in (0.99931, 0.99926, 0.99934))
+    (words,) = share_words("", 2034.0, [ClassShare("wire", part, low, high)], None)
+    assert words == "by 2034 the wire takes 99.9 % of the time"

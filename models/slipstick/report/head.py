@@ -12,6 +12,7 @@ from math import isclose, isfinite
 
 from slipstick.answer import HELD, Answer
 from slipstick.report.formatting import (
+    NOTHING,
     TextTable,
     capital,
     counted,
@@ -78,12 +79,7 @@ def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
     for question in results.questions.values():
         if table := question.decision(words):
             head, rows = table
-            numbers = [
-                column
-                for column in range(len(head))
-                if all(row[column][:1].isdigit() for row in rows)
-            ]
-            return TextTable(head, rows, numbers)
+            return TextTable(head, rows, [*_numeric(head, rows)])
     ranked = _ranked(results, answer)
     if len(results.cases) > 1 + _FEW_CASES or ranked is None or len(ranked[1]) < 2:
         return None
@@ -96,6 +92,18 @@ def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
     ]
     head = ["", *map(words.value, names[:3])]
     return TextTable(head, rows, range(1, len(head))) if len(rows) > 1 else None
+
+
+def _numeric(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[int]:
+    """Yield the columns of amounts, in which some cells may be without one.
+
+    >>> list(_numeric(["case", "a", "b", "c"], [["x", "-3 %", "-", "-"], ["y", "2 %", "4", "none"]]))
+    [1, 2]
+    """
+    for column in range(len(head)):
+        amounts = [row[column].lstrip("-") for row in rows if row[column] != NOTHING]
+        if amounts and all(amount[:1].isdigit() for amount in amounts):
+            yield column
 
 
 def _not_examined(results: Results) -> Iterator[str]:
