@@ -123,6 +123,55 @@ def test_several_files_of_a_generator_are_one_load_test(tmp_path: Path) -> None:
     assert "Users do not think" in load_text(test)
 
 
+def test_the_mean_rate_of_gatling_has_a_comma_in_some_languages(tmp_path: Path) -> None:
+    path = tmp_path / "gatling.txt"
+    path.write_text(
+        "---- Global Information ----\n> mean response time            12 (OK=12      KO=-     )\n"
+        "> mean requests/sec        166,667 (OK=166,667 KO=-     )\n"
+    )
+    test = load_test([path], [Hints(processors=4)])
+    assert test is not None
+    assert test.rows[0].throughput == 166.667
+    assert [note.message for note in test.notes] == ["its numbers are read with a decimal comma"]
+    path.write_text(
+        "---- Global Information ----\n> mean response time (ms) |     1,212 |     1,212 |   - \n"
+        "> mean throughput (rps) |  1,666.5 |  1,666.5 |   - \n"
+    )
+    test = load_test([path], [Hints(processors=4)])
+    assert test is not None
+    assert (test.rows[0].throughput, test.rows[0].response) == (1666.5, 1.212)
+
+
+def test_a_short_run_of_wrk2_is_one_at_a_rate(tmp_path: Path) -> None:
+    path = tmp_path / "wrk2.txt"
+    path.write_text(
+        "  2 threads and 100 connections\n    Latency     9.12ms    3.81ms  27.77ms   73.00%\n"
+        "  Latency Distribution (HdrHistogram - Recorded Latency)\n 50.000%    9.00ms\n"
+        "Requests/sec:   2000.12\n"
+    )
+    test = load_test([path], [Hints()])
+    assert test is not None
+    assert (test.rows[0].users, test.rows[0].rate) == (None, 2000.12)
+    assert "sends at a rate that it does not print" in test.notes[0].message
+
+
+def test_vegeta_notes_failures_where_there_are_some(tmp_path: Path) -> None:
+    path = tmp_path / "vegeta.txt"
+    text = (
+        "Requests      [total, rate, throughput]         1200, 120.10, 119.86\n"
+        "Latencies     [min, mean, 50, 99, max]          1.21ms, 13.5ms, 12ms, 40ms, 60ms\n"
+        "Success       [ratio]                           {0}%\n"
+    )
+    path.write_text(text.format("100.00"))
+    test = load_test([path], [Hints()])
+    assert test is not None
+    assert test.notes == ()
+    path.write_text(text.format("99.90"))
+    test = load_test([path], [Hints()])
+    assert test is not None
+    assert "requests failed" in test.notes[0].message
+
+
 def test_percentages_may_be_of_all_kinds_of_spelling(tmp_path: Path) -> None:
     path = _table(
         tmp_path,

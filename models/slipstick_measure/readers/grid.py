@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from slipstick_measure.readers.cells import NUMBER, bare_cell
@@ -26,6 +26,9 @@ _DRAWN = re.compile(r"[-=]{2}|[─━═┄┈]")
 _WIDTHS = re.compile(r"\s*-{2,}(?: -{2,})+\s*")
 _WIDE = re.compile(r"\s{2,}|\t+")
 
+
+LATEX_TABLE = "\\begin{tabular"
+"""What begins a table in LaTeX."""
 
 LONGEST_UNIT = 12
 """Characters of a unit in a row of units."""
@@ -47,6 +50,7 @@ _LATEX: Sequence[tuple[re.Pattern[str], str]] = tuple(
         (r"\\(?:si|unit)\{\\second\}", "s"),
         (r"\\multicolumn\{[^}]*\}\{[^}]*\}\{([^}]*)\}", r"\1"),
         (r"\\(?:num|si|unit|textbf|textit|emph|mathbf|texttt|mathrm|text)\{([^{}]*)\}", r"\1"),
+        (r"\s*\\(?:times|cdot)\s*10\^(?:\{([-+]?\d+)\}|(\d))", r"e\1\2"),
         (r"\\pm\b", "±"),
         (r"\\times\b", "x"),
         (r"\\(?:,|;|:|!)|~", " "),
@@ -55,6 +59,9 @@ _LATEX: Sequence[tuple[re.Pattern[str], str]] = tuple(
     )
 )
 """Commands of LaTeX in the cells of tables, in turn, with what they print."""
+
+_ROW_END = re.compile(r"\\\\\*?(?:\s*\[[^\]]*\])?|\\tabularnewline\b")
+_LATEX_COMMENT = re.compile(r"(?<!(?<!\\)\\)%.*")
 
 
 class CellGrid(NamedTuple):
@@ -113,6 +120,7 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     else:
         rows = _rows(reading, content, delimiter)
     outside = [number for number, _ in lines if table_lines and number not in table_lines]
+    outside += [at for at, text in enumerate(reading.lines[:most], 1) if LATEX_TABLE in text][1:]
     if not rows:
         return CellGrid(first, [], [], delimiter, outside)
     if (count := len(rows[0][1])) > MOST_COLUMNS:
@@ -134,8 +142,8 @@ def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
     texts = list(lines)
     if texts and _SEPARATOR.fullmatch(texts[0]):
         texts[0] = ""
-    if any("\\begin{tabular" in text for text in texts):
-        texts = _of_latex(texts)
+    if any(LATEX_TABLE in text for text in texts):
+        return list(_of_latex(texts))
     if not _pairs(next((text for text in texts if text.strip()), "")):
         return list(enumerate(texts, 1))
     pairs = [_pairs(text) for text in texts]
@@ -164,24 +172,19 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return []
 
 
-def _of_latex(lines: Sequence[str]) -> list[str]:
-    """Return the rows of the first tabular of LaTeX, each on its line, with bars between cells."""
-    rows: list[str] = []
-    inside, done = False, False
-    for text in lines:
-        if "\\begin{tabular" in text and not done:
-            inside = True
-        elif "\\end{tabular" in text:
-            done, inside = done or inside, False
-        is_row = inside and "&" in text.replace("\\&", "") and not text.lstrip().startswith("%")
-        if not is_row:
-            rows.append("")
-            continue
-        bare = re.split(r"\\\\", text)[0]
-        for pattern, plain in _LATEX:
-            bare = pattern.sub(plain, bare)
-        rows.append("| " + re.sub(r"(?<!\\)&", " | ", bare).replace("\\", ""))
-    return rows
+def _of_latex(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the rows of the first tabular of LaTeX by line number, with bars between cells; a line
+    may hold several rows.
+    """
+    begin = next(index for index, text in enumerate(lines) if LATEX_TABLE in text)
+    for number, text in enumerate(lines[begin:], begin + 1):
+        for row in _ROW_END.split(_LATEX_COMMENT.sub("", text)):
+            if "&" in row.replace("\\&", ""):
+                for pattern, plain in _LATEX:
+                    row = pattern.sub(plain, row)
+                yield number, "| " + re.sub(r"(?<!\\)&", " | ", row).replace("\\", "")
+        if "\\end{tabular" in text:
+            return
 
 
 def _with_units(

@@ -239,8 +239,9 @@ def _read_wrk(reading: Reading) -> LoadRow:
     text = reading.text
     latency = _found(r"^[ \t]+Latency\s+([0-9.]+\w+)", text)
     throughput, rate = _number(_found(r"^Requests/sec:\s+([0-9.]+)", text)), None
-    if "Thread calibration:" in text:  # wrk2 sends at a rate, and counts its own delay
-        command = _found(r"\bwrk2? +.*(?:-R|--rate)[ =]*([0-9]+)", text)
+    command = _found(r"\bwrk2? +.*(?:-R|--rate)[ =]*([0-9]+)", text)
+    # wrk2 sends at a rate, and counts its own delay; it calibrates in runs of over 10 s.
+    if command or "Thread calibration:" in text or "HdrHistogram" in text:
         rate = _number(command) if command else throughput
         if not command:
             reading.odd(
@@ -488,9 +489,17 @@ def _read_bombardier(reading: Reading) -> LoadRow:
     )
 
 
+_GATLING_COMMA = re.compile(r"(?m)^(> [^|\n]*?[0-9]),([0-9]+ +\(OK=)")
+
+
 def _read_gatling(reading: Reading) -> LoadRow:
-    """Read the end of Gatling's output [ms]: all requests, those that failed among them."""
-    text = reading.text
+    """Read the end of Gatling's output [ms]: all requests, those that failed among them.
+
+    Where it prints no bars, numbers are not grouped: a comma is that of a language.
+    """
+    text, commas = _GATLING_COMMA.subn(r"\1.\2", reading.text)
+    if commas:
+        reading.odd(1, "", "its numbers are read with a decimal comma")
     quantiles = {
         float(match[1]) / 100: float(match[2].replace(",", "")) / 1e3
         for match in re.finditer(
@@ -553,7 +562,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
     "vegeta": LoadFormat(
         _lines(r"Requests\s+\[total, rate"),
         _read_vegeta,
-        failures=_lines(r"Success\s+\[ratio\]\s+(?!100\.00%).*"),
+        failures=_lines(r"Success\s+\[ratio\]\s++(?!100\.00%).*"),
     ),
     "vegeta-json": LoadFormat(
         re.compile(r'\A\s*\{\s*"latencies"\s*:', re.DOTALL), _read_vegeta_json

@@ -28,7 +28,7 @@ from slipstick_measure.readers.cells import (
     whole_number,
 )
 from slipstick_measure.readers.columns import Roles, TableColumn, looks_like_runs, roles_of
-from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of, is_rule
+from slipstick_measure.readers.grid import JUDGED, LATEX_TABLE, CellGrid, grid_of, is_rule
 from slipstick_measure.readers.reading import (
     COLUMNS,
     Coordinates,
@@ -215,29 +215,33 @@ def _note_understood(
         reading.odd(grid.line, text, f"this column is left out{words}")
     left_out = [heading for heading in roles.left_out if heading not in near]
     plain = all(_is_ours(ours, column) for ours, column in held.items())
-    if plain and not left_out and not roles.guessed and roles.weak is None:
+    plain = plain and not left_out and not roles.guessed and roles.weak is None
+    if not plain:
+        headings = {ours: column.text for ours, column in held.items()}
+        if roles.programs:
+            headings["region"] = " ".join(columns[index].text for index in roles.programs)
+        clauses = [", ".join(f"{ours} = {heading}" for ours, heading in headings.items())]
+        if left_out:
+            clauses.append(f"left out: {', '.join(left_out)}")
+        if per_processor := [columns[index].text for index in sorted(roles.of_one)]:
+            clauses.append(f"{', '.join(per_processor)}: of one processor each, taken p times")
+        otherwise = _otherwise(reading, columns, roles)
+        reading.odd(grid.line, "columns", f"read as {'; '.join(clauses)}{otherwise}")
+    _note_outside(reading, grid, plain)
+
+
+def _note_outside(reading: Reading, grid: CellGrid, plain: bool) -> None:
+    """Note the lines outside of the table; where its headings are plain, only another table."""
+    texts = [(index, reading.lines[index - 1]) for index in grid.outside]
+    another = next((index for index, text in texts if LATEX_TABLE in text), 0) or next(
+        (index - 1 for index, text in texts if is_rule(text) and re.search("[|┼╪╋]", text)), 0
+    )
+    if not texts or (plain and not another):
         return
-    headings = {ours: column.text for ours, column in held.items()}
-    if roles.programs:
-        headings["region"] = " ".join(columns[index].text for index in roles.programs)
-    clauses = [", ".join(f"{ours} = {heading}" for ours, heading in headings.items())]
-    if left_out:
-        clauses.append(f"left out: {', '.join(left_out)}")
-    if per_processor := [columns[index].text for index in sorted(roles.of_one)]:
-        clauses.append(f"{', '.join(per_processor)}: of one processor each, taken p times")
-    otherwise = _otherwise(reading, columns, roles)
-    reading.odd(grid.line, "columns", f"read as {'; '.join(clauses)}{otherwise}")
-    if grid.outside:
-        count = len(grid.outside)
-        lines = f"{count} lines outside the table" if count > 1 else "a line outside the table"
-        texts = [(index, reading.lines[index - 1]) for index in grid.outside]
-        rule = next(
-            (index for index, text in texts if is_rule(text) and re.search("[|┼╪╋]", text)), None
-        )
-        rest = ""
-        if rule is not None:
-            rest = f"; another table begins in line {rule - 1}: keep it in a file of its own"
-        reading.odd(grid.outside[0], "", f"{lines} {'are' if count > 1 else 'is'} left out{rest}")
+    count = len(texts)
+    lines = f"{count} lines outside the table are" if count > 1 else "a line outside the table is"
+    rest = f"; another table begins in line {another}: keep it in a file of its own"
+    reading.odd(grid.outside[0], "", f"{lines} left out{rest if another else ''}")
 
 
 def _is_ours(ours: str, column: TableColumn) -> bool:

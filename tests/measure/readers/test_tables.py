@@ -114,6 +114,14 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
         "time",
         [(1, 100), (2, 52), (4, 30)],
     ),
+    "several rows in a line of LaTeX": (
+        (
+            "\\begin{tabular}{rr}\nCores & Time [s] \\\\ \\hline\n1 & 100 \\\\ 2 & 51 \\\\[2pt] 4 & 27 \\\\% once 3 & 9\n"
+            "8 & $1.5 \\times 10^{1}$ \\\\\n\\end{tabular}\n"
+        ),
+        "time",
+        [(1, 100), (2, 51), (4, 27), (8, 15)],
+    ),
     "users and transactions": (
         "clients,tps\n1,900\n8,5200\n",
         "throughput",
@@ -240,6 +248,24 @@ def test_what_was_understood_is_a_note_with_the_command_that_says_otherwise(tmp_
         "read as p = No. cores, throughput = Actual; left out: Ideal; to say otherwise: slipstick"
         f" measured {tmp_path}/x.csv --column time=Actual --unit s"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("x.md", "| cores | time [s] |\n|---|---|\n| {0} | 9 |\n| 2 | 5 |\n\n"),
+        ("x.tex", "\\begin{{tabular}}{{rr}}\ncores & time [s] \\\\\n{0} & 9\\\\ 2 & 5\n\\end{{tabular}}\n"),
+    ],
+)  # fmt: skip
+def test_a_second_table_is_left_out_with_a_note(name: str, table: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(table.format(1))
+    assert read(tmp_path / name).notes == ()
+    (tmp_path / name).write_text(table.format(1) + table.format(4))
+    runs = read(tmp_path / name)
+    assert [run.p for run in runs.records] == [1, 2]
+    line = 1 + table.count("\n")
+    (note,) = runs.notes
+    assert f"another table begins in line {line}: keep it in a file of its own" in note.message
 
 
 def test_the_column_that_is_told_is_the_one_that_is_read(tmp_path: Path) -> None:
