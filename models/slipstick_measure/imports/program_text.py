@@ -23,13 +23,15 @@ class ProgramInteger(float):
 
 
 class Dialect(NamedTuple):
-    """What languages differ in: the index of the first item of a list, whether 7 / 2 is 3, and
-    whether // begins a comment.
+    """What languages differ in: the index of the first item of a list, whether 7 / 2 is 3, whether
+    // begins a comment, and the sign before a name in a text in double quotes that holds its value:
+    $ where a point joins texts, # before an expression in braces.
     """
 
     first: int
     whole: bool
     slashes: bool
+    inserts: str = ""
 
 
 Known = float | str | list[Any] | None
@@ -374,11 +376,11 @@ def _dialect(text: str) -> Dialect:
         old = re.search(r"(?m)^[^\S\n]*print\s+[^(\s=]", text) is not None
         return Dialect(0, old, False)
     if re.search(r"(?m)^[^\S\n]*require\s+['\"]", text):
-        return Dialect(0, True, False)  # Ruby
+        return Dialect(0, True, False, "#")  # Ruby
     if re.search(
         r"(?m)^[^\S\n]*(?:use|require)\s+\w|\$pdq::|^[^\S\n]*(?:my\s+)?[$@]\w+\s*=|<\?php", text
     ):
-        return Dialect(0, False, "<?php" in text)  # Perl or PHP
+        return Dialect(0, False, "<?php" in text, "$")  # Perl or PHP
     typed = re.search(r"#include|\b(?:int|double|float|long)\b[\[\]\s*]+\w+|\bclass\b", text)
     return Dialect(0, typed is not None, True)  # C or Java, else JavaScript
 
@@ -516,6 +518,14 @@ _CASTS = {"double": "double", "float": "double", "int": "int", "long": "int"}
 """Casts of C and Java, each with the function that does the same."""
 
 
+_INSERTED = {
+    "f": r"\{([^{}]*)\}",
+    "#": r"#\{([^{}]*)\}",
+    "$": r"\$\{(\w+)\}|\{(\$\w+)\}|(\$\w+(?:(?:\[|->|::).*)?)",
+}
+"""Expressions within texts, by the sign of their dialect: f of Python's own mark of such texts."""
+
+
 class _Expression:
     """Evaluator of arithmetic, texts and lists in known names; raises NotKnownError for anything
     else.
@@ -544,7 +554,7 @@ class _Expression:
             return self._tokens[self._at - 1][1]
         return ""
 
-    _LEVELS = (("==", "!=", "<", ">", "<=", ">="), ("+", "-"), ("*", "/", "//", "%"), (":",))
+    _LEVELS = (("==", "!=", "<", ">", "<=", ">="), ("+", "-", "."), ("*", "/", "//", "%"), (":",))
 
     def _level(self, level: int) -> Known:
         self._depth += 1
@@ -555,6 +565,8 @@ class _Expression:
         else:
             value = self._level(level + 1)
             while sign := self._sign(*self._LEVELS[level]):
+                if sign == "." and self._dialect.inserts != "$":
+                    raise NotKnownError
                 value = _operated(sign, value, self._level(level + 1))
         self._depth -= 1
         return value
@@ -606,9 +618,13 @@ class _Expression:
 
     def _text(self, text: str) -> str:
         plain = text.lstrip("fr")[1:-1]
-        if not text.startswith("f"):
-            return plain
-        return re.sub(r"\{(\w+)\}", lambda match: _written(self._known[match[1]]), plain)
+        sign = "f" if text.startswith("f") else self._dialect.inserts * text.startswith('"')
+        return re.sub(_INSERTED[sign], self._inserted, plain) if sign else plain
+
+    def _inserted(self, match: re.Match[str]) -> str:
+        """Return the value of an expression within a text."""
+        inside = next(filter(None, match.groups()), "")
+        return _written(_Expression(inside, self._known, self._dialect).whole())
 
     def _listed(self, end: str) -> list[Any]:
         values: list[Any] = []
@@ -656,6 +672,8 @@ _OPERATIONS: dict[str, Callable[[float, float], float]] = {
 
 def _operated(sign: str, left: Known, right: Known) -> Known:
     """Return the result of an operation; joining and formatting of texts follow Python."""
+    if sign == ".":
+        return _written(left) + _written(right)
     if sign == "%" and isinstance(left, str):
         return _formatted([left, *(right if isinstance(right, list) else [right])])
     if sign == "+" and isinstance(left, str) and isinstance(right, str):

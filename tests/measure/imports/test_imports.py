@@ -652,6 +652,28 @@ def test_a_program_is_read_as_its_language_means_it(
     assert not any("another model" in note for note in spec.words)
 
 
+@pytest.mark.parametrize(
+    ("head", "text", "words"),
+    [
+        ("use pdq;\n$i = 3;\n", '"d$i"', {"kind": "pdq::", "of": "$pdq::", "end": ";"}),
+        ("use pdq;\n$i = 3;\n", '"d${i}"', {"kind": "pdq::", "of": "$pdq::", "end": ";"}),
+        ("<?php\n$i = 3;\n", '"d" . $i', {"end": ";"}),
+        ("require 'pdq'\ni = 2\n", '"d#{i + 1}"', {"kind": "Pdq::", "of": "Pdq::"}),
+        ("import pdq\ni = 2\n", 'f"d{i+1}"', {"kind": "pdq.", "of": "pdq."}),
+    ],
+)
+def test_names_with_values_in_them_are_read(
+    head: str, text: str, words: dict[str, str], tmp_path: Path
+) -> None:
+    program = OPEN.format(**{"kind": "", "of": "", "end": "", "node": "", "demand": "1", **words})
+    path = tmp_path / "program.txt"
+    path.write_text(head + program.replace('"cpu"', text))
+    assert list(import_spec([path]).document["stations"]) == ["d3"]
+    path.write_text(head.replace("i = ", "k = ") + program.replace('"cpu"', text))
+    with pytest.raises(SpecError, match="stands for cannot be told; write a name in quotes"):
+        import_spec([path])
+
+
 def test_a_second_model_in_a_program_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "two.R"
     model = OPEN.format(kind="", of="", end="", node="", demand="0.5")
