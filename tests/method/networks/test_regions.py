@@ -185,15 +185,57 @@ def test_work_beyond_the_places_of_a_region_is_refused() -> None:
     with pytest.raises(NoAnswerError) as caught:
         solve(tandem(0.9, 1))
     assert str(caught.value) == (
-        "region r is saturated: the customers that arrive are in service at its stations for 1.8 s"
-        " a second, and it has 1 places (load 1.8, the limit is 1); lower the arrivals, or give it"
-        " more places"
+        "region r is saturated: without any wait, the customers that arrive in a second hold its"
+        " places for 1.8 s together, and it has 1 place (load 1.8, the limit is 1); lower the"
+        " arrivals, or give it more places"
     )
     busy = solve(tandem(0.9, 3), simulation=Simulation(seed=1, events=40_000))
     assert busy["throughput[j]"] == pytest.approx(
         0.75, abs=0.02
     )  # n / (n + 1) of two equal stations
     assert not busy.converged
+
+
+def test_a_fast_station_of_a_region_needs_fewer_places() -> None:
+    """One place before a server of speed 4 is M/M/1, and two of speed 1 and 3 hold 2/3 place."""
+    jobs = {"j": open_class(2.0)}
+    for rates, capacity in (((4.0,), 1), ((1.0, 3.0), 2)):
+        fast = station(service={"j": 1.0}, rates=rates)
+        free = solve(network(jobs, {"q": fast}))
+        limits = {"r": region(["q"], capacity)}
+        found = solve(network(jobs, {"q": fast}, regions=limits), simulation=SETTINGS)
+        assert within(found, "response_time[j]", free["response_time[j]"])
+    slow = network({"j": open_class(1.5)}, {"q": fast}, regions={"r": region(["q"], 1)})
+    with pytest.raises(NoAnswerError, match=r"hold its places for 1.5 s together, and it has 1 place "):  # fmt: skip
+        solve(slow)
+
+
+@pytest.mark.parametrize("routed", [False, True])
+def test_a_customer_lost_inside_a_region_gives_its_place_back(routed: bool) -> None:
+    """Erlang's loss of one server, 5/6: no customer waits for the second place."""
+    door, limits = {"q": station(service={"j": 1.0}, capacity=1)}, {"r": region(["q"], 2)}
+    model = network({"j": open_class(5.0)}, door, regions=limits)
+    if routed:
+        chains = {"j": chain(["j"], open_class(5.0), ("j", "q"))}
+        ways = [route(("j", "q"), None, 1.0)]
+        model = network({}, door, chains=chains, routing=ways, regions=limits)
+    found = solve(model, simulation=SETTINGS)
+    assert within(found, "loss_probability[j,q]", 5 / 6)
+    assert within(found, "utilization[r]", 5 / 12)
+    assert found["waiting_time[r]"] == 0.0
+
+
+def test_customers_that_abandon_a_region_do_not_saturate_it() -> None:
+    """Birth and death of the number present: the second of two inside abandons, others wait before
+    the region without a limit.
+    """
+    impatient = station(service={"j": 1.0}, patience={"j": 0.1})
+    model = network({"j": open_class(5.0)}, {"q": impatient}, regions={"r": region(["q"], 2)})
+    weights = [1.0] + [5.0 * (5 / 11) ** n for n in range(60)]
+    found, empty = solve(model, simulation=SETTINGS), 1 / sum(weights)
+    before = sum((n - 2) * weight for n, weight in enumerate(weights) if n > 2) * empty
+    assert within(found, "throughput[j]", 1 - empty)
+    assert within(found, "waiting_time[r]", before / 5.0)
 
 
 def test_a_lost_customer_does_not_come_back_at_the_same_instant() -> None:

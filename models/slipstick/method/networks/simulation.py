@@ -446,7 +446,8 @@ class FlatNetwork:
         time = time_of_law(self.service[place], size, queue.distribution.get(label))
         resource = None if DISCIPLINES[queue.discipline].delay else station
         if chain in self.first:
-            builder.admit(_served(place), resource, queue.capacity or 0, _lost(chain))
+            lost = self._lost_at(chain, place)
+            builder.admit(_served(place), resource, queue.capacity or 0, lost)
         if patience := self._patience(place):
             builder.patience(patience, _abandoned(place), _abandoned(place))
         if resource is None:
@@ -535,27 +536,51 @@ def flat_network(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNe
     limited = [name for region in regions.values() if region.loses for name in region.stations]
     if wrong := unsolvable(arrays, limited):
         raise NoAnswerError(wrong[0])
+    flat = FlatNetwork(compiled, columns, arrays)
     for name, region in regions.items():
         if not region.loses:
-            _check_places(name, region, arrays)
-    return FlatNetwork(compiled, columns, arrays)
+            _check_places(name, region, flat)
+    return flat
 
 
-def _check_places(name: str, region: Region, arrays: NetworkPoints) -> None:
-    """Raise if more work arrives for a region whose customers wait than its places can hold.
+def _check_places(name: str, region: Region, flat: FlatNetwork) -> None:
+    """Raise if more customers arrive for a region in which they wait than its places can hold.
 
-    Waits inside the region are left out, so a region that is not saturated here may be saturated all
-    the same; a simulation of it does not reach its precision.
+    Of classes whose customers may be lost, nothing is counted, nor are waits inside the region, so a
+    region that is not saturated here may be saturated all the same; a simulation of it does not
+    reach its precision.
     """
-    network = arrays.network
-    inside = np.isin(network.stations, region.stations)
-    work = (network.arrivals[0] * network.demand[0][:, inside].sum(axis=1)).real.sum()
-    if (load := float(work) / region.capacity) >= 1:
+    network = flat.arrays.network
+    loads = [
+        network.demand[0, :, k].real * _least_places(network.rates[k], region.capacity)
+        for k, station in enumerate(network.stations)
+        if station in region.stations
+    ]
+    never_lost = [chain not in flat.first for chain in flat.compiled.chains]
+    held = float((network.arrivals[0].real * sum(loads))[never_lost].sum())
+    if (load := held / region.capacity) >= 1:
+        places = f"{region.capacity:,} place{'s' if region.capacity > 1 else ''}"
         raise NoAnswerError(
-            f"region {name} is saturated: the customers that arrive are in service at its stations"
-            f" for {float(work):.4g} s a second, and it has {region.capacity:,} places (load"
-            f" {load:.3g}, the limit is 1); lower the arrivals, or give it more places"
+            f"region {name} is saturated: without any wait, the customers that arrive in a second"
+            f" hold its places for {held:.4g} s together, and it has {places} (load {load:.3g}, the"
+            " limit is 1); lower the arrivals, or give it more places"
         )
+
+
+def _least_places(rates: Array | None, most: int) -> float:
+    """Return the fewest places that customers at a station hold while it does work at speed 1: n at
+    a time of those present, at their speed.
+
+    Parameters
+    ----------
+    rates : of the station with 1, 2, 3 ... present; None where each server has speed 1
+    most : customers there
+    """
+    if rates is None:
+        return 1.0
+    # Beyond the last rate, more customers hold more places at the same speed.
+    speeds = rates[0, :most].real
+    return float(np.min(np.arange(1, len(speeds) + 1) / speeds))
 
 
 class _NetworkEstimates:
