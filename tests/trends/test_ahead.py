@@ -188,6 +188,19 @@ def test_a_machine_of_a_year_that_cannot_be_is_refused(
         found(f"cases: {{later: {{machine: {machine}}}}}\n", base="{model: model.yaml}")
 
 
+def test_a_file_of_a_machine_of_a_year_is_not_compared_with_the_keys_of_a_machine(
+    folder: Path,
+) -> None:
+    Path("aged.yaml").write_text(
+        "machine: 1\nbase: machine.yaml\nyear: 20o6\ntrend: measured\n", encoding="utf-8"
+    )
+    with pytest.raises(SpecError) as caught:
+        Library().open(Path("aged.yaml"))
+    assert [str(problem) for problem in caught.value.problems] == [
+        "aged.yaml:3:7: machine.year: a year lies between 1900 and 2200, such as 2034"
+    ]
+
+
 def test_each_case_starts_in_the_year_of_its_machine_and_all_are_projected(folder: Path) -> None:
     Path("new.yaml").write_text(
         MACHINE.replace("kind: KIND, ", "kind: gpu-bf16, ")

@@ -361,7 +361,7 @@ class Library:
         networks of a machine.
         """
         tree = with_present_names(kind, tree)
-        if kind == "machine" and "base" in tree.entries:
+        if _is_machine_in_a_year(kind, tree):
             return cast("Table", FUNCTIONS["machine of a year"](tree, self))
         based = self._extended(kind, _with_bandwidth(tree), _open)
         places = (
@@ -394,6 +394,8 @@ class Library:
         try:
             return self.resolve(kind, tree, _open)
         except SpecError as error:
+            if _is_machine_in_a_year(kind, tree):
+                raise  # its keys are not those of a machine
             places_named = {problem.place for problem in error.problems}
             for named in (at(tree, ["network"]), at(tree, ["node", "network"])):
                 if isinstance(
@@ -561,6 +563,10 @@ def _with_bandwidth(tree: Table) -> Table:
             }
             tree = _table(replace(tree, path, Table(renamed, wire.mark)))
     return tree
+
+
+def _is_machine_in_a_year(kind: str, tree: Table) -> bool:
+    return kind == "machine" and "base" in tree.entries
 
 
 def _table(node: Node) -> Table:
