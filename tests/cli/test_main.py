@@ -155,7 +155,7 @@ def test_a_timeline_is_written_beside_the_answer(slip: Run) -> None:
         "solve", "law/flow-line", "--timeline", "run.json", *("--set", "items=3"), *FLOW
     )
     assert status == 2
-    assert "a timeline takes a model, not a Law" in err
+    assert "a timeline takes a model of an activity, not a law" in err
 
 
 def test_a_timeline_that_is_refused_costs_no_answer(
@@ -166,7 +166,10 @@ def test_a_timeline_that_is_refused_costs_no_answer(
 
     monkeypatch.setattr("slipstick.method.methods.answered", solved)
     status, _, err = slip("solve", "central-server", "--timeline", "run.svg")
-    assert (status, "a timeline takes a model, not a QueueingNetwork" in err) == (2, True)
+    assert (status, "a timeline takes a model of an activity, not a queueing network" in err) == (
+        2,
+        True,
+    )
 
 
 def test_an_interrupted_simulation_gives_what_it_has_with_status_130(

@@ -1752,8 +1752,10 @@ def is_processor(resource: str) -> bool:
 
 def need_model(value: object, what: str) -> Model:
     """Return a model, or raise if the value is none: an activity alone has no population."""
-    if isinstance(value, AddedModel):
-        raise ModelError(f"{what} takes a model of an activity, not {value.words}")
+    other_kinds = {"QueueingNetwork": "a queueing network", "Law": "a law"}
+    other = value.words if isinstance(value, AddedModel) else other_kinds.get(type(value).__name__)
+    if other:
+        raise ModelError(f"{what} takes a model of an activity, not {other}")
     if not isinstance(value, Model):
         kind = type(value).__name__
         raise ModelError(
