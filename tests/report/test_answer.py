@@ -182,6 +182,13 @@ def test_a_bound_within_the_interval_is_no_doubt_of_the_heading() -> None:
     )
 
 
+def test_an_answer_without_notes_does_not_refer_to_them() -> None:
+    answer = Answer("m", "quick", values={"time": Value(1.0, "s")})
+    assert answer_text(answer).splitlines()[1] == "m by quick: not exact"
+    noted = replace(answer, notes=("leaves out waiting",))
+    assert "m by quick: not exact; the notes say what is left out\n" in answer_text(noted)
+
+
 def test_what_is_the_same_in_every_row_does_not_run_into_its_title() -> None:
     head = ["case", "time <= 7", "slack of 1", "cost"]
     rows = [[f"a{cost}", "6 s", "1 s", cost] for cost in "123"]

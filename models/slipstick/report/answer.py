@@ -340,7 +340,8 @@ def _heading(answer: Answer) -> str:
     ):
         line = f"{answer.model} in closed form, without queueing; the notes say what is left out"
     else:
-        why = "" if answer.left_out or answer.check else "; the notes say what is left out"
+        notes_say = answer.notes and not answer.left_out and answer.check is None
+        why = "; the notes say what is left out" if notes_say else ""
         line = f"{answer.model} by {answer.method}: not exact{why}"
     line += f"; {check_sentence(answer.check)}" if answer.check and not answer.failed else ""
     # A bound that an interval holds is no doubt.
