@@ -15,6 +15,7 @@ from slipstick.errors import ModelError
 from slipstick.extensions import Registry
 from slipstick.schema.kinds.study import QUESTIONS, StudySpec, study_model
 from slipstick.schema.text import read_text
+from slipstick.vocabulary import METHODS_ADDED
 from tests.house.code import PACKAGE
 
 ENTRY_POINTS = """\
@@ -160,8 +161,11 @@ def test_a_name_that_is_taken_or_cannot_be_imported_is_refused(
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(
         "[odd.a]\none = odd_part:TABLE\n[odd.b]\ntwo = odd_missing:TABLE\n"
+        "[odd.c]\nthree = odd_part:METHODS\n"
     )
-    (tmp_path / "odd_part.py").write_text("TABLE = {'run': 'odd_part:run'}\n")
+    (tmp_path / "odd_part.py").write_text(
+        "TABLE = {'run': 'odd_part:run'}\nMETHODS = {'activity/closed-form': 'odd_part:run'}\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(
         ModelError,
@@ -178,6 +182,8 @@ def test_a_name_that_is_taken_or_cannot_be_imported_is_refused(
         match=r"odd_missing:TABLE cannot be imported for the group odd.b: No module named",
     ):
         list(Registry("odd.b"))
+    with pytest.raises(ModelError, match=r"adds 'activity/closed-form' to the group odd.c, which"):
+        list(Registry("odd.c", METHODS_ADDED.own))
 
 
 def test_the_model_of_a_study_has_the_keys_of_other_packages_that_the_study_uses() -> None:

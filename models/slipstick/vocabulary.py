@@ -357,8 +357,18 @@ first page too.
 """
 
 
-METHODS_ADDED: Registry[Any] = Registry("slipstick.methods")
-"""Methods of other packages, by the kind of model and a name, such as ``activity/quick``."""
+METHODS_ADDED: Registry[Any] = Registry(
+    "slipstick.methods",
+    {
+        f"{kind}/{name}": name
+        for kind, names in METHODS.items()
+        for name in names
+        if (kind, name) != (ACTIVITY, MARKOV_CHAIN)  # which is a method of slipstick_chains
+    },
+)
+"""Methods of other packages, by the kind of model and a name, such as ``activity/quick``; of
+slipstick's own only the names, which no package can take.
+"""
 
 
 def known_methods(kind: str) -> tuple[str, ...]:
