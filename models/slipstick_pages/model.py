@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Dimension
 from slipstick.report.formatting import (
-    RATES,
+    RATE_UNITS,
     capital,
     losses_sentence,
     percent,
@@ -203,7 +203,7 @@ def _live(model: LiveModel) -> str:
             for slider in model.sliders
         ],
         "ladders": {
-            unit: RATES if unit == "1/s" else rungs(Dimension.of(unit)) for unit in dimensions
+            unit: RATE_UNITS if unit == "1/s" else rungs(Dimension.of(unit)) for unit in dimensions
         },
         "units": {unit: written_units(unit) for unit in dimensions},
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slipstick.errors import InputError
 from slipstick.files import whole_file, write_whole
-from slipstick.report.write import PICTURES
+from slipstick.report.write import PICTURE_ENDINGS
 from slipstick.results.study import Timeline
 from slipstick_pictures.look import look, store
 
@@ -35,7 +35,7 @@ def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
 
     if path.suffix == ".json":
         write_whole(path, chrome_trace(timeline))
-    elif path.suffix in PICTURES:
+    elif path.suffix in PICTURE_ENDINGS:
         write_picture(lambda: draw_timeline(timeline, title), path)
     else:
         raise InputError(
@@ -56,7 +56,7 @@ def write_picture(draw: Callable[[], Figure], path: Path) -> None:
     InputError : the ending is another
     MissingExtraError : matplotlib is not installed
     """
-    if path.suffix not in PICTURES:
+    if path.suffix not in PICTURE_ENDINGS:
         raise InputError(
             f"pictures are drawn into a file that ends in .png or .svg, not into {path.name}"
         )

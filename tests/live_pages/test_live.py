@@ -44,7 +44,7 @@ from slipstick.expression.special import raised
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Model
-from slipstick.report.formatting import RATES, reader_amount
+from slipstick.report.formatting import RATE_UNITS, reader_amount
 from slipstick.report.html import LARGEST, report_page
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library, names
@@ -437,7 +437,7 @@ def test_a_value_is_typed_with_its_unit(
 def test_a_slow_rate_is_written_in_a_minute_or_an_hour(
     engine: quickjs.Context, value: float, text: str
 ) -> None:
-    ladders = json.dumps({"1/s": RATES})
+    ladders = json.dumps({"1/s": RATE_UNITS})
     assert engine.eval(f"shown({value!r}, '1/s', {ladders})") == text
     assert reader_amount(value, "1/s") == text
 

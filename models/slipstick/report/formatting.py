@@ -125,7 +125,7 @@ def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends 
     return reader_amount(value, unit, 6 if value == int(value) else 4, ends)
 
 
-RATES = (("/h", 1 / 3600.0, 0.0), ("/min", 1 / 60.0, 1 / 60.0), ("/s", 1.0, 0.05))
+RATE_UNITS = (("/h", 1 / 3600.0, 0.0), ("/min", 1 / 60.0, 1 / 60.0), ("/s", 1.0, 0.05))
 """Units in which a reader expects rates: name, factor, and the least rate that has it [1/s]."""
 
 
@@ -137,7 +137,7 @@ def reader_amount(value: float | None, unit: str, digits: int = 4, ends: Ends = 
     """
     if unit != "1/s" or not value:
         return quantity(value, unit, digits, ends)
-    name, factor, _ = [rung for rung in RATES if rung[2] * (1 - 1e-9) <= abs(value)][-1]
+    name, factor, _ = [rung for rung in RATE_UNITS if rung[2] * (1 - 1e-9) <= abs(value)][-1]
     if factor == 1.0:
         return quantity(value, unit, digits, ends)
     low, high = (None if end is None else end / factor for end in ends)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 PAGE, TABLE, HTML = "report.md", "results.csv", "report.html"
-PICTURES = (".png", ".svg")
+PICTURE_ENDINGS = (".png", ".svg")
 _QUOTED = re.compile('[",\n\r]')
 
 
@@ -107,7 +107,9 @@ def sure_names(study: StudySpec, as_page: bool) -> list[str]:
     as_page : report.html is one of them
     """
     pictures_drawn = () if missing_pictures(study) else study.pictures
-    pictures = [f"{picture.name}{ending}" for picture in pictures_drawn for ending in PICTURES]
+    pictures = [
+        f"{picture.name}{ending}" for picture in pictures_drawn for ending in PICTURE_ENDINGS
+    ]
     return [PAGE, TABLE, INPUTS, *[HTML] * as_page, *pictures]
 
 
