@@ -1,12 +1,12 @@
-"""What other packages add to slipstick, by name: programs, laws, commands, questions, kinds of
-specs, files that are read, texts and pictures that are written; and the hash of the code of all packages.
+"""What other packages add to slipstick, by name: programs, laws, commands, questions, methods,
+kinds of specs, files that are read, functions that the calculator calls; and the hash of the code
+of all packages.
 
 A package adds through the entry points of one group for each kind of addition, such as
 ``slipstick.questions``; the page "Extending slipstick" of the documentation lists the groups. Each
 entry point gives a mapping from names to where they are defined, ``module:NAME``. So all names are
 known without importing what they stand for, which happens when it is asked for.
-`slipstick_workloads` and `slipstick_measure` are added in this way; slipstick imports neither of
-them.
+All packages beside slipstick are added in this way; slipstick imports none of them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,16 @@ PACKAGES = Path(__file__).parents[1]
 
 
 class SpecKind(NamedTuple):
-    """A kind of spec: its folder, the place of its pydantic model, the spec from which starters are
-    made, a description if its files are models, and the place of the function that reads the files
-    which a spec names; it takes the tree and the library, and returns the tree with their content.
+    """A kind of spec.
+
+    Parameters
+    ----------
+    folder : of its files
+    model : where its pydantic model is defined, ``module:NAME``
+    starter : the spec from which starters are made
+    words : a description, if its files are models
+    reader : where the function is defined that takes the tree of a spec and the library, and
+        returns the tree with the content of the files of data that the spec names
     """
 
     folder: str
@@ -119,8 +126,9 @@ class Registry(Mapping[str, T]):
 
 
 FUNCTIONS: Registry[Callable[..., Any]] = Registry("slipstick.functions")
-"""Functions of packages above the one that calls them, by what they return, such as ``text of an
-answer``: so no package imports one above it. `slipstick` adds its own in the same way as others.
+"""Functions that a package calls and a package above it defines, by what they return, such as
+``text of an answer``: so no package imports one above it. Those of `slipstick` itself are added in
+the same way.
 """
 
 

@@ -2,8 +2,9 @@
 queueing network before its steady state.
 
 slipstick finds this package by its entry points and imports none of it. `activity_chain` explores
-the states of an activity, has its times, and is the method ``markov-chain`` of activities; `transient` has the values of a network at a time, by
-`uniformization`. The chains of queueing networks are in `slipstick.queueing.markov`.
+the states of an activity and is its method ``markov-chain``; `transient` computes the values of a
+network at a time, by `uniformization`. The chains of queueing networks in their steady state are in
+`slipstick.queueing.markov`.
 """
 
 FUNCTIONS = {

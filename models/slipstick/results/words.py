@@ -174,7 +174,7 @@ class Words:
     limits : of values that a question sets a limit to, by name, in base units
     nouns : what resources are, such as a lock, by name
     title : of the study
-    specs : titles of the machines and other specs that an axis takes, by name
+    specs : titles of the machines that an axis takes, by name
 
     >>> words = Words({"ndr": "NDR"}, {"parameters.edge": "cells along an edge"})
     >>> words.case("ndr"), words.case("half-as-long"), words.quantity("parameters.edge")
