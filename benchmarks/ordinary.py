@@ -15,10 +15,10 @@ FIRST is the first seed: take one that was never used, for nothing may be tuned 
 
 from __future__ import annotations
 
-import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from slipstick import (
@@ -48,29 +48,26 @@ from slipstick.model.steps import Activity
 from slipstick.model.system import (
     ArrivalPattern,
     Model,
-    Resource,
     TaskPool,
     grouped_model,
     phased_model,
 )
 from slipstick.model.tasks import Loop
 
-REFERENCE_SEED = 88_007
-PRECISION = 0.005
-PROMISED = 0.1
-"""Relative error that mean value promises of the models that it answers by default [1]."""
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.second_road import PRECISION, PROMISED, RandomActivity
+
+REFERENCE_SEED = 88_007
 HALF_WIDTHS = 4.0
 """Half-widths of a simulated interval within which an exact value lies but by rare chance."""
 
 
-class Program:
+class Program(RandomActivity):
     """A program drawn by hand-like rules over a few resources."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(f"ordinary {seed}")
-        self.resources: dict[str, Resource] = {}
-        self.steps = 0
+        super().__init__(f"ordinary {seed}")
         self.scvs = self.random.choice([(1.0,), (1.0,), (0.0, 1.0), (0.25, 1.0, 4.0)])
 
     def name(self, kind: str) -> str:
@@ -86,10 +83,6 @@ class Program:
         if edge < 0.08:
             return self.random.choice([1e-6, 1.0, 20.0])
         return round(float(0.02 * 30 ** self.random.random()), 3)
-
-    def scv(self) -> float:
-        """Draw a squared coefficient of variation."""
-        return self.random.choice(self.scvs)
 
     def station(self, ranks: bool = False) -> str:
         """Return a station, one that is there or a new one."""
@@ -208,7 +201,7 @@ def ordinary(seed: int) -> Model:
         pattern = draw.random.choice(
             [ArrivalPattern(), ArrivalPattern(), ArrivalPattern(0.0), ArrivalPattern(batch=3)]
         )
-        rate = load * capacity(draw, body) / pattern.batch
+        rate = load * draw.capacity(body) / pattern.batch
         return open_model(body, rate, pattern=pattern, resources=draw.resources)
     if kind < 0.9:
         draw.resources["meet"] = Barrier()
@@ -222,16 +215,6 @@ def ordinary(seed: int) -> Model:
     return phased_model(
         (rounds, min(size, 20), body), (1, 1, draw.body(1)), resources=draw.resources
     )
-
-
-def capacity(draw: Program, body: Activity) -> float:
-    """Return the throughput at which the busiest resource of a body is always busy, by its bounds."""
-    many = closed_model(body, 50, resources=draw.resources)
-    try:
-        bound = solve(many, method="bounds").values.get("throughput")
-    except SlipstickError:
-        bound = None
-    return (bound and bound.high) or 1.0
 
 
 def differing(answer: Answer, known: Answer, exact: bool) -> Iterator[str]:

@@ -73,13 +73,41 @@ PROMISED = 0.1
 """Relative error that mean value promises of the models that it answers by default [1]."""
 
 
-class Draw:
+class RandomActivity:
+    """What an activity is drawn from: a random source, resources, and steps by number.
+
+    Parameters
+    ----------
+    seed : of the random source
+    """
+
+    def __init__(self, seed: str) -> None:
+        self.random = random.Random(seed)
+        self.resources: dict[str, Resource] = {}
+        self.steps = 0
+        self.scvs: tuple[float, ...] = (1.0,)
+
+    def scv(self) -> float:
+        """Draw a squared coefficient of variation."""
+        return self.random.choice(self.scvs)
+
+    def capacity(self, cycle: Activity) -> float:
+        """Return the throughput at which the busiest station of a cycle is always busy, by its
+        bounds; 1 where these do not know it.
+        """
+        many = closed_model(cycle, 50, resources=self.resources)
+        try:
+            bound = solve(many, method="bounds").values.get("throughput")
+        except SlipstickError:
+            bound = None
+        return (bound and bound.high) or 1.0
+
+
+class Draw(RandomActivity):
     """A random activity: a tree over a few resources."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(f"second road {seed}")
-        self.resources: dict[str, Resource] = {}
-        self.steps = 0
+        super().__init__(f"second road {seed}")
         common = self.random.choice([*SCVS, None, None])
         self.scvs = SCVS if common is None else (common,)
         disciplines = ("fcfs", "fcfs", "ps", "lcfs", "random")
@@ -90,10 +118,6 @@ class Draw:
     def time(self) -> float:
         """Draw a mean time, from 0.05 to 2 s."""
         return round(float(0.05 * 40 ** self.random.random()), 3)
-
-    def scv(self) -> float:
-        """Draw a squared coefficient of variation."""
-        return self.random.choice(self.scvs)
 
     def step(self) -> Activity:
         """Draw a service, or seldom a delay."""
@@ -160,19 +184,12 @@ def activity(seed: int) -> Model:
         phases = [(rounds, size, draw.body()), (1, max(1, size // 2), draw.body())]
         return phased_model(*phases, resources=draw.resources)
     if kind < 0.45:
-        rate = draw.random.choice([0.3, 0.6, 0.8]) * stream_capacity(draw, cycle)
+        rate = draw.random.choice([0.3, 0.6, 0.8]) * draw.capacity(cycle)
         return open_model(cycle, rate, resources=draw.resources)
     if kind < 0.7:
         draw.resources["meet"] = Barrier()
         return closed_model(cycle >> barrier("meet"), size, resources=draw.resources)
     return closed_model(cycle, size, resources=draw.resources)
-
-
-def stream_capacity(draw: Draw, cycle: Activity) -> float:
-    """Return the throughput at which the busiest station of a cycle is always busy, by its bounds."""
-    many = closed_model(cycle, 50, resources=draw.resources)
-    high = solve(many, method="bounds").values["throughput"].high
-    return high or 1.0
 
 
 def waiting_network(seed: int) -> QueueingNetwork:
