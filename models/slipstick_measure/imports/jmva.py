@@ -5,6 +5,7 @@ Format: JMT's JMTmodel.xsd.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from slipstick.errors import short
@@ -29,61 +30,14 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     model = ToolModel(reading)
     model.parse()
     ledger = Ledger(FORMAT, reading)
-    classes: dict[str, Any] = {}
-    for class_element in model.root.every("closedclass", "openclass"):
-        if class_element.get("priority") not in ("", "0"):
-            ledger.declare("priorities", class_element.line, class_element.get("name"))
-        if class_element.tag == "openclass":
-            rate = model.number(class_element, class_element.get("rate"))
-            classes[model.name(class_element)] = {"arrivals": model.rate(class_element, rate)}
-        else:
-            classes[model.name(class_element)] = {
-                "population": round(model.number(class_element, class_element.get("population")))
-            }
-            if class_element.get("thinktime"):
-                classes[model.name(class_element)]["think_time"] = model.time(
-                    class_element, model.number(class_element, class_element.get("thinktime"))
-                )
-    stations: dict[str, Any] = {}
-    for station_element in model.root.every("listation", "ldstation", "delaystation"):
-        station: dict[str, Any] = {
-            "discipline": "is" if station_element.tag == "delaystation" else "ps"
-        }
-        visits, rates, service = (
-            _by_class(model, station_element, "visit", classes),
-            list[list[float]](),
-            dict[str, Any](),
-        )
-        for name, (element, text) in _by_class(
-            model, station_element, "servicetime", classes
-        ).items():
-            times = [
-                model.number(element, number_text)
-                for number_text in text.split(";")
-                if number_text.strip()
-            ] or [0.0]
-            if times[0] > 0 and model.number(*visits.get(name, (element, "1"))) > 0:
-                service[name] = model.time(element, times[0])
-                rates.append([times[0] / time if time else 0.0 for time in times])
-        station["service"] = service
-        if shown := {name: model.number(*visits[name]) for name in service if name in visits}:
-            station["visits"] = shown
-        if station_element.get("servers") not in ("", "1") and not any(
-            len(row) > 1 for row in rates
-        ):
-            station["servers"] = round(
-                model.number(station_element, station_element.get("servers"), 1.0)
-            )
-        if rates and len(rates[0]) > 1:
-            if any(row != rates[0] for row in rates) or min(rates[0]) <= 0:
-                reading.refuse(
-                    station_element.line,
-                    station_element.tag,
-                    f"{model.name(station_element)} has other rates for each class, or times of 0;"
-                    " rates are of a station",
-                )
-            station["rates"] = rates[0]
-        stations[model.name(station_element)] = station
+    classes = {
+        model.name(element): _customers(model, ledger, element)
+        for element in model.root.every("closedclass", "openclass")
+    }
+    stations = {
+        model.name(element): _station(model, element, classes)
+        for element in model.root.every("listation", "ldstation", "delaystation")
+    }
     _set_references(model, stations)
     serving = {name: station for name, station in stations.items() if station["service"]}
     if classes and not any(row.get("population") or "arrivals" in row for row in classes.values()):
@@ -92,6 +46,51 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     spec = model.spec(f"JMVA model {reading.name}", classes, serving)
     spec.axes = _axes(model, classes, serving)
     return ledger.close(spec)
+
+
+def _customers(model: ToolModel, ledger: Ledger, element: XmlElement) -> dict[str, Any]:
+    """Return the arrivals of an open class, or the population of a closed one."""
+    if element.get("priority") not in ("", "0"):
+        ledger.declare("priorities", element.line, element.get("name"))
+    if element.tag == "openclass":
+        return {"arrivals": model.rate(element, model.number(element, element.get("rate")))}
+    population = round(model.number(element, element.get("population")))
+    if not element.get("thinktime"):
+        return {"population": population}
+    think_time = model.time(element, model.number(element, element.get("thinktime")))
+    return {"population": population, "think_time": think_time}
+
+
+def _station(model: ToolModel, element: XmlElement, classes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a station with the times and visits of the classes that it serves."""
+    visits = _by_class(model, element, "visit", classes)
+    service: dict[str, Any] = {}
+    rates: list[list[float]] = []
+    for name, (time_element, text) in _by_class(model, element, "servicetime", classes).items():
+        times = [
+            model.number(time_element, number_text)
+            for number_text in text.split(";")
+            if number_text.strip()
+        ] or [0.0]
+        if times[0] > 0 and model.number(*visits.get(name, (time_element, "1"))) > 0:
+            service[name] = model.time(time_element, times[0])
+            rates.append([times[0] / time if time else 0.0 for time in times])
+    discipline = "is" if element.tag == "delaystation" else "ps"
+    station: dict[str, Any] = {"discipline": discipline, "service": service}
+    if shown := {name: model.number(*visits[name]) for name in service if name in visits}:
+        station["visits"] = shown
+    if element.get("servers") not in ("", "1") and not any(len(row) > 1 for row in rates):
+        station["servers"] = round(model.number(element, element.get("servers"), 1.0))
+    if rates and len(rates[0]) > 1:
+        if any(row != rates[0] for row in rates) or min(rates[0]) <= 0:
+            model.reading.refuse(
+                element.line,
+                element.tag,
+                f"{model.name(element)} has other rates for each class, or times of 0;"
+                " rates are of a station",
+            )
+        station["rates"] = rates[0]
+    return station
 
 
 def _set_references(model: ToolModel, stations: dict[str, Any]) -> None:
@@ -210,7 +209,7 @@ def _demands(
 
 
 def _by_class(
-    model: ToolModel, station: XmlElement, tag: str, classes: dict[str, Any]
+    model: ToolModel, station: XmlElement, tag: str, classes: Mapping[str, Any]
 ) -> dict[str, tuple[XmlElement, str]]:
     """Return the elements of a station by class, each with its text; refuse unknown classes."""
     by_class: dict[str, tuple[XmlElement, str]] = {}

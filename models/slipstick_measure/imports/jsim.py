@@ -444,12 +444,7 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
         customers = _customers(jsim, [name, *other_members])
         class_names = [jsim.model.name(jsim.classes[member]) for member in members]
         chains[title] = {"classes": class_names, **customers, "reference": _named(jsim, begin)}
-        for place in places:
-            ways = jsim.following(place)
-            for to, share in ways.items():
-                way = "out" if to == SINK else _named(jsim, to)
-                probability = share / math.fsum(ways.values())
-                routing.append({"from": _named(jsim, place), "to": way, "probability": probability})
+        routing += _routes(jsim, places)
     stations = _stations(jsim, reached)
     closed = any("population" in chain for chain in chains.values())
     regions = dict(_regions(jsim, reached, stations, closed))
@@ -465,6 +460,16 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     if not spec.axes and any(True for _ in jsim.model.root.every("parametric")):
         spec.say("the what-if analysis of the file is left out; vary the spec in a study")
     return jsim.ledger.close(spec)
+
+
+def _routes(jsim: _Jsim, places: Iterable[Place]) -> Iterator[dict[str, Any]]:
+    """Yield the ways from each place with their probabilities."""
+    for place in places:
+        ways = jsim.following(place)
+        for to, share in ways.items():
+            way = "out" if to == SINK else _named(jsim, to)
+            probability = share / math.fsum(ways.values())
+            yield {"from": _named(jsim, place), "to": way, "probability": probability}
 
 
 def _axes(jsim: _Jsim, chains: Mapping[str, Any]) -> list[SpecAxes]:
