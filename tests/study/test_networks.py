@@ -332,6 +332,8 @@ def test_transient_values_are_swept_sought_and_solved_for(
         "time_until[door,3] has no value: never are 3 customers at door; at most 2 are"
         in base.notes
     )
+    (lacking,) = [note for note in found.notes if note.startswith("no answer has a value of")]
+    assert "time_until[door,3] at 3 of 3 points of vary; solve one of them alone" in lacking
     (search,) = result_of(found, SeekResult).searches
     assert [each.value for each in search.crossings] == [pytest.approx(1.0)]
     assert (

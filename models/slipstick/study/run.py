@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import platform
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from slipstick.errors import ModelError, Problem, SpecError
 from slipstick.extensions import code_hash
 from slipstick.late import np
 from slipstick.limits import limited
-from slipstick.method.names import first_quantity
+from slipstick.method.names import first_quantity, is_transient
 from slipstick.model.system import need_model
 from slipstick.results.study import NamedAnswers, Results, Timeline
 from slipstick.results.sweep import Axis, Sweep, split_name
@@ -579,7 +580,7 @@ def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Swe
 def _absent(
     study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]
 ) -> list[str]:
-    """Return notes on requested values that no point has."""
+    """Return notes on requested values that no point has, or only some of the points."""
     known_names = {name for answer in answers.values() for name in answer.names} | {
         n for sweep in sweeps for n in sweep.columns
     }
@@ -589,7 +590,27 @@ def _absent(
     known_names |= {f"limit[{pipeline}]" for sweep in sweeps for pipeline in sweep.limits}
     solved = any(not answer.failed for answer in answers.values())
     absent = [name for name in study.spec.answer if name not in known_names] if solved else []
-    return [f"{ABSENT} {name}{_way(name, answers)}" for name in absent]
+    notes = [f"{ABSENT} {name}{_way(name, answers)}" for name in absent]
+    return [*notes, *_absent_at_points(study.spec.answer, sweeps)]
+
+
+def _absent_at_points(names: Sequence[str], sweeps: Sequence[Sweep]) -> Iterator[str]:
+    """Yield notes on values before the steady state that points lack which have an answer: their
+    chain may be too large where the network is solved.
+    """
+    for sweep in sweeps:
+        solved = [row for row in range(len(sweep)) if row not in sweep.failed]
+        names_by_count = defaultdict[int, list[str]](list)
+        for name in filter(is_transient, names):
+            if name in sweep.columns:
+                missing = int(np.isnan(sweep.columns[name][solved]).sum())
+                names_by_count[missing].append(name)
+        for missing, missing_names in names_by_count.items():
+            if missing:
+                yield (
+                    f"{ABSENT} {' or '.join(missing_names)} at {missing} of {len(solved)} points of"
+                    f" {sweep.name}; solve one of them alone to see why"
+                )
 
 
 def _way(name: str, answers: Mapping[str, Answer]) -> str:
