@@ -197,6 +197,8 @@ class Words:
     ('waiting time of messages at queue', 'number of messages at queue')
     >>> words.condition("response_time_quantile[requests,0.99] <= 300 ms and efficiency >= 0.8")
     '99 of 100 requests are answered within 300 ms and efficiency is at least 80 %'
+    >>> words.condition("efficiency >= 0.5 * own.efficiency")
+    'efficiency is at least 0.5 times the efficiency as given'
     >>> words.measured("phase_time_quantile[prompt,0.95]", "34 ms"), words.value("time[gold]")
     ('95 of 100 customers end the phase prompt within 34 ms', 'time of gold')
     """
@@ -368,11 +370,10 @@ class Words:
     def _term(self, found: re.Match[str]) -> str:
         if found["case"] == "parameters":
             return self.quantity(found[0])
+        if found["case"] == "own":
+            return f"the {self.value(found['of'])} as given"
         if found["case"]:
-            own = {"own": "its own", "base": f"that of {self.case('base')}"}
-            value = self.value(found["of"])
-            whose = own.get(found["case"], f"that of {self.case(found['case'])}")
-            return f"{whose} {value}" if found["case"] == "own" else whose
+            return f"that of {self.case(found['case'])}"
         if found["path"]:
             return self.quantity(found["path"])
         if found["operator"]:
