@@ -868,9 +868,10 @@ class _Inspection:
                     known_stations = list(self._network.stations)
                     why = no_station(station, known_stations)
                     yield Fault((*place, "stations", index), why)
-                elif region_of.setdefault(station, name) != name:
+                elif station in region_of:
                     why = f"{station} is in a region already: {region_of[station]}"
                     yield Fault((*place, "stations", index), why)
+                region_of.setdefault(station, name)
             blocks = [
                 station
                 for station in region.stations

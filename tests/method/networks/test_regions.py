@@ -251,7 +251,7 @@ def test_faults_of_regions_are_named() -> None:
         limited(
             {
                 "cpu": region(["cpu"], 1),
-                "r": region(["cpu", "dsk"], 2),
+                "r": region(["cpu", "dsk", "net", "net"], 2),
                 "none": region([], 2),
             }
         )
@@ -259,6 +259,7 @@ def test_faults_of_regions_are_named() -> None:
         "cpu is the name of a station, too; call the region something else",
         "cpu is in a region already: cpu",
         "there is no station 'dsk'; did you mean 'disk'?",
+        "net is in a region already: r",
         "region none has no stations; list some",
     ]
     blocks = {**STATIONS, "tape": station(service={"a": 1.0}, capacity=2, blocking="repeat")}
