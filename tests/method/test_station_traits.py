@@ -11,6 +11,7 @@ from slipstick import Simulation, dump, load, solve
 from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import COUNT, RATE, Parameter
 from slipstick.method.asked import states
+from slipstick.method.closed_form import whole_time
 from slipstick.model.activity import (
     attempt,
     barrier,
@@ -35,6 +36,7 @@ from slipstick.vocabulary import (
     MEAN_VALUE,
     SIMULATION,
 )
+from slipstick_equations.equations import Equations
 
 RATES = (1.0, 1.8, 2.4, 2.2)
 """Four processors in contention: a fourth customer slows the station down."""
@@ -86,6 +88,18 @@ def test_a_wait_is_below_0_where_company_makes_a_station_faster(method: str) -> 
     assert found["wait[disk]"] == pytest.approx(-1 / 3, rel=0.03)
     assert found["utilization[disk]"] == pytest.approx(1.0)
     assert found.account["wait:disk"] == pytest.approx(-1 / 3, rel=0.03)
+
+
+@pytest.mark.parametrize("method", [MARKOV_CHAIN, SIMULATION])
+def test_a_step_is_booked_the_time_that_a_customer_takes_alone(method: str) -> None:
+    """At half the speed half the work is the same: 0.7 s alone, in the account and in the equations."""
+    slow = Station(1, "fcfs", (0.5, 0.9, 1.2))
+    cycle = THINK >> service("disk", 0.35, name="seek", scv=1.0)
+    model = closed_model(cycle, 3, resources={"disk": slow})
+    found = solve(model, method=method, simulation=Simulation(seed=2, events=4_000))
+    assert found.once["seek"] == pytest.approx(0.7)
+    assert found.steps["seek"] == pytest.approx(0.7, rel=0.1)
+    assert Equations(whole_time(model)).texts[-1] == "t[seek] = seek / disk.rates.0"
 
 
 @pytest.mark.parametrize("rates", [RATES, (0.5, 2.5)])

@@ -29,6 +29,7 @@ from slipstick.method.answers import (
     think_times,
     value_at,
 )
+from slipstick.model.activity import Step
 from slipstick.model.system import Model
 from slipstick.structure.contention import Contention
 from slipstick.structure.deadlocks import Deadlocks
@@ -180,7 +181,7 @@ class ActivityForm(CompiledModel):
                 values, table.time, table.size, account, table.spans
             ),
             once={
-                step.name: np.where(np.isnan(table.time), np.nan, numbers[step.time])
+                step.name: np.where(np.isnan(table.time), np.nan, self._alone(step, numbers))
                 for step in steps
             },
             # What no processor ever waits for is left out of answers.
@@ -193,6 +194,11 @@ class ActivityForm(CompiledModel):
             gradient=lambda index: self._gradient(values, index),
         )
         return replace(solution, refused=frozenset(table.refused))
+
+    def _alone(self, step: Step, numbers: Numbers) -> Array:
+        """Return the time of one execution of a step that does not wait [s, points]."""
+        speed = self.model.speed_alone(step)
+        return numbers[step.time] if speed is None else numbers[step.time] / numbers[speed]
 
     def _remarks(self, table: ActivityTable, exact: bool, index: int) -> Remarks:
         model, time = self.model, float(table.time[index])

@@ -307,7 +307,7 @@ def _resource_loads(model: Model) -> list[ResourceLoad]:
             resource.capacity,
             demands_of[name] if isinstance(resource, Station) else None,
             visits[name],
-            resource.rates[0] if isinstance(resource, Station) and resource.rates else None,
+            resource.speed_alone,
         )
         for name, resource in model.resources.items()
         if name in visits and name not in others and _counts_each_once(resource)

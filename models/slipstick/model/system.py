@@ -218,6 +218,11 @@ class ResourceKind:
         return Number(float(self.capacity))
 
     @property
+    def speed_alone(self) -> Expr | None:
+        """The speed at which it serves a processor that is there alone; None where it is 1 [1]."""
+        return None
+
+    @property
     def undefined(self) -> Mapping[str, str]:
         """The values of answers that have no meaning for it, each with the reason."""
         return {} if self.capacity < MOST_HOLDERS else {"utilization": NEVER_ALL_BUSY}
@@ -311,6 +316,10 @@ class Station(ResourceKind):
     @property
     def full_speed(self) -> Expr:
         return self.rates[-1] if self.rates else Number(float(self.capacity))
+
+    @property
+    def speed_alone(self) -> Expr | None:
+        return self.rates[0] if self.rates else None
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
@@ -1416,6 +1425,17 @@ class Model:
             yield from node.expressions
             for name in node.uses:
                 yield from () if is_processor(name) else self.resources[name].expressions
+
+    def speed_alone(self, step: Step) -> Expr | None:
+        """Return the speed at which a step is done if no other processor is there; None where it
+        is 1 [1].
+
+        Parameters
+        ----------
+        step : of the model
+        """
+        resource = self.resources.get(step.resource or "")
+        return resource.speed_alone if resource is not None else None
 
     def held_resource(self, name: str) -> HeldResource:
         """Return the lock, or other resource, that a hold names."""

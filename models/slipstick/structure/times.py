@@ -76,7 +76,9 @@ def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
     time of a step, or the cost of using a resource [s].
     """
     if isinstance(activity, Step):
-        return Booked(activity.name, activity.time) if booked else activity.time
+        speed = model.speed_alone(activity)
+        alone = activity.time if speed is None else activity.time / speed
+        return Booked(activity.name, alone) if booked else alone
     if not activity.children and activity.use == NOTHING and not isinstance(activity, Then):
         raise no_rule(METHOD, activity)
     costs = (

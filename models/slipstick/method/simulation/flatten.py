@@ -552,7 +552,8 @@ class Writer:
                 f"the time of step {step.name} comes out as {mean!r} s; what is simulated takes"
                 f" {RANGE}"
             )
-        self.once[step.name] = mean
+        speed = self.model.speed_alone(step)
+        self.once[step.name] = mean if speed is None else mean / self.numbers[speed]
         time = time_of_law(mean, step.scv, step.law)
         if step.resource is None:
             self.builder.delay(time, step.name)
