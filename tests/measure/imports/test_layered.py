@@ -332,6 +332,47 @@ def test_mistakes_in_a_text_are_named_at_their_line(
         import_spec([tmp_path / "model.lqn"])
 
 
+LOOPS = (Path(__file__).parents[2] / "shelf" / "lqnx" / "loops.lqnx").read_text()
+
+
+@pytest.mark.parametrize(
+    ("program", "users", "axes", "note"),
+    [
+        pytest.param(
+            "$read = 1; foreach ( n in [1, 2] ) { $users = 2; $read = $read * n; solve(); }",
+            "2",
+            [],
+            "'$read' changes with each pass of a loop",
+            id="what changes by itself is no range",
+        ),
+        pytest.param(
+            "$read = 1; $users = 4; for ( n = 1; n <= 2; n = n + 1 ) { $users = n; } solve();",
+            "4",
+            [],
+            "from here on the program is not run",
+            id="a loop without a solution is none",
+        ),
+        pytest.param(
+            "for ( $read = 1; $read <= 2; $read = $read + 1 )\nfor ( $users = 3; $users < 5;"
+            " $users = $users + 1 ) { if ( solve() ) { println( 1 ); } }",
+            "3",
+            [{"parameters.read": ["1", "1", "2", "2"], "parameters.users": ["3", "4"] * 2}],
+            "",
+            id="loops without braces",
+        ),
+    ],
+)
+def test_loops_of_a_program_are_ranges_only_where_they_say_all(
+    program: str, users: str, axes: list[Any], note: str, tmp_path: Path
+) -> None:
+    begin, end = LOOPS.index("<![CDATA[") + len("<![CDATA["), LOOPS.index("]]>")
+    (tmp_path / "model.lqnx").write_text(LOOPS[:begin] + program + LOOPS[end:])
+    spec = import_spec([tmp_path / "model.lqnx"])
+    assert spec.document["parameters"]["users"]["value"] == users
+    assert spec.axes == axes
+    assert note in " ".join(spec.words)
+
+
 def test_damaged_texts_make_a_spec_or_are_refused_by_name(tmp_path: Path) -> None:
     chance, outcomes = random.Random(16), set()
     for variant in range(200):

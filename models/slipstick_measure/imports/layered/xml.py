@@ -37,6 +37,9 @@ from slipstick_measure.readers.elements import XmlElement, parsed
 from slipstick_measure.readers.reading import Reading
 
 _PROCESSOR_KINDS = (*("fcfs", "ps", "inf", "rand", "hol", "pp", "pri", "cfs", "ps-hol", "ps-pp"),)
+MOST_LOOPS = 20
+"""Loops around a solution that are read."""
+
 _COMMENT = re.compile(r"(?s)/\*.*?\*/|(?m:(?:#|//).*$)")
 _COMPUTED = re.compile(r"(?:array_create|\[)?[\s\w.$+*/(),:-]+\]?")
 """A number, a formula or a list of numbers."""
@@ -74,6 +77,22 @@ def _without_functions(text: str) -> str:
     return text
 
 
+def _is_solved_inside(text: str, begin: int) -> bool:
+    """Return whether the block or the statement after the head of a loop solves the model."""
+    solution = re.compile(r"\bsolve\b").search(text, begin)
+    if solution is None:
+        return False
+    inside = text[begin : solution.start()].lstrip()
+    if not inside.startswith("{"):
+        return re.match(r"for|if", inside) is not None or ";" not in inside
+    depth = 0
+    for brace in re.finditer("[{}]", inside):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return False
+    return True
+
+
 def _counted(first: float, last: float, step: float, closed: bool) -> list[float]:
     """List what a loop counts through; empty if it has no end or too many values."""
     values: list[float] = []
@@ -105,6 +124,7 @@ class _XmlReader:
         self.reading, self.ledger = reading, ledger
         self.root = parsed(reading)
         self.network, self.variables = LayeredNetwork(reading), Variables(reading)
+        self._loops: list[str] = []
 
     def file(self) -> None:
         """Read variables, processors, groups, tasks and entries."""
@@ -139,6 +159,7 @@ class _XmlReader:
         """
         text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), element.text)
         text = _without_functions(text)
+        self._loops.clear()
         # Words in texts that are printed begin no statement.
         bare = re.sub(r'"[^"\n]*"', lambda match: "_" * len(match[0]), text)
         position = 0
@@ -155,8 +176,8 @@ class _XmlReader:
         if re.search(r"\bsolve\b", bare[first.end() if first else position :]):
             line = element.line + text.count("\n", 0, found.start())
             why = (
-                "from here on the program of the model solves it again, which is not run: the values"
-                " before are taken, and --set NAME=NUMBER takes others"
+                "from here on the program is not run: the values before are taken, and --set"
+                " NAME=NUMBER takes others"
             )
             self.reading.odd(line, element.tag, why)
 
@@ -173,7 +194,17 @@ class _XmlReader:
             line = element.line + text.count("\n", 0, match.start())
             if parameter_name(match[1]) in map(parameter_name, re.findall(r"\$\w+", formula)):
                 formula = repr(self.variables.amount(formula, line, match[1]).value)
+                self._end_ranges(element, line, match[1])
             self.variables.assign(match[1], formula.strip('"'), line)
+
+    def _end_ranges(self, element: XmlElement, line: int, variable: str) -> None:
+        """Leave out the ranges of loops in whose passes a variable changes by itself."""
+        if [name for name in self._loops if self.variables.ranges.pop(name, None)]:
+            why = (
+                f"{short(variable)} changes with each pass of a loop, which no range can say: the"
+                " first pass is taken, and --set NAME=NUMBER takes others"
+            )
+            self.reading.odd(line, element.tag, why)
 
     def _is_computed(self, formula: str) -> bool:
         names = re.findall(r"\$\w+", formula)
@@ -204,10 +235,13 @@ class _XmlReader:
                 )
                 steps = _counted(first, last, step, match[4] == "<=")
                 values = f"[{', '.join(map(repr, steps))}]" if steps else ""
-        if match is None or not values:
+        if match is None or not values or not _is_solved_inside(text, match.end()):
+            return 0
+        if len(self._loops) == MOST_LOOPS:
             return 0
         line = element.line + text.count("\n", 0, match.start())
         self.variables.assign(match[1], values, line)
+        self._loops.append(parameter_name(match[1]))
         return match.end()
 
     def _processor(self, element: XmlElement) -> None:
