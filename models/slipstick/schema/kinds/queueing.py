@@ -263,65 +263,10 @@ class QueueingNetworkSpec(ModelFileSpec):
         """
         values = QuantityReader(tree, self.parameters, parameters)
 
-        def members(spec: ClassSpec | ChainSpec, loc: Loc) -> networks.CustomerClass:
-            keys = {
-                key: value
-                for key, value in values.keys(spec, loc).items()
-                if key in MembersSpec.model_fields
-            }
-            if spec.trace is not None:
-                keys["trace"] = spec.trace.numbers()
-            return (
-                networks.OpenClass(**keys)
-                if spec.arrivals is not None
-                else networks.ClosedClass(**keys)
-            )
-
-        def route(spec: RouteSpec, loc: Loc) -> networks.Route:
-            target = None if isinstance(spec.to, str) else _place(spec.to)
-            return networks.Route(
-                _place(spec.source),
-                target,
-                values.expr(spec.probability, (*loc, "probability"), COUNT),
-            )
-
-        chained = {label for chain in self.chains.values() for label in chain.classes}
-        silent = {
-            label
-            for label, class_spec in self.classes.items()
-            if class_spec.population is None and class_spec.arrivals is None
-        }
-        classes = {
-            label: members(class_spec, ("classes", label))
-            for label, class_spec in self.classes.items()
-            if label not in chained & silent
-        }
-        stations = {
-            label: networks.NetworkStation(
-                **values.keys(station, ("stations", label)), distribution=station.laws
-            )
-            for label, station in self.stations.items()
-        }
-        chains = {
-            label: networks.Chain(
-                tuple(chain.classes), members(chain, ("chains", label)), _place(chain.reference)
-            )
-            for label, chain in self.chains.items()
-        }
-        routing = tuple(
-            route(route_spec, ("routing", index)) for index, route_spec in enumerate(self.routing)
-        )
-        regions = {
-            label: networks.Region(
-                **{**values.keys(spec, ("regions", label)), "stations": tuple(spec.stations)}
-            )
-            for label, spec in self.regions.items()
-        }
+        parts = self._parts(values)
         built = None
         try:
-            built = networks.QueueingNetwork(
-                name, classes, stations, chains, routing, self.losses, regions=regions
-            )
+            built = networks.QueueingNetwork(name, **parts, left_out=self.losses)
         except ModelFaultsError as error:
             for fault in error.faults:
                 values.refuse(fault.path, fault.message, fault.key)
@@ -333,6 +278,60 @@ class QueueingNetworkSpec(ModelFileSpec):
             # A number that shapes the model cannot vary without building it anew.
             return self.build(name, tree, {**parameters, **values.shaping})
         return built
+
+    def _parts(self, values: QuantityReader) -> dict[str, Any]:
+        """Return the parts of the network, by the argument that takes them."""
+        chained = {label for chain in self.chains.values() for label in chain.classes}
+        return {
+            "classes": {
+                label: _members(class_spec, values, ("classes", label))
+                for label, class_spec in self.classes.items()
+                if class_spec.tells_customers or label not in chained
+            },
+            "stations": {
+                label: networks.NetworkStation(
+                    **values.keys(station, ("stations", label)), distribution=station.laws
+                )
+                for label, station in self.stations.items()
+            },
+            "chains": {
+                label: networks.Chain(
+                    tuple(chain.classes),
+                    _members(chain, values, ("chains", label)),
+                    _place(chain.reference),
+                )
+                for label, chain in self.chains.items()
+            },
+            "routing": tuple(
+                _route(route_spec, values, ("routing", index))
+                for index, route_spec in enumerate(self.routing)
+            ),
+            "regions": {
+                label: networks.Region(
+                    **{**values.keys(spec, ("regions", label)), "stations": tuple(spec.stations)}
+                )
+                for label, spec in self.regions.items()
+            },
+        }
+
+
+def _members(
+    spec: ClassSpec | ChainSpec, values: QuantityReader, loc: Loc
+) -> networks.CustomerClass:
+    keys = {
+        key: value
+        for key, value in values.keys(spec, loc).items()
+        if key in MembersSpec.model_fields
+    }
+    if spec.trace is not None:
+        keys["trace"] = spec.trace.numbers()
+    return networks.OpenClass(**keys) if spec.arrivals is not None else networks.ClosedClass(**keys)
+
+
+def _route(spec: RouteSpec, values: QuantityReader, loc: Loc) -> networks.Route:
+    target = None if isinstance(spec.to, str) else _place(spec.to)
+    probability = values.expr(spec.probability, (*loc, "probability"), COUNT)
+    return networks.Route(_place(spec.source), target, probability)
 
 
 def _place(pair: list[str]) -> networks.Place:
