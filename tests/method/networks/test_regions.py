@@ -225,6 +225,19 @@ def test_a_customer_lost_inside_a_region_gives_its_place_back(routed: bool) -> N
     assert found["waiting_time[r]"] == 0.0
 
 
+def test_customers_lost_at_a_region_do_not_saturate_the_stations_behind_it() -> None:
+    """A third passes the single place (Erlang), so that 0.4 s of 1.2 s of work a second arrive."""
+    stations = {"q": station(service={"j": 1.0}), "w": station(service={"j": 0.6})}
+    limits = {"r": region(["q"], 1, "loss")}
+    found = solve(network({"j": open_class(2.0)}, stations, regions=limits), simulation=SETTINGS)
+    assert within(found, "loss_probability[r]", 2 / 3)
+    assert within(found, "utilization[w]", 0.4)
+    stations["w"] = station(service={"j": 0.6, "k": 0.5})
+    both = network({"j": open_class(2.0), "k": open_class(2.5)}, stations, regions=limits)
+    with pytest.raises(NoAnswerError, match=r"station w is saturated: arrivals ask it for 1.25 s"):
+        solve(both)
+
+
 def test_customers_that_abandon_a_region_do_not_saturate_it() -> None:
     """Birth and death of the number present: the second of two inside abandons, others wait before
     the region without a limit.

@@ -533,14 +533,24 @@ def flat_network(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNe
     columns = compiled.columns(values)
     arrays = compiled.arrays(columns)
     regions = compiled.model.regions
-    limited = [name for region in regions.values() if region.loses for name in region.stations]
-    if wrong := unsolvable(arrays, limited):
+    lossy = [name for region in regions.values() if region.loses for name in region.stations]
+    if wrong := unsolvable(_without_load(arrays, lossy) if lossy else arrays):
         raise NoAnswerError(wrong[0])
     flat = FlatNetwork(compiled, columns, arrays)
     for name, region in regions.items():
         if not region.loses:
             _check_places(name, region, flat)
     return flat
+
+
+def _without_load(arrays: NetworkPoints, stations: Sequence[str]) -> NetworkPoints:
+    """Return a network in which no customers arrive of the classes that visit some stations: how
+    many of them are lost there, and so how many come to others, is what the simulation finds.
+    """
+    network = arrays.network
+    visits = network.visits[:, :, np.isin(network.stations, stations)].real > 0
+    arrivals = np.where(visits.any(axis=(0, 2)), 0.0, network.arrivals)
+    return replace(arrays, network=replace(network, arrivals=arrivals))
 
 
 def _check_places(name: str, region: Region, flat: FlatNetwork) -> None:

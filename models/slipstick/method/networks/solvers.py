@@ -4,7 +4,7 @@ solver can solve.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from slipstick.errors import ModelError, NoAnswerError
@@ -90,18 +90,11 @@ def solved_points(
     ), wrong
 
 
-def unsolvable(arrays: NetworkPoints, limited: Collection[str] = ()) -> dict[int, str]:
+def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
     """Find the points that no solver can solve, with the reason: an undefined number, or a
     saturated station.
-
-    Parameters
-    ----------
-    arrays : the network at aligned points
-    limited : stations that lose the load that they cannot serve, beside those of the network
     """
-    network = arrays.network
-    never_saturated = network.never_saturated | np.isin(network.stations, list(limited))
-    return {**saturated(network, never_saturated), **arrays.wrong}
+    return {**saturated(arrays.network, arrays.network.never_saturated), **arrays.wrong}
 
 
 def _pieces(
