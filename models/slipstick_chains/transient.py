@@ -22,7 +22,7 @@ from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.late import NDArray, np
 from slipstick.method.names import moment, until
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
-from slipstick.method.networks.markov import by_class, chain_at
+from slipstick.method.networks.markov import BEFORE_STEADY_STATE, by_class, chain_at
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.markov.chain import mean_times
@@ -243,4 +243,4 @@ def _truncation(arrays: NetworkPoints, most: int | None, limit: float | None) ->
     """
     if most is not None or arrays.network.all_closed:
         return most
-    return by_class(arrays, limit).truncation[0] or None
+    return by_class(arrays, limit, BEFORE_STEADY_STATE).truncation[0] or None

@@ -119,10 +119,10 @@ def test_nobody_waits_for_what_never_comes() -> None:
             lambda: transient(PAIR, [1.0], limit=3),
             NoAnswerError,
             (
-                "the chain has more than 3 states (at least 3, for as many customers); ask for"
-                " linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to"
-                " 1, or allow more with --limit states=NUMBER (limits: in a study, limits= in"
-                " Python)"
+                "the chain has more than 3 states (at least 3, for as many customers); no other"
+                " method has values before the steady state: ask for fewer customers, or smaller"
+                " capacities, or allow more with --limit states=NUMBER (limits: in a study, limits="
+                " in Python)"
             ),
         ),
     ],

@@ -22,8 +22,16 @@ from slipstick.queueing.network import (
 )
 from slipstick.vocabulary import LOSS
 
+BEFORE_STEADY_STATE = (
+    "no other method has values before the steady state: ask for fewer customers, or smaller"
+    " capacities"
+)
+"""The alternatives to a chain that is not solved for its steady state."""
 
-def by_class(arrays: NetworkPoints, limit: float | None = None) -> MarkovSolution:
+
+def by_class(
+    arrays: NetworkPoints, limit: float | None = None, alternatives: str = ""
+) -> MarkovSolution:
     """Solve a network as a Markov chain; the solution's classes are the network's, not its chains.
 
     Throughput is the chain's in cycles, for each of its classes.
@@ -32,6 +40,7 @@ def by_class(arrays: NetworkPoints, limit: float | None = None) -> MarkovSolutio
     ----------
     arrays : the network
     limit : states at most
+    alternatives : to a chain, for the message; other methods by default
 
     Raises
     ------
@@ -41,7 +50,8 @@ def by_class(arrays: NetworkPoints, limit: float | None = None) -> MarkovSolutio
     try:
         solution = solve_markov_chain(*_of_classes(arrays), limit=limit)
     except TooManyStatesError as error:
-        raise NoAnswerError(f"{error.size}; {_alternatives(arrays)}, {way_out('states')}") from None
+        alternatives = alternatives or _alternatives(arrays)
+        raise NoAnswerError(f"{error.size}; {alternatives}, {way_out('states')}") from None
     if arrays.routes is not None:
         solution = _in_cycles(arrays, solution)
     # A lost customer of a closed class returns without service, so the laws hold for admitted
@@ -54,7 +64,8 @@ def by_class(arrays: NetworkPoints, limit: float | None = None) -> MarkovSolutio
 def chain_at(
     arrays: NetworkPoints, truncation: int | None, limit: float | None
 ) -> tuple[StateSpace, MarkovChain]:
-    """Return the chain of a network at one point, with its stations in order.
+    """Return the chain of a network at one point, with its stations in order, to follow it before
+    its steady state.
 
     Parameters
     ----------
@@ -72,7 +83,7 @@ def chain_at(
             network, rules[0] if rules else None, truncation=truncation, limit=limit
         )
     except TooManyStatesError as error:
-        raise NoAnswerError(f"{error.size}; {_alternatives(arrays)}, {way_out('states')}") from None
+        raise NoAnswerError(f"{error.size}; {BEFORE_STEADY_STATE}, {way_out('states')}") from None
 
 
 def _alternatives(arrays: NetworkPoints) -> str:
