@@ -123,6 +123,15 @@ def test_several_files_of_a_generator_are_one_load_test(tmp_path: Path) -> None:
     assert "Users do not think" in load_text(test)
 
 
+def test_load_tables_have_the_commas_of_their_language(tmp_path: Path) -> None:
+    path = _table(tmp_path, "clients;req/s;mean [ms]\n10;950,5;10,5\n100;1.600,50;61,25\n")
+    test = load_test([path], [Hints()])
+    assert test is not None
+    assert [row.throughput for row in test.rows] == [950.5, 1600.5]
+    assert [row.response for row in test.rows] == pytest.approx([0.0105, 0.06125])
+    assert "is read with a decimal comma" in test.notes[0].message
+
+
 def test_the_mean_rate_of_gatling_has_a_comma_in_some_languages(tmp_path: Path) -> None:
     path = tmp_path / "gatling.txt"
     path.write_text(

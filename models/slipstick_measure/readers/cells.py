@@ -199,3 +199,20 @@ def comma_of(cells: Iterable[str]) -> str:
     points = any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", cell) for cell in number_texts)
     decimal = all(_DECIMAL_COMMA.fullmatch(cell) for cell in with_commas)
     return "." if decimal and not points else ","
+
+
+def with_points(cell: str, comma: str) -> str:
+    """Return a cell with a point before decimals and nothing between thousands.
+
+    Parameters
+    ----------
+    cell : as it is written
+    comma : what its comma stands for, as `comma_of` returns it
+
+    >>> with_points("1.600,50", "."), with_points("1,600.5", "")
+    ('1600.50', '1600.5')
+    """
+    if comma == ".":  # where points part thousands
+        parted = r"(?<![\d.])(\d{1,3}(?:\.\d{3})+)(?=,\d)"
+        cell = re.sub(parted, lambda match: match[1].replace(".", ""), cell)
+    return cell if comma == "," else cell.replace(",", comma)

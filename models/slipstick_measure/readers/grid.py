@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from slipstick_measure.readers.cells import NUMBER, bare_cell
+from slipstick_measure.readers.cells import NUMBER, bare_cell, comma_of, with_points
 from slipstick_measure.readers.names import is_time, rate_unit
 from slipstick_measure.readers.reading import Reading
 
@@ -323,3 +323,17 @@ def _counts_rows(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
         and all(len(cells) == width + 1 for cells in body)
         and [cells[0] for cells in body] == [str(index) for index in range(len(body))]
     )
+
+
+def with_points_noted(reading: Reading, grid: CellGrid) -> CellGrid:
+    """Return a table whose numbers have a point before decimals and nothing between thousands; note
+    how its commas were read.
+    """
+    comma = comma_of(cell for _, cells in grid.rows for cell in cells)
+    if comma == ",":
+        return grid
+    line, cell = next((line, cell) for line, cells in grid.rows for cell in cells if "," in cell)
+    meant = "with a decimal comma" if comma == "." else "with commas between thousands"
+    reading.odd(line, cell, f"is read {meant}, and so are all numbers of the file")
+    plain = [(line, [with_points(cell, comma) for cell in cells]) for line, cells in grid.rows]
+    return grid._replace(rows=plain)

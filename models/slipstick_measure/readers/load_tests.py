@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 
 from slipstick.errors import SpecError
 from slipstick_measure.loads import LoadRow, LoadTest
-from slipstick_measure.readers.cells import bare_cell, comma_of, is_missing, split_value
+from slipstick_measure.readers.cells import bare_cell, is_missing, split_value
 from slipstick_measure.readers.columns import TableColumn
 from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
-from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of
+from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of, with_points_noted
 from slipstick_measure.readers.jmeter import JTL_HEAD, LEAST_PART, SUMMARY, read_jtl, read_summary
 from slipstick_measure.readers.names import LOADS, RATES, rate_unit
 from slipstick_measure.readers.reading import Reading, time_of_unit
@@ -116,9 +116,8 @@ def read_load_table(reading: Reading) -> LoadTest:
     ------
     SpecError : everything that is wrong, by line
     """
-    grid = grid_of(reading)
+    grid = with_points_noted(reading, grid_of(reading))
     held = _load_columns(grid)
-    comma = comma_of(cell for _, cells in grid.rows for cell in cells)
     rows = []
     for line, cells in grid.rows:
         if len(cells) != len(grid.heading):
@@ -126,8 +125,7 @@ def read_load_table(reading: Reading) -> LoadTest:
                 line, "", f"{len(cells)} values, where the header promises {len(grid.heading)}"
             )
             continue
-        plain = [cell if comma == "," else cell.replace(",", comma) for cell in cells]
-        rows.append(_table_row(reading, line, plain, held))
+        rows.append(_table_row(reading, line, cells, held))
     names = ", ".join(
         f"{_MEANS.get(column.kind, column.kind)}"
         f"{f' of {column.name}' if column.kind == 'busy' else ''} = {grid.heading[index]}"
@@ -143,7 +141,7 @@ _MEANS = {"busy": "utilization", "response": "mean response time", "rate": "rate
 
 
 def _table_row(
-    reading: Reading, line: int, cells: list[str], held: Mapping[int, _LoadColumn]
+    reading: Reading, line: int, cells: Sequence[str], held: Mapping[int, _LoadColumn]
 ) -> LoadRow:
     row_values: dict[str, float] = {}
     quantiles: dict[float, float] = {}
@@ -180,7 +178,7 @@ def _table_row(
 
 
 def _in_percent(
-    cells: list[str], index: int, held: Mapping[int, _LoadColumn], value: float
+    cells: Sequence[str], index: int, held: Mapping[int, _LoadColumn], value: float
 ) -> bool:
     """Return whether a utilization is in percent: by its unit, or because a value exceeds 1."""
     return held[index].unit == "%" or "%" in cells[index] or value > 1

@@ -26,9 +26,17 @@ from slipstick_measure.readers.cells import (
     split_value,
     thousands,
     whole_number,
+    with_points,
 )
 from slipstick_measure.readers.columns import Roles, TableColumn, looks_like_runs, roles_of
-from slipstick_measure.readers.grid import JUDGED, LATEX_TABLE, CellGrid, grid_of, is_rule
+from slipstick_measure.readers.grid import (
+    JUDGED,
+    LATEX_TABLE,
+    CellGrid,
+    grid_of,
+    is_rule,
+    with_points_noted,
+)
 from slipstick_measure.readers.reading import (
     COLUMNS,
     Coordinates,
@@ -46,19 +54,11 @@ def _columns(grid: CellGrid) -> list[TableColumn]:
     width = len(grid.heading)
     rows = [cells for _, cells in grid.rows if len(cells) == width]
     comma = comma_of(cell for cells in rows for cell in cells)
-    texts = [[_with_points(cell, comma) for cell in cells] for cells in rows]
+    texts = [[with_points(cell, comma) for cell in cells] for cells in rows]
     return [
         TableColumn.of(index, text, [cells[index] for cells in texts])
         for index, text in enumerate(grid.heading)
     ]
-
-
-def _with_points(cell: str, comma: str) -> str:
-    if comma == ".":  # where points part thousands
-        cell = re.sub(
-            r"(?<![\d.])(\d{1,3}(?:\.\d{3})+)(?=,\d)", lambda m: m[1].replace(".", ""), cell
-        )
-    return cell if comma == "," else cell.replace(",", comma)
 
 
 def _is_tidy(reading: Reading) -> bool:
@@ -95,17 +95,11 @@ def _read_tidy(reading: Reading) -> Measurements:
     told_rate = unit is not None and names.rate_unit(unit) is not None
     roles = roles_of(columns, reading.hints.columns, told_rate)
     _refuse_roles(reading, grid, columns, roles)
-    comma = comma_of(cell for _, cells in grid.rows for cell in cells)
-    if comma != ",":
-        line_number, cell = next(
-            (line, cell) for line, cells in grid.rows for cell in cells if "," in cell
-        )
-        meant = "with a decimal comma" if comma == "." else "with commas between thousands"
-        reading.odd(line_number, cell, f"is read {meant}, and so are all numbers of the file")
+    grid = with_points_noted(reading, grid)
     _note_understood(reading, grid, columns, roles)
     table = _TableReading(reading, columns, roles)
     for line, cells in grid.rows:
-        table.read_row(line, [_with_points(cell, comma) for cell in cells])
+        table.read_row(line, cells)
     table.note_rest()
     member = "processor"
     if "p" in roles.place:
