@@ -102,6 +102,18 @@ def test_a_step_is_booked_the_time_that_a_customer_takes_alone(method: str) -> N
     assert Equations(whole_time(model)).texts[-1] == "t[seek] = seek / disk.rates.0"
 
 
+def test_rates_in_a_fork_count_as_the_servers_that_they_stand_for() -> None:
+    """Speed-up, and the workers that efficiency divides it by, at any scale of the rates."""
+    settings, efficiencies = Simulation(seed=2, events=30_000), []
+    for disk, work in ((Station(2), 0.6), (Station(1, "ps", (0.5, 1.0)), 0.3)):
+        branches = [service("disk", work, name=name, scv=1.0) for name in ("read", "write")]
+        model = closed_model(THINK >> fork(*branches), 2, resources={"disk": disk})
+        found = solve(model, method=SIMULATION, simulation=settings)
+        efficiencies.append(found["efficiency"])
+        assert found["speedup"] == pytest.approx(2 * 3.2 / (found["time"] or 0))
+    assert efficiencies[0] == pytest.approx(efficiencies[1], rel=0.02)
+
+
 @pytest.mark.parametrize("rates", [RATES, (0.5, 2.5)])
 @pytest.mark.parametrize("discipline", ["fcfs", "ps"])
 def test_both_kernels_follow_rates_alike(discipline: str, rates: tuple[float, ...]) -> None:

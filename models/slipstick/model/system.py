@@ -1437,6 +1437,11 @@ class Model:
         resource = self.resources.get(step.resource or "")
         return resource.speed_alone if resource is not None else None
 
+    def time_alone(self, step: Step) -> Expr:
+        """Return the time of a step if no other processor is at its resource [s]."""
+        speed = self.speed_alone(step)
+        return step.time if speed is None else step.time / speed
+
     def held_resource(self, name: str) -> HeldResource:
         """Return the lock, or other resource, that a hold names."""
         resource = self.resources[name]

@@ -76,8 +76,7 @@ def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
     time of a step, or the cost of using a resource [s].
     """
     if isinstance(activity, Step):
-        speed = model.speed_alone(activity)
-        alone = activity.time if speed is None else activity.time / speed
+        alone = model.time_alone(activity)
         return Booked(activity.name, alone) if booked else alone
     if not activity.children and activity.use == NOTHING and not isinstance(activity, Then):
         raise no_rule(METHOD, activity)

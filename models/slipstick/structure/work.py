@@ -20,6 +20,8 @@ from slipstick.model.steps import BY_STATE, Activity, Combination, each_once, no
 from slipstick.model.system import (
     Model,
     PhasedPopulation,
+    ResourceKind,
+    Station,
     SuperstepPopulation,
     is_processor,
 )
@@ -120,13 +122,13 @@ def _held_time(node: Activity, name: str, model: Model) -> Expr:
     return lock.capacity * seconds if node.mode == WRITE else seconds
 
 
-def time_of(node: Activity, key: StepKey) -> dict[str, Expr]:
-    """Return the time of a step by its key; an empty mapping for a node that is no step, or a step
-    without a key.
+def time_of(node: Activity, model: Model, key: StepKey) -> dict[str, Expr]:
+    """Return the time of a step by its key, as long as it takes alone; an empty mapping for a node
+    that is no step, or a step without a key.
     """
     if not isinstance(node, Step) or (name := key(node)) is None:
         return {}
-    return {name: node.time}
+    return {name: model.time_alone(node)}
 
 
 def work_of_steps(model: Model, key: StepKey) -> dict[str, Expr]:
@@ -136,7 +138,7 @@ def work_of_steps(model: Model, key: StepKey) -> dict[str, Expr]:
     population, known = model.population, dict[int, dict[str, Expr]]()
 
     def work(body: Activity) -> dict[str, Expr]:
-        return total_work(body, lambda node: time_of(node, key), known)
+        return total_work(body, lambda node: time_of(node, model, key), known)
 
     match population:
         case PhasedPopulation(phases):
@@ -276,7 +278,9 @@ class ParallelWork:
         works = {} if by_state else work_of_steps(model, lambda step: step.component)
         self._numbers |= {("work of", name): works[name] for name in self.components}
         for name, pipeline in self.pipelines.items():
-            self._numbers["stages", name], self._numbers["places", name] = _serial_work(pipeline)
+            self._numbers["stages", name], self._numbers["places", name] = _serial_work(
+                pipeline, model
+            )
         self._tape = Tape([*self._numbers.values()] or [zero(TIME)])
 
     def _count_useful(self, model: Model, bodies: Sequence[Activity], useful: set[Step]) -> None:
@@ -287,7 +291,12 @@ class ParallelWork:
             return _place(step) if step in useful else None
 
         self._numbers["most", ""] = _most(bodies, counted)[""]
-        self._numbers |= {("at", place): number for place, number in _most(bodies, placed).items()}
+        at_places = _most(bodies, placed)
+        self._numbers |= {("at", place): number for place, number in at_places.items()}
+        resources = {
+            place: model.resources[place] for place in at_places if place in model.resources
+        }
+        self._numbers |= {("servers", place): _servers(each) for place, each in resources.items()}
         self._numbers["work", ""] = work_of_steps(model, counted)[""]
 
     def numbers(self, values: Values) -> dict[tuple[str, str], Array]:
@@ -334,7 +343,7 @@ class ParallelWork:
         [1].
         """
         limits = [
-            self._limit(place, size * number, size)
+            _limit(place, size * number, size, numbers.get(("servers", place), np.inf))
             for (kind, place), number in numbers.items()
             if kind == "at"
         ]
@@ -345,15 +354,24 @@ class ParallelWork:
         )
         return count
 
-    def _limit(self, place: str, requests: Array, size: Array | float) -> Array:
-        """Limit the steps that all processors together can have under way at a place."""
-        if place == PROCESSORS:
-            # The others of a processor that is alone are outside the model.
-            return np.where(np.equal(size, 1), requests, size)
-        limited: Array = np.minimum(
-            np.inf if place == NOWHERE else self.model.resources[place].capacity, requests
-        )
-        return limited
+
+def _limit(place: str, requests: Array, size: Array | float, servers: Array | float) -> Array:
+    """Limit the steps that all processors together can have under way at a place."""
+    if place == PROCESSORS:
+        # The others of a processor that is alone are outside the model.
+        return np.where(np.equal(size, 1), requests, size)
+    limited: Array = np.minimum(servers, requests)
+    return limited
+
+
+def _servers(resource: ResourceKind) -> Expr:
+    """Return how many steps a resource can do at once; with rates how many times as fast as for one
+    alone it can be.
+    """
+    alone = resource.speed_alone
+    if isinstance(resource, Station) and alone is not None:
+        return maximum(*resource.rates) / alone
+    return Number(float(resource.capacity))
 
 
 def _place(step: Step) -> str:
@@ -362,12 +380,12 @@ def _place(step: Step) -> str:
     return PROCESSORS if is_processor(step.resource) else step.resource
 
 
-def _serial_work(pipeline: Pipeline) -> tuple[Expr, Expr]:
+def _serial_work(pipeline: Pipeline, model: Model) -> tuple[Expr, Expr]:
     """Return the time of all steps in the serial stages in one execution [s], and how many can be
     under way at once [1].
     """
     serial = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
     serial_stages_only = replace(pipeline, stages=serial)
-    work = total_work(serial_stages_only, lambda node: time_of(node, lambda _: ""))
+    work = total_work(serial_stages_only, lambda node: time_of(node, model, lambda _: ""))
     places = [_most(stage.bodies, lambda _: "").get("", Number(0.0)) for stage in serial]
     return work.get("", zero(TIME)), total(places)
