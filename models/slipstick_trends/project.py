@@ -82,6 +82,7 @@ from slipstick_trends.sentences import (
     beside_head,
     heads,
     marks,
+    middles,
     outcomes,
     still,
     track_name,
@@ -117,7 +118,11 @@ class ProjectResult(QuestionResult):
     def sentences(self) -> list[str]:
         """Return where each case goes along each trend, and which rates are doubtful."""
         projection = self.projection
-        return [*outcomes(projection, projection.words), *warnings(projection)]
+        return [
+            *outcomes(projection, projection.words),
+            *middles(projection),
+            *warnings(projection),
+        ]
 
     def beside_tables(self) -> list[str]:
         """Return the sentences whose content is neither in the tables nor in the head."""
@@ -179,10 +184,12 @@ class ProjectResult(QuestionResult):
         return ([marked, *head], rows) if len(rows) > 1 else None
 
     def doubt(self, words: Words = NO_WORDS) -> str:
-        """Return which steps and parameters the trends have no rate of, which rates are guesses,
-        which series are weak, and what is used outside its period.
+        """Return which steps and parameters the trends have no rate of, of which ranges the middle
+        is taken, which rates are guesses, which series are weak, and what is used outside its
+        period.
         """
-        return "; ".join([*still(self.projection), *warnings(self.projection)])
+        projection = self.projection
+        return "; ".join([*still(projection), *middles(projection), *warnings(projection)])
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield how rates were drawn; then give the years of each case along each trend, and the
@@ -562,6 +569,7 @@ def _track(
         track.kind_told,
         track.unfollowed,
         track.priced,
+        case.built.uncertain.paths,
     )
     return projected, answers
 

@@ -109,6 +109,7 @@ class ProjectedCase:
     kind, kind_told : what its processors are taken for, and whether its machine tells it
     unfollowed : parameters that follow what the trend has no rate of, each with its name
     priced : rates that change amounts and no time
+    ranged : settings that have a range, of which the middle is taken
     """
 
     case: str
@@ -124,6 +125,7 @@ class ProjectedCase:
     kind_told: bool = True
     unfollowed: tuple[tuple[str, str], ...] = ()
     priced: tuple[str, ...] = ()
+    ranged: tuple[str, ...] = ()
 
     @property
     def span(self) -> str:

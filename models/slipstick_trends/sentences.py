@@ -271,6 +271,19 @@ def still(projection: Projection) -> Iterator[str]:
         )
 
 
+def middles(projection: Projection) -> Iterator[str]:
+    """Yield of which settings with a range the middle is taken, so that no band has their range."""
+    words = projection.words
+    paths = dict.fromkeys(path for track in projection.tracks for path in track.ranged)
+    if paths:
+        ranges = "range" if len(paths) == 1 else "ranges"
+        yield (
+            f"the years ahead take the middle of the {ranges} of"
+            f" {joined([words.quantity(path) for path in paths])}, and their bands leave the"
+            f" {ranges} out"
+        )
+
+
 def _trend_name(trend: str, projection: Projection) -> str:
     return spelt(trend) if len(projection.titles) > 1 else "the trend"
 

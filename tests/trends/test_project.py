@@ -430,3 +430,16 @@ def test_factors_come_along_one_trend(folder: Path) -> None:
     )
     with pytest.raises(SpecError, match="with factors, project along one"):
         projection(text)
+
+
+def test_ranges_of_settings_are_named_where_the_middle_stands_for_them(folder: Path) -> None:
+    base = "{model: model.yaml, parameters.memory: 1 ms .. 9 ms}"
+    results = found(PROJECT, base=base)
+    result = result_of(results, ProjectResult)
+    said = "the years ahead take the middle of the range of memory, and their bands leave the range out"
+    assert said in result.sentences()
+    assert said in result.doubt()
+    at_the_middle = projection(base="{model: model.yaml, parameters.memory: 3 ms}")
+    for track, middle in zip(result.projection.tracks, at_the_middle.tracks, strict=True):
+        assert track.sweep.columns["time"] == pytest.approx(middle.sweep.columns["time"])
+    assert said not in ProjectResult(at_the_middle).doubt()
