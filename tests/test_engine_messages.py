@@ -754,7 +754,7 @@ PATTERNS = [
             2,
             resources={"desk": Station(discipline="ps")},
         ),
-        "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or permits; desk is a station",
+        "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or permits; desk is a station of the discipline ps",
     ),
     bad(
         lambda: closed_model(hold("door", A, after=C), 2, resources={"door": Lock("tas")}),

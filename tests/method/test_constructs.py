@@ -782,18 +782,18 @@ IS = Station(1, "is")
             ),
             (
                 "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or"
-                " permits; disk is a station"
+                " permits; disk is a station of the discipline ps"
             ),
         ),
         (
             lambda: closed_model(
                 attempt(served(), queue=2), resources={"disk": Station(1, "fcfs", (1.0, 2.0))}
             ),
-            "an attempt needs a queue: a station without rates",
+            "disk is a station with rates",
         ),
         (
             lambda: closed_model(attempt(served(), timeout=1.0), resources={"disk": IS}),
-            "an attempt needs a queue: a station without rates",
+            "disk is a station of the discipline is",
         ),
         (lambda: Station(2, "is"), "an is station serves everyone at once; leave servers out"),
         (

@@ -1539,11 +1539,12 @@ class Model:
     def _check_attempt(self, node: Attempt) -> None:
         """Raise if an attempt visits a resource whose queue cannot be abandoned."""
         resource = self.resources.get(node.resource)
-        discipline = DISCIPLINES[resource.discipline] if isinstance(resource, Station) else None
-        queued = discipline is not None and discipline.queued and not discipline.preemptive
-        queued &= not (isinstance(resource, Station) and resource.rates)
+        queued, kind = False, "a processor" if resource is None else resource.noun
+        if isinstance(resource, Station):
+            discipline = DISCIPLINES[resource.discipline]
+            queued = discipline.queued and not discipline.preemptive and not resource.rates
+            kind += " with rates" if resource.rates else f" of the discipline {discipline.name}"
         if not (queued or _plainly_held(resource)):
-            kind = "a processor" if resource is None else resource.noun
             raise ModelError(
                 "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or"
                 f" permits; {node.resource} is {kind}"

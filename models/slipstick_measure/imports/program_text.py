@@ -86,10 +86,10 @@ _STEPPED = re.compile(r"(?:\+\+|--)\s*+[$]?(\w++)$|[$]?(\w++)\s*+(?:\+\+|--)$")
 """A statement that adds one to a variable, or takes one away."""
 
 _UNREAD = re.compile(
-    r"\"{3}(?s:.)*?\"{3}|'{3}(?s:.)*?'{3}|\"(?:\\.|[^\"\\\n])*+\"|'(?:\\.|[^'\\\n])*+'"
+    r"\"{3}(?s:.)*?\"{3}|'{3}(?s:.)*?'{3}|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?"
     r"|(?:#(?!include|define)|//)[^\n]*+"
 )
-"""Texts and comments."""
+"""Texts, of which one that does not end ends with its line, and comments."""
 
 _SEVERAL = re.compile(r"(?P<names>\w++(?:\s*+,\s*+\w++)++)\s*+=(?!=)\s*+(?P<of>.+)$", re.DOTALL)
 _RESULT = re.compile(

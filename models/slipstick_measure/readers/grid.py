@@ -50,7 +50,7 @@ _LATEX: Sequence[tuple[re.Pattern[str], str]] = tuple(
         (r"\\(?:si|unit)\{\\second\}", "s"),
         (r"\\multicolumn\{[^}]*\}\{[^}]*\}\{([^}]*)\}", r"\1"),
         (r"\\(?:num|si|unit|textbf|textit|emph|mathbf|texttt|mathrm|text)\{([^{}]*)\}", r"\1"),
-        (r"\s*\\(?:times|cdot)\s*10\^(?:\{([-+]?\d+)\}|(\d))", r"e\1\2"),
+        (r"(?<!\s)\s*+\\(?:times|cdot)\s*10\^(?:\{([-+]?\d+)\}|(\d))", r"e\1\2"),
         (r"\\pm\b", "±"),
         (r"\\times\b", "x"),
         (r"\\(?:,|;|:|!)|~", " "),
