@@ -19,8 +19,8 @@ from slipstick.method.answers import CompiledModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, Permits, Station
 from slipstick.report.formatting import quantity
+from slipstick.results.sweep import joined_columns
 from slipstick.schema.inputs import BuiltModel
-from slipstick.study.points import gathered
 from slipstick.vocabulary import DISCIPLINES
 from slipstick_pages.model import Slider
 
@@ -86,17 +86,15 @@ class GridForm:
             return _columns(self.form, values)
         count = len(next(iter(values.values())))
         keys = np.array([values[name] for name in names]).T.astype(int)
-        columns: dict[str, Array] = {}
+        pieces = []
         for key in {tuple(row) for row in keys.tolist()}:
             rows = np.flatnonzero((keys == key).all(axis=1))
             form = self._form(names, key)
             if form is None:
                 continue
             others = {name: column[rows] for name, column in values.items() if name not in names}
-            part = _columns(form, others or {"": np.zeros(len(rows))})
-            for name, column in part.items():
-                columns.setdefault(name, np.full(count, np.nan))[rows] = column
-        return columns
+            pieces.append((rows, _columns(form, others or {"": np.zeros(len(rows))})))
+        return joined_columns(count, pieces)
 
     def _form(self, names: Sequence[str], numbers: tuple[int, ...]) -> CompiledModel | None:
         key = tuple(zip(names, numbers, strict=True))
@@ -119,7 +117,7 @@ def _columns(form: CompiledModel, values: Mapping[str, Array]) -> dict[str, Arra
     if not known:
         answers = form.points({}).columns()
         return {name: np.broadcast_to(column, (count,)) for name, column in answers.items()}
-    return gathered(
+    return joined_columns(
         count,
         (
             (cut, form.points({name: column[cut] for name, column in known.items()}).columns())

@@ -479,12 +479,13 @@ class _AtDraws:
         for settings, columns, rows in self._groups(case, draws):
             built = evaluator(case, settings, self.study.library)
             ends = {f"{end}[{name}]" for name in values for end in ("low", "high")}
-            solved, how = built.solved(columns, {*values, *ends})
+            table = built.solved(columns, {*values, *ends})
+            methods = table.provenance.methods
             for place, row in enumerate(rows):
                 found[row][case] = Answer(
                     case,
-                    how.methods[place % len(how.methods)],
-                    _values_at(solved, values, place, built),
+                    methods[place % len(methods)],
+                    _values_at(table.columns, values, place, built),
                 )
 
     def _effects(

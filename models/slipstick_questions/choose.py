@@ -42,13 +42,12 @@ from slipstick.results.question import (
     ResultColumn,
     ResultTable,
 )
-from slipstick.results.sweep import Provenance
+from slipstick.results.sweep import PointTable, Provenance
 from slipstick.results.words import ONE_VALUE, Words, spelt
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.text import Node, leaves
 from slipstick.study.cases import Place, StudyContext, axis_nodes
 from slipstick.study.evaluator import Evaluator, evaluator
-from slipstick.study.points import gathered
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PART, bands, drawn_columns
@@ -256,24 +255,21 @@ class _Choosing:
             }
             yield np.array(members), self.built(chosen), free
 
-    def solved(
-        self, rows: Rows, longer: float
-    ) -> tuple[dict[str, Array], Provenance, Mapping[int, str]]:
-        """Solve points, those that share a model together; return also why a point has no
-        answer.
-        """
+    def solved(self, rows: Rows, longer: float) -> PointTable:
+        """Solve points, those that share a model together; say also why a point has no answer."""
         wanted = self.condition.wanted | self.objective.wanted
-        pieces: list[tuple[Rows | slice, dict[str, Array]]] = [(slice(None), self.given(rows))]
-        provenances, reasons = [], dict[int, str]()
+        pieces = []
         for members, case, free in self.grouped(rows):
             longer_case = case.longer(longer)
-            columns, how, failed = longer_case.solved_or_failed(free, wanted)
-            ends = bands(longer_case, free, columns, len(members))
-            exact = [False] * len(members) if ends else how.exact
-            pieces.append((members, {**columns, **ends}))
-            provenances.append((members, replace(how, exact=exact)))
-            reasons |= {int(members[number]): reason for number, reason in failed.items()}
-        return gathered(len(rows), pieces), Provenance.joined(len(rows), provenances), reasons
+            table = longer_case.solved(free, wanted, reasons=True)
+            ends = bands(longer_case, free, table.columns, len(members))
+            how = table.provenance
+            if ends:
+                how = replace(how, exact=[False] * len(members))
+            columns = {**table.columns, **ends}
+            pieces.append((members, replace(table, columns=columns, provenance=how)))
+        joined_table = PointTable.joined(len(rows), pieces)
+        return replace(joined_table, columns={**joined_table.columns, **self.given(rows)})
 
     def objectives(self, answer: Answer) -> Array:
         """Return the objective of a point at draws of the uncertain settings that are the same for
@@ -406,9 +402,9 @@ class _Enumeration:
         choosing, longer, open_ = self.asked, 1.0, rows
         self.solved += len(rows)
         while len(open_):
-            columns, how, reasons = choosing.solved(open_, longer)
-            sides = choosing.condition.sides(columns)
-            (objective,) = choosing.objective.sides(columns)
+            table = choosing.solved(open_, longer)
+            sides = choosing.condition.sides(table.columns)
+            (objective,) = choosing.objective.sides(table.columns)
             margins = np.array([side.margin for side in sides])
             states = np.array([decided(side.margin, side.holds) for side in sides])
             # One condition that surely fails is enough; all have to hold for sure.
@@ -419,7 +415,7 @@ class _Enumeration:
             again = (state == 0) & finite & choosing.case.form.estimated & (longer < LONGEST)
             for index in np.flatnonzero(~again).tolist():
                 value = float(objective.left[0, index])
-                answer = self._answer(open_[index], sides, objective, index, how)
+                answer = self._answer(open_[index], sides, objective, index, table.provenance)
                 if finite[index] and state[index] > 0:
                     self.found.append((value, answer))
                     self.held.append((open_[index], answer))
@@ -430,7 +426,7 @@ class _Enumeration:
                     self.failed.append((float(margins[worst, 0, index]), worst, answer))
                     self.broken.append(open_[index])
                     self.broke.append((open_[index], answer))
-                elif SATURATED in reasons.get(index, ""):
+                elif SATURATED in table.failed.get(index, ""):
                     self.broken.append(open_[index])
                 else:
                     # Less of everything may have an answer: nothing is concluded from this point.

@@ -696,7 +696,8 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
             path: np.array([point.get(path, own[path]) for point in points_of_case.values()])
             for path in paths
         }
-        columns, how = case.solved(columns_given)
+        table = case.solved(columns_given)
+        columns, how = table.columns, table.provenance
         first = case.form.quantity
         overhead = OVERHEAD if OVERHEAD in columns else first
         for index, names in enumerate(points_of_case):

@@ -34,14 +34,13 @@ from slipstick.results.question import (
     ResultColumn,
     ResultTable,
 )
-from slipstick.results.sweep import Provenance
+from slipstick.results.sweep import PointTable, Provenance
 from slipstick.results.words import NO_WORDS, Words, spelt
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolved_with
 from slipstick.schema.kinds.study import YEAR, AxisSpec
 from slipstick.schema.text import Scalar, canonical
 from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
-from slipstick.study.points import gathered
 from slipstick.study.questions import Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn_columns
@@ -324,26 +323,20 @@ class _CaseSearch:
             return places[:: (MANY_PLACES - 1) // (FEW_PLACES - 1)]
         return places
 
-    def solved(self, places: Array, longer: float = 1.0) -> tuple[dict[str, Array], Provenance]:
+    def solved(self, places: Array, longer: float = 1.0) -> PointTable:
         """Solve at places; simulations run longer than the case's own by a factor."""
         if self.built is None:
             return self.case.longer(longer).solved(self.values(places), self.condition.wanted)
-        solved_blocks = [
+        tables = (
             self.built(float(place)).longer(longer).solved({}, self.condition.wanted)
             for place in places
-        ]
-        columns_joined = gathered(
-            len(solved_blocks),
-            ((slice(row, row + 1), columns) for row, (columns, _) in enumerate(solved_blocks)),
         )
-        return columns_joined, Provenance.joined(
-            len(solved_blocks),
-            ((np.array([row]), how) for row, (_, how) in enumerate(solved_blocks)),
-        )
+        pieces = ((np.array([row]), table) for row, table in enumerate(tables))
+        return PointTable.joined(len(places), pieces)
 
     def columns(self, places: Array, longer: float = 1.0) -> dict[str, Array]:
         """Return the columns of `solved` alone."""
-        return self.solved(places, longer)[0]
+        return self.solved(places, longer).columns
 
 
 def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
@@ -502,8 +495,8 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
     differ.
     """
     condition, case, places = case_search.condition, case_search.case, case_search.first_look()
-    columns, how = case_search.solved(places)
-    looked, longest = (places.tolist(), how), 1.0
+    table, longest = case_search.solved(places), 1.0
+    looked, columns = (places.tolist(), table.provenance), table.columns
     margins, _ = condition.look(columns)
     answered = np.isfinite(margins[0])
     if (

@@ -28,7 +28,7 @@ from slipstick.law import Law
 from slipstick.method.answers import Answers, CompiledModel
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Labels, Model, PhasedPopulation
-from slipstick.results.sweep import Provenance
+from slipstick.results.sweep import PointTable, Provenance
 from slipstick_laws.account import AVERAGE_LATENCY
 from slipstick_laws.scalability import LATENCY_SCALABILITY
 
@@ -894,12 +894,11 @@ class Runs:
         """
         return self._answered(factor, count)[0]
 
-    def solved(self, factor: Array, count: Array) -> tuple[dict[str, Array], Provenance]:
+    def solved(self, factor: Array, count: Array) -> PointTable:
         """Return the columns and how each point was computed."""
         columns, pieces = self._answered(factor, count)
-        return columns, Provenance.joined(
-            len(count), ((rows, points.provenance(len(rows))) for rows, points in pieces)
-        )
+        how = ((rows, points.provenance(len(rows))) for rows, points in pieces)
+        return PointTable(columns, Provenance.joined(len(count), how))
 
     def _answered(
         self, factor: Array, count: Array

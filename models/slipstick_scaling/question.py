@@ -636,7 +636,8 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     runs, count, goal = scaled_case.runs, scaled_case.count, scaled_case.goal(way)
     factor = factors(runs, way, count, goal.value or 0.0 if goal else 0.0, scaled_case.used())
     finite = np.isfinite(factor)
-    solved, how = runs.solved(np.where(finite, factor, 1.0), count)
+    table = runs.solved(np.where(finite, factor, 1.0), count)
+    solved, how = table.columns, table.provenance
     names = [
         name
         for name in solved

@@ -504,8 +504,8 @@ def _track(
 ) -> tuple[ProjectedCase, DrawnCase]:
     years, case = cases.years_of(track), track.case
     values = track.values(years)
-    stated, how = case.solved(values)
-    stated |= {path: values[path] for path in track.units}
+    table = case.solved(values)
+    stated = {**table.columns, **{path: values[path] for path in track.units}}
     draws = cases.draws(track.trend)
     drawn = _drawn(track, draws, conditions, cases, answer)
     ends = cases.ends
@@ -540,7 +540,7 @@ def _track(
         columns=columns,
         units={name: case.unit(name) for name in columns},
         limits={},
-        provenance=how,
+        provenance=table.provenance,
         failed={int(index): case.why(values, int(index)) for index in failed},
         idle=track.unmoved,
     )

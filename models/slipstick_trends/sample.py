@@ -317,8 +317,8 @@ def _sampled(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleStudy:
     points = _points(sampled_case)
     # A value of a known name may have no meaning at any point, and then no column.
     nothing = dict.fromkeys(names, np.full(spec.samples, np.nan))
-    solved, how = case.solved(points, {*names, case.form.quantity})
-    columns = {**nothing, **solved}
+    table = case.solved(points, {*names, case.form.quantity})
+    columns = {**nothing, **table.columns}
     own = {**nothing, **case.columns({}, names)}
     without = int(np.count_nonzero(~np.isfinite(columns[case.form.quantity])))
     influences, why = (
@@ -351,7 +351,7 @@ def _sampled(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleStudy:
         spec.draw,
         spec.seed,
         without,
-        **how.together,
+        **table.provenance.together,
     )
 
 

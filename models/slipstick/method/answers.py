@@ -631,6 +631,8 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
     pieces : the places of the points, and their solution; together all places from 0 on. A later
         piece replaces what an earlier one says of the same place
     """
+    from slipstick.results.sweep import joined_columns
+
     count, first_solution = 1 + max(int(np.max(rows)) for rows, _ in pieces), pieces[0][1]
     # A solution of one point may hold for several.
     solution_by_row = {
@@ -645,13 +647,13 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
             solution.exact,
         )
     tables: dict[str, Any] = {
-        key: _columns_of([(rows, getattr(solution, key)) for rows, solution in pieces], count)
+        key: joined_columns(count, ((rows, getattr(solution, key)) for rows, solution in pieces))
         for key in TABLES
     }
     pipelines = dict.fromkeys(name for _, solution in pieces for name in solution.stages)
     stages = {
-        name: _columns_of(
-            [(rows, solution.stages.get(name, {})) for rows, solution in pieces], count
+        name: joined_columns(
+            count, ((rows, solution.stages.get(name, {})) for rows, solution in pieces)
         )
         for name in pipelines
     }
@@ -740,17 +742,6 @@ def _in_words(value: float, unit: str) -> str:
         return f"{value:.6g} {unit}".removesuffix(" 1")
     power = min(math.ceil(-math.log10(value) / 3), 3)
     return f"{value * 1000.0**power:.6g} {_PREFIXES[power]}"
-
-
-def _columns_of(
-    pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Columns]], count: int
-) -> dict[str, Array]:
-    """Put columns of several sets of points together, each value at the place of its point."""
-    table: dict[str, Array] = {}
-    for rows, columns in pieces:
-        for name, column in columns.items():
-            table.setdefault(name, np.full(count, math.nan))[np.asarray(rows)] = column
-    return table
 
 
 def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:

@@ -244,6 +244,66 @@ class Provenance:
         return f"by {method}, {'exact' if exact else 'not exact'}{check}"
 
 
+def joined_columns(
+    count: int, pieces: Iterable[tuple[Any, Mapping[str, Array]]]
+) -> dict[str, Array]:
+    """Join the columns of groups of points; NaN where a group lacks a column [points].
+
+    Parameters
+    ----------
+    count : of all points
+    pieces : the places of the points of each group, and its columns
+    """
+    table: dict[str, Array] = {}
+    for rows, columns in pieces:
+        for name, column in columns.items():
+            table.setdefault(name, np.full(count, np.nan))[rows] = column
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class PointTable:
+    """Values of points as aligned columns, with how each point was computed.
+
+    Parameters
+    ----------
+    columns : by name, in base units, of all points; NaN where there is no answer
+    provenance : how each point was computed
+    failed : why points have no answer, by number, where that is known
+    limits : the limiting stage of each pipeline at each point
+    """
+
+    columns: dict[str, Array] = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=lambda: Provenance([], []))
+    failed: Mapping[int, str] = field(default_factory=dict)
+    limits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @staticmethod
+    def joined(count: int, pieces: Iterable[tuple[NDArray[np.intp], PointTable]]) -> PointTable:
+        """Join tables of groups of points.
+
+        Parameters
+        ----------
+        count : of all points
+        pieces : the places of the points of each group, and its table
+        """
+        tables = list(pieces)
+        failed: dict[int, str] = {}
+        limits: dict[str, list[str]] = {}
+        for rows, table in tables:
+            failed |= {int(rows[number]): words for number, words in table.failed.items()}
+            for pipeline, stages in table.limits.items():
+                column = limits.setdefault(pipeline, [""] * count)
+                for row, stage in zip(rows.tolist(), stages, strict=True):
+                    column[row] = stage
+        return PointTable(
+            joined_columns(count, ((rows, table.columns) for rows, table in tables)),
+            Provenance.joined(count, ((rows, table.provenance) for rows, table in tables)),
+            failed,
+            limits,
+        )
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Sweep(Labelled, ShownAsTables):
     """Points of one sweep as aligned columns.

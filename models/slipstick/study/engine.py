@@ -300,7 +300,7 @@ class Engine:
         alone.
         """
         halves = block.halves()
-        return SolvedBlock.joined(
+        return SolvedBlock.in_turn(
             list(zip((half.count for half in halves), self.solve(halves), strict=True))
         )
 

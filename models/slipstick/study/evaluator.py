@@ -12,7 +12,7 @@ from slipstick.errors import did_you_mean
 from slipstick.late import Array, np
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.method.names import AnswerNames
-from slipstick.results.sweep import Provenance
+from slipstick.results.sweep import PointTable
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
 from slipstick.schema.library import Library
 from slipstick.schema.text import canonical
@@ -22,7 +22,6 @@ from slipstick.study.points import (
     Progress,
     SolvableModel,
     SolvedBlock,
-    gathered,
     overhead,
     silent,
 )
@@ -104,45 +103,34 @@ class Evaluator:
     @property
     def method(self) -> str:
         """Name the method that answers."""
-        return self.solved({}, ())[1].methods[0]
+        return self.solved({}, ()).provenance.methods[0]
 
     def columns(
         self, values: Mapping[str, Array], wanted_names: Collection[str] | None = None
     ) -> dict[str, Array]:
         """Return the columns of `solved` alone."""
-        return self.solved(values, wanted_names)[0]
+        return self.solved(values, wanted_names).columns
 
     def solved(
-        self, values: Mapping[str, Array], wanted_names: Collection[str] | None = None
-    ) -> tuple[dict[str, Array], Provenance]:
-        """Answer at aligned points, one or more, with the provenance of each.
+        self,
+        values: Mapping[str, Array],
+        wanted_names: Collection[str] | None = None,
+        *,
+        reasons: bool = False,
+    ) -> PointTable:
+        """Answer at aligned points, one or more.
 
         Parameters
         ----------
         values : by path, in base units; those that no time is computed from are passed over
             [points]
         wanted_names : the columns to give; all by default
+        reasons : say of several points as well why they have no answer
 
         Returns
         -------
-        the columns, not a number where there is no answer; and how each point was computed
+        the columns, not a number where there is no answer, and how each point was computed
         """
-        columns, how, _ = self._solved(values, wanted_names)
-        return columns, how
-
-    def solved_or_failed(
-        self, values: Mapping[str, Array], wanted_names: Collection[str]
-    ) -> tuple[dict[str, Array], Provenance, Mapping[int, str]]:
-        """Answer as `solved` does; return also, by number, why a point has no answer."""
-        return self._solved(values, wanted_names, reasons=True)
-
-    def _solved(
-        self,
-        values: Mapping[str, Array],
-        wanted_names: Collection[str] | None,
-        *,
-        reasons: bool = False,
-    ) -> tuple[dict[str, Array], Provenance, Mapping[int, str]]:
         count = max((len(array) for array in values.values()), default=1)
         read = {path: array for path, array in values.items() if path in self.form.parameters}
         rows = list(self.form.blocks(read, count))
@@ -157,32 +145,20 @@ class Evaluator:
             )
             for cut in rows
         )
-        columns = gathered(
-            count, ((cut, piece.columns) for cut, piece in zip(rows, pieces, strict=True))
-        )
-        has_answer = np.isfinite(columns.get(self.form.quantity, np.full(count, np.nan)))
-        solved_columns = {
+        table = PointTable.joined(count, zip(rows, pieces, strict=True))
+        nothing = np.full(count, np.nan)
+        has_answer = np.isfinite(table.columns.get(self.form.quantity, nothing))
+        columns = {
             name: np.where(has_answer, column, np.nan)
-            for name, column in columns.items()
+            for name, column in table.columns.items()
             if wanted_names is None or name in wanted_names
         }
-        if any(piece.failed for piece in pieces):
+        if table.failed:
             # A point that could not be solved has no columns, and those of the others may not be
             # all.
-            solved_columns |= {
-                name: np.full(count, np.nan)
-                for name in wanted_names or (self.form.quantity,)
-                if name not in solved_columns
-            }
-        failed = {
-            int(cut[number]): reason
-            for cut, piece in zip(rows, pieces, strict=True)
-            for number, reason in piece.failed.items()
-        }
-        how = Provenance.joined(
-            count, ((cut, piece.provenance) for cut, piece in zip(rows, pieces, strict=True))
-        )
-        return solved_columns, how, failed
+            for name in wanted_names or (self.form.quantity,):
+                columns.setdefault(name, nothing)
+        return replace(table, columns=columns)
 
     def unit(self, column: str) -> str:
         """Return the base unit of a column."""
@@ -196,8 +172,7 @@ class Evaluator:
     def why(self, values: Mapping[str, Array], index: int) -> str:
         """Return why a point has no answer; values that no time depends on are left out."""
         alone = {path: array[index : index + 1] for path, array in values.items()}
-        _, _, failed = self.solved_or_failed(alone, ())
-        return failed.get(0, "no answer")
+        return self.solved(alone, ()).failed.get(0, "no answer")
 
     def answer(self, shares: int = 0, wanted_names: Collection[str] = ()) -> Answer:
         """Answer at the case's own values, with the notes of the model; a simulation gives at least

@@ -9,7 +9,7 @@ everything that it depends on is the same.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from hashlib import sha256
@@ -23,7 +23,7 @@ from slipstick.late import Array, np
 from slipstick.limits import given_limits
 from slipstick.method.names import is_transient
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
-from slipstick.results.sweep import Provenance
+from slipstick.results.sweep import PointTable, Provenance
 
 if TYPE_CHECKING:
     from slipstick.expression.nodes import Parameter
@@ -199,24 +199,16 @@ Block = PointBlock | ReplicationBlock
 
 
 @dataclass(frozen=True, slots=True)
-class SolvedBlock:
+class SolvedBlock(PointTable):
     """Results of a block, in the order of its points.
 
     Parameters
     ----------
-    columns : by name, of all points, NaN where there is no answer
-    provenance : how each point was computed
-    limits : the limiting stage of each pipeline at each point
     answers : whole ones, where they were asked for
-    failed : why its points have no answer, by number, where that is known: of one point always
     run : of one replication of a simulation
     """
 
-    columns: Mapping[str, Array] = field(default_factory=dict)
-    provenance: Provenance = field(default_factory=lambda: Provenance([], []))
-    limits: Mapping[str, Sequence[str]] = field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
-    failed: Mapping[int, str] = field(default_factory=dict)
     run: ReplicationResult | None = None
 
     @classmethod
@@ -228,51 +220,17 @@ class SolvedBlock:
         blank = Answer(getattr(block.solvable.model, "name", ""), methods[0], failed=why)
         answers = (blank,) * block.count if block.asked == WHOLE or block.answers else ()
         failed = dict.fromkeys(range(block.count), why)
-        return cls({}, Provenance(methods, [False] * block.count), {}, answers, failed)
+        return cls({}, Provenance(methods, [False] * block.count), failed, answers=answers)
 
     @classmethod
-    def joined(cls, pieces: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
-        """Join the results of blocks, each with its number of points."""
+    def in_turn(cls, pieces: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
+        """Join the results of blocks, one after the other, each with its number of points."""
         ends = list(accumulate((count for count, _ in pieces), initial=0))
-        rows_and_pieces = [
-            (np.arange(*span), piece)
-            for span, (_, piece) in zip(pairwise(ends), pieces, strict=True)
-        ]
-        columns = gathered(ends[-1], ((rows, piece.columns) for rows, piece in rows_and_pieces))
-        limits: dict[str, list[str]] = {}
-        for rows, piece in rows_and_pieces:
-            for name, stages in piece.limits.items():
-                limits.setdefault(name, [""] * ends[-1])[rows[0] : rows[-1] + 1] = stages
-        failed = {
-            int(rows[number]): why
-            for rows, piece in rows_and_pieces
-            for number, why in piece.failed.items()
-        }
-        how = Provenance.joined(
-            ends[-1], ((rows, piece.provenance) for rows, piece in rows_and_pieces)
-        )
-        return cls(
-            columns,
-            how,
-            limits,
-            tuple(answer for _, piece in rows_and_pieces for answer in piece.answers),
-            failed,
-        )
-
-
-def gathered(count: int, pieces: Iterable[tuple[Any, Mapping[str, Array]]]) -> dict[str, Array]:
-    """Join the columns of groups of points; NaN where a group lacks a column [points].
-
-    Parameters
-    ----------
-    count : of all points
-    pieces : the places of the points of each part, and its columns
-    """
-    table: dict[str, Array] = {}
-    for rows, columns in pieces:
-        for name, column in columns.items():
-            table.setdefault(name, np.full(count, np.nan))[rows] = column
-    return table
+        places = (np.arange(*span) for span in pairwise(ends))
+        blocks = [solved_block for _, solved_block in pieces]
+        table = PointTable.joined(ends[-1], zip(places, blocks, strict=True))
+        answers = tuple(answer for solved_block in blocks for answer in solved_block.answers)
+        return cls(table.columns, table.provenance, table.failed, table.limits, answers)
 
 
 def solved(block: Block) -> SolvedBlock:
@@ -316,7 +274,7 @@ def solved(block: Block) -> SolvedBlock:
     limits = {key: limit * (block.count // len(limit)) for key, limit in points.limits().items()}
     places = range(block.count if block.answers else 0)
     answers = tuple(points.answer(number if len(points) > 1 else 0) for number in places)
-    return SolvedBlock(columns, points.provenance(block.count), limits, answers, failed)
+    return SolvedBlock(columns, points.provenance(block.count), failed, limits, answers)
 
 
 def _whole_answers(solvable: SolvableModel, names: Sequence[str]) -> SolvedBlock:

@@ -12,7 +12,7 @@ from slipstick.answer import OVERHEAD, Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.late import Array, NDArray, np
 from slipstick.method.names import is_transient
-from slipstick.results.sweep import Axis, Provenance, Sweep, split_name
+from slipstick.results.sweep import Axis, PointTable, Sweep, joined_columns, split_name
 from slipstick.schema.inputs import (
     REFERENCES,
     BuiltModel,
@@ -40,7 +40,6 @@ from slipstick.study.points import (
     Progress,
     SolvableModel,
     SolvedBlock,
-    gathered,
     silent,
 )
 from slipstick.study.uncertain import bands
@@ -426,7 +425,7 @@ def _with_bands(sweep: Sweep, plan: SweepPlan, answer: Sequence[str]) -> Sweep:
     for group, case in cases:
         columns = {name: sweep.columns[name][group.rows] for name in names}
         pieces.append((group.rows, bands(case, group.values, columns, len(group.rows))))
-    band_columns = gathered(len(sweep), pieces)
+    band_columns = joined_columns(len(sweep), pieces)
     for end, column in band_columns.items():
         if end in sweep.columns:
             band_columns[end] = np.where(np.isnan(column), sweep.columns[end], column)
@@ -510,30 +509,17 @@ def _assembled(
     total = len(plan.cases)
     # Each method knows the units of what it has.
     forms: dict[str, CompiledModel] = {}
-    for (group, _, _), piece in zip(blocks_of_groups, pieces, strict=True):
+    answers: dict[int, Answer] = {}
+    for (group, rows, _), piece in zip(blocks_of_groups, pieces, strict=True):
         if piece.failed:
             forms.setdefault(group.form.quantity, group.form)
         forms.update((key, group.form) for key in piece.columns if key not in forms)
-    solved = gathered(
-        total,
-        (
-            (rows, piece.columns)
-            for (_, rows, _), piece in zip(blocks_of_groups, pieces, strict=True)
-        ),
-    )
-    columns = {key: solved.get(key, np.full(total, np.nan)) for key in forms}
-    limits: dict[str, list[str]] = {}
-    answers: dict[int, Answer] = {}
-    messages: dict[int, str] = {}
-    for (group, rows, _), piece in zip(blocks_of_groups, pieces, strict=True):
-        for key, names in piece.limits.items():
-            column_of_names = limits.setdefault(key, [""] * total)
-            for row, limit in zip(rows, names, strict=True):
-                column_of_names[row] = limit
-        messages |= {int(rows[number]): words for number, words in piece.failed.items()}
         for row, answer_found in zip(rows.tolist(), piece.answers, strict=False):
             answers[row] = _at_its_point(plan, row, answer_found, group.notes)
-    failed = _failures(plan, columns, messages)
+    places = (rows for _, rows, _ in blocks_of_groups)
+    table = PointTable.joined(total, zip(places, pieces, strict=True))
+    columns = {key: table.columns.get(key, np.full(total, np.nan)) for key in forms}
+    failed = _failures(plan, columns, table.failed)
     for column in columns.values():
         column[list(failed)] = np.nan
     return Sweep(
@@ -543,14 +529,8 @@ def _assembled(
         points=plan.points,
         columns=columns,
         units={key: "s" if OVERHEAD in key else form.unit(key) for key, form in forms.items()},
-        limits=limits,
-        provenance=Provenance.joined(
-            total,
-            (
-                (rows, piece.provenance)
-                for (_, rows, _), piece in zip(blocks_of_groups, pieces, strict=True)
-            ),
-        ),
+        limits=table.limits,
+        provenance=table.provenance,
         failed=failed,
         idle=_idle(plan, columns),
         answers=[answers[row] for row in sorted(answers)],
