@@ -71,8 +71,8 @@ class Layout:
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 
     def _add(self, columns: int, count: int) -> list[list[int]]:
-        """Reserve columns for each of several groups or resources; return, for each kind of column,
-        the numbers of its columns.
+        """Reserve `columns` columns for each of `count` groups or resources; return the column
+        numbers, one list for each kind of column.
         """
         first_column, self.width = self.width, self.width + columns * count
         return [
@@ -80,7 +80,7 @@ class Layout:
         ]
 
     def column(self, index: int) -> Array:
-        """Return weights that select one column."""
+        """Return a vector of weights that is 1 at one column and 0 elsewhere."""
         return np.eye(1, self.width, index).ravel()
 
 
@@ -90,7 +90,7 @@ BATCHES = 32
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean with its interval; no interval (None) where none can be trusted."""
+    """A mean with its confidence interval, whose ends are None where no interval can be trusted."""
 
     mean: float
     low: float | None = None
@@ -98,7 +98,7 @@ class Estimate:
 
     @property
     def half_width(self) -> float:
-        """Half the interval; infinite without one."""
+        """Half the width of the confidence interval; infinite where there is none."""
         return math.inf if self.low is None or self.high is None else (self.high - self.low) / 2
 
 
@@ -239,7 +239,8 @@ _MOST_BINS = 32_000
 
 
 class Quantiles:
-    """Response times seen so far, counted in bins, in sections of equally many values.
+    """A histogram of response times in sections of equally many values, from whose differences the
+    interval of a quantile follows.
 
     Parameters
     ----------
@@ -280,13 +281,18 @@ class Quantiles:
                     self.section *= 2
 
     def join(self, later: Quantiles, drop: int) -> None:
-        """Add the values of another run, without about the first `drop` of them."""
+        """Add the sections of another run, leaving out about its first `drop` values, the warm-up."""
         self._done += later._done[later._first(drop) :]
+        # Nothing is added behind joined sections, so neither an overfull part nor sections of
+        # another length matter.
         self._part += later._part
         self._part_size += later._part_size
 
     def _first(self, drop: int) -> int:
-        """Return the index of the first section behind a number of values."""
+        """Return the index of the first section that begins after `drop` values, at most that of
+        the last section.
+        """
+        # The last full section stays whatever is dropped, so that there is a quantile.
         return min(-(-drop // self.section), max(len(self._done) - 1, 0))
 
     def _sections(self, drop: int) -> list[tuple[NDArray[np.int64], Array]]:
@@ -380,6 +386,7 @@ def _aligned(
 
 def _bin_mean(below: NDArray[np.int64], sums: Array, p: float) -> float:
     """Return the mean of the bin that holds the p-quantile."""
+    # The p-quantile is the smallest value that at least the fraction p of the values do not exceed.
     rank = max(math.ceil(p * below[-1]), 1)
     index = int(np.searchsorted(below, rank))
     count = below[index] - (below[index - 1] if index else 0)
@@ -387,8 +394,8 @@ def _bin_mean(below: NDArray[np.int64], sums: Array, p: float) -> float:
 
 
 def _fraction_below(counts: NDArray[np.int64], p: float, below: NDArray[np.int64]) -> float:
-    """Return the fraction of a section's values below the overall p-quantile; half its bin
-    counts.
+    """Return the fraction of a section's values that lie below the overall p-quantile, counting
+    half of the values in the quantile's own bin.
     """
     index = int(np.searchsorted(below, max(math.ceil(p * below[-1]), 1)))
     return float(counts[:index].sum() + 0.5 * counts[index]) / float(counts.sum())
@@ -453,6 +460,7 @@ class Result(ReplicationResult):
             self.batches @ top,
             self.batches @ bottom,
             self.settings.level,
+            # Replications of a program are independent; successive batches of one run are not.
             successive=not self.plan.once,
         )
         if self.stopped == "complete":
@@ -472,18 +480,20 @@ class Result(ReplicationResult):
         return self.ratio(time_spent(self.plan, sums, group), cycles)
 
     def unended(self, group: int = 0) -> float:
-        """Return the part of the time of a closed group that is in cycles which have not ended [1].
+        """Return the share of a closed group's time that belongs to unfinished cycles [1].
 
         It is 0 where it is so small that the cycles under way at both ends explain it.
         """
         return unended(self.plan, self.batches, group)
 
     def counts_unended(self, group: int = 0) -> bool:
-        """Return whether the time of a closed group includes cycles that have not ended."""
+        """Return whether the mean time of a closed group includes the time of unfinished cycles."""
         return bool(self.unended(group)) or hardly_ended(self.plan, self.batches, group)
 
     def with_convergence(self) -> Result:
-        """Decide whether the mean time of a program is as precise as asked for."""
+        """Return this result with the decision whether the mean time of a program is as precise as
+        requested.
+        """
         precise = self.stopped == "complete" or precise_enough(
             self.mean_time(), self.settings.precision
         )
@@ -515,7 +525,8 @@ class Result(ReplicationResult):
 
 
 def time_spent(plan: Plan, sums: Array, group: int) -> Array:
-    """Return the weights of the columns of a row that add the time of a group up [s].
+    """Return the weights with which the columns of a row add up to the time that a group spends
+    [s].
 
     A closed group of N customers spends N times the elapsed time, so by Little's law its mean time
     of a cycle is N x elapsed / cycles ended. The mean of the ended cycles alone is wrong where some
@@ -543,9 +554,9 @@ def time_spent(plan: Plan, sums: Array, group: int) -> Array:
 
 
 def cycle_spent(plan: Plan, sums: Array, group: int) -> Array:
-    """Return the weights of the columns that add the whole cycles of a closed group up, thinking
-    included [s]: N times the elapsed time, or of a plan without anything random what is booked to
-    the cycles that ended.
+    """Return the weights with which the columns of a row add up to the whole cycles of a closed
+    group, think time included [s]: N times the elapsed time or, in a plan without anything random,
+    the time of the cycles that ended.
     """
     if plan.groups[group].kind != "closed":
         return time_spent(plan, sums, group)
@@ -554,8 +565,8 @@ def cycle_spent(plan: Plan, sums: Array, group: int) -> Array:
 
 
 def unbooked(plan: Plan, group: int) -> Array:
-    """Return the weights of the columns that give the time of all customers of a closed group
-    without that of the cycles that ended.
+    """Return the weights with which the columns of a row add up to the time that the customers of a
+    closed group spend outside the cycles that ended [s].
     """
     layout = Layout(plan)
     total: Array = len(plan.groups[group].starts) * layout.column(layout.time)
@@ -563,8 +574,8 @@ def unbooked(plan: Plan, group: int) -> Array:
 
 
 def _thinks_outside(plan: Plan, sums: Array, group: int) -> bool:
-    """Return whether a closed group spends time in its cycles that its response time does not
-    count.
+    """Return whether the cycles of a closed group contain time, such as think time, that its
+    response time leaves out.
     """
     layout, total = Layout(plan), sums.sum(axis=0)
     booked = _booked(plan, group)
@@ -578,7 +589,7 @@ ENDS = 4.0
 
 
 def unended(plan: Plan, sums: Array, group: int) -> float:
-    """Return the part of a closed group's time that is in cycles which have not ended [1].
+    """Return the share of a closed group's time that belongs to unfinished cycles [1].
 
     Parameters
     ----------
@@ -593,13 +604,14 @@ def unended(plan: Plan, sums: Array, group: int) -> float:
         float(total @ unbooked(plan, group)) / time_of_customers if time_of_customers > 0 else 0.0
     )
     explained_by_ends = ENDS * customers / cycles if cycles else 0.0
+    # Up to 1 % the unfinished cycles matter less than the precision that runs have by default.
     return share if share > max(0.01, explained_by_ends) else 0.0
 
 
 def hardly_ended(plan: Plan, sums: Array, group: int) -> bool:
-    """Return whether a closed group ended so few cycles that the ends of the run would explain all
-    of the time in other cycles, though none of it is thinking; then Little's law gives the mean
-    time.
+    """Return whether a closed group without think time ended so few cycles that all time of
+    unfinished cycles may be due to the start and the end of the run; Little's law then gives the
+    mean time.
 
     Parameters
     ----------
@@ -613,8 +625,8 @@ def hardly_ended(plan: Plan, sums: Array, group: int) -> bool:
 
 
 def _booked(plan: Plan, group: int) -> Array:
-    """Return the weights of the columns that add up what is booked to the ended cycles of a
-    group.
+    """Return the weights with which the columns of a row add up to the time of the ended cycles of
+    a group [s].
     """
     layout, weights = Layout(plan), np.zeros(Layout(plan).width)
     first_column = layout.booked[group]
@@ -623,7 +635,9 @@ def _booked(plan: Plan, group: int) -> Array:
 
 
 def dropped_of(run: Result | ReplicationResult, layout: Layout, group: int) -> int:
-    """Divide the cycles dropped among the groups in proportion to the cycles that each ended."""
+    """Return the part of a group in the cycles dropped as warm-up, in proportion to the cycles that
+    each group ended.
+    """
     cycles = run.batches[:, layout.cycles].sum(axis=0)
     return round(run.dropped * cycles[group] / cycles.sum()) if cycles.sum() else run.dropped
 
@@ -696,14 +710,18 @@ class Record:
         ]
 
     def add(self, rows: int, events: int) -> Array:
-        """Add a number of rows, as far as they exist, but none after the first with at least
-        `events` events; return the last row added.
+        """Add the next `rows` pending rows, or fewer up to the first one at which `events` events
+        were planned; return the last row added.
         """
         rows_beyond = np.flatnonzero(self._waiting[:rows, self.layout.order] >= events)
         count = int(rows_beyond[0]) + 1 if len(rows_beyond) else min(rows, len(self._waiting))
         added, self._waiting = self._waiting[:count], self._waiting[count:]
+        # Of the whole run every row whose number is a multiple of the step is kept, however many
+        # rows are added at a time.
         first_row = (-self.seen - 1) % self._step
         self._rows = np.concatenate([self._rows, added[first_row :: self._step]])
+        # Rows are cumulative, so without every second one the sums over longer stretches stay
+        # exact.
         while len(self._rows) > MOST_ROWS:
             self._rows = self._rows[::2]
             self._step *= 2

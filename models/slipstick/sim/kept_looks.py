@@ -46,7 +46,8 @@ def kept_look(
     events: int,
     waits_and_utilizations: Mapping[str, float],
 ) -> Look:
-    """Return the look that an earlier process kept in the cache folder, or look now and keep it.
+    """Return the result of a check by simulation from the cache folder, or simulate now and store
+    the result there.
 
     Parameters
     ----------
@@ -69,8 +70,8 @@ def kept_look(
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of kept looks: in XDG_CACHE_HOME, or .cache of the home folder; None where
-    the user has neither.
+    """Return the folder of stored checks by simulation, in XDG_CACHE_HOME or .cache of the home
+    folder; None where the user has neither.
     """
     with suppress(RuntimeError):
         named = Path(os.environ.get("XDG_CACHE_HOME", ""))

@@ -115,7 +115,7 @@ def can_compile() -> bool:
 
 
 def is_loaded() -> bool:
-    """Check whether the compiled loop is loaded: then every run takes it."""
+    """Return whether the compiled event loop is already imported; if so, every run uses it."""
     return LOOP in sys.modules
 
 
@@ -169,6 +169,7 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
     Estimate(mean=2.0, low=2.0, high=2.0)
     """
     settings = simulation or Simulation()
+    # Where nothing is random, more cycles than a few in each batch add no information.
     if not plan.random:
         settings = replace(
             settings, least=min(settings.least, 4 * BATCHES * max(plan.population, 1))
@@ -188,8 +189,8 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
 
 
 def _customers_of_bursts(plan: Plan) -> int:
-    """Return the fewest customers of a run with bursts, those of a minimum number of bursts: a run
-    between two bursts would look precise.
+    """Return the number of customers that a run must have at least, so that it includes `BURSTS`
+    bursts of arrivals; a run between two bursts would look precise.
     """
     draws = [plan.draws[group.arrivals].distribution for group in plan.groups if group.kind == OPEN]
     periods = [
@@ -267,6 +268,8 @@ def _steady(replication: Replication) -> ReplicationResult:
     stopped, pace = "", WorkPace()
     try:
         while not stopped:
+            # Short stretches at first, so that a run which soon is precise is not simulated far
+            # beyond its end.
             goes_on = kernel.run(min(kernel.events + 64, _STRETCH))
             pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
             record.take(kernel)
@@ -296,7 +299,7 @@ def _steady(replication: Replication) -> ReplicationResult:
 
 
 def _check_beside(kernel: AnyKernel) -> None:
-    """Raise if branches that are not waited for end more slowly than they begin."""
+    """Raise an error if branches that no customer waits for begin faster than they end."""
     if kernel.beside > FEW_BESIDE + PART_BESIDE * kernel.sent:
         raise NoAnswerError(
             f"of {kernel.sent:,} branches that continued without their processors,"
@@ -364,8 +367,8 @@ those at its end are served by rare chance [1]."""
 
 
 def _buries(plan: Plan, batches: Array) -> bool:
-    """Return whether one of several groups may lose customers for very long at the end of a queue
-    that is served last come first: a run in which that has not happened yet shows nothing of it.
+    """Return whether a saturated station served last come first may keep the customers at the end
+    of its queue for very long, which a run in which that has not happened yet does not show.
 
     Six customers beside a saturated group gave 2.51 s +- 4 %, and 4.53 s with other random numbers.
     Groups that do not use the station have no interval either.
@@ -406,6 +409,8 @@ def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResul
         return result
     groups = range(len(plan.groups))
     batches = result.batches.reshape(len(runs), -1, layout.width)
+    # A batch in which a group ended no cycle is divided by 1: it matters for the test of
+    # correlation only.
     means = [
         batches
         @ time_spent(plan, result.batches, group)

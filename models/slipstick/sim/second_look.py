@@ -211,9 +211,7 @@ class _Steady:
         return stretches[max(1, len(stretches) // _DROPPED) :] if self.plan.random else stretches
 
     def hopeless(self, expected: Mapping[int, Expected], events: int) -> bool:
-        """Return whether too few of the cycles that are needed would have ended after that many
-        events.
-        """
+        """Return whether a run of `events` events would end fewer cycles than a verdict needs."""
         last = self._rows[0][-1]
         return any(
             last[self.layout.cycles[group]] * events < answer.cycles * self.events
@@ -264,7 +262,7 @@ class _Programs:
 
 
 def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: int) -> Look:
-    """Compare all groups with their expected times: the worst verdict among the groups counts."""
+    """Compare the mean time of each group with the expected one, and return the worst verdict."""
     looks = []
     sums = run.sums()
     total = sums.sum(axis=0, keepdims=True)
@@ -281,6 +279,8 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
             abs(difference), half_width, answer, run.plan.random and run.events < FEWEST_EVENTS
         )
         last = 2 * run.events > events
+        # At the last look an exact mean within twice the interval is confirmed by an interval twice
+        # as wide as usual.
         if answer.certain and verdict == UNDECIDED and last and abs(difference) <= 2 * half_width:
             verdict = AGREES if half_width <= 2 * CERTAIN_WIDTH else UNDECIDED
         looks.append(Look(verdict, group, estimate, difference))
@@ -298,8 +298,8 @@ def _with_parts(
     events_of_look: int,
     most_events: int,
 ) -> Look:
-    """Continue a run that does not contradict the times until waits and utilizations are decided,
-    too; one that differs at two looks in a row is a verdict.
+    """Continue a run whose mean times do not contradict the expected ones until waits and
+    utilizations are decided too; one that differs at two looks in a row is the verdict.
 
     Parameters
     ----------
@@ -339,7 +339,8 @@ def _state(difference: Estimate) -> str:
 def _differences(
     run: _Steady | _Programs, waits_and_utilizations: Mapping[str, float]
 ) -> dict[str, Estimate]:
-    """Estimate how far each wait and utilization is off.
+    """Estimate by how much each expected wait differs from the run, as a part of the time of a
+    cycle, and each expected utilization [1].
 
     A wait counts as a part of the time of a cycle: that of one visit, or of all visits of a cycle
     where there are several. So the wait of a seldom visit, which users read as such, counts as much
@@ -404,6 +405,7 @@ def _verdict(difference: float, half: float, answer: Expected, early: bool) -> s
     the tolerance.
     """
     if answer.certain:
+        # An answer called exact is contradicted only by twice the interval, and by no short run.
         if difference > answer.tolerance + 2 * half and not early and half <= WIDEST:
             return DIFFERS
         return (
@@ -523,6 +525,7 @@ def _chosen(residual: Array, table: Array) -> Array:
     """
     chosen: list[int] = []
     residual_left = residual.copy()
+    # At least three batches are left for each control variate.
     most = min(_CONTROLS, (len(residual) - 3) // 3)
     for _ in range(min(most, len(table))):
         centred = table - table.mean(axis=1, keepdims=True)

@@ -127,8 +127,8 @@ class EventLoop:
         self.running: Token | None = None
 
     def go_on(self, token: Token, now: float) -> bool:
-        """Execute instructions until the token waits. It is the action of an event, after which the
-        token itself never goes on.
+        """Execute the instructions of a token until it waits; return False always, as the action of
+        an event.
         """
         code = self.code
         while True:
@@ -138,7 +138,7 @@ class EventLoop:
                 return False
 
     def resume(self, token: Token, now: float) -> bool:
-        """Book the time that has passed to the token's label and let it go on."""
+        """End a delay: book the time that has passed to the token's label and let it go on."""
         token.booked[token.label] += now - token.since
         if self.log is not None:
             self.log(token.customer, token.index, token.label, token.since, now, None)
@@ -147,7 +147,9 @@ class EventLoop:
         return self.go_on(token, now)
 
     def wake(self, token: Token, now: float) -> None:
-        """Book the waiting time to the token's label and let it go on."""
+        """End a wait: book the waiting time to the token's label, and let the token go on before
+        the next event.
+        """
         token.booked[token.label] += now - token.since
         if self.log is not None:
             cause = None if self.running is None else self.running.customer
@@ -156,7 +158,9 @@ class EventLoop:
         self.ready.append(token)
 
     def served(self, token: Token, now: float) -> bool:
-        """Book a visit that ended, waiting and service apart, and let the token go on."""
+        """End a visit to a station: book its waiting time and its service time to their labels, and
+        let the token go on.
+        """
         waited = token.waited
         booked = token.booked
         if waited:

@@ -170,7 +170,7 @@ class Kernel(EventLoop):
         )
 
     def snapshot(self, now: float) -> None:
-        """Write a row of statistics."""
+        """Write a row of cumulative statistics at the present time."""
         row = [now, float(self.order())]
         for count, time in zip(self.cycles, self.cycle_time, strict=True):
             row += [float(count), time]
@@ -189,13 +189,15 @@ class Kernel(EventLoop):
         self.rows.append(row)
 
     def take_rows(self) -> Array:
-        """Return the rows written since the last time."""
+        """Return the rows of statistics written since the last call, and remove them here."""
         rows = np.array(self.rows).reshape(len(self.rows), self.layout.width)
         self.rows.clear()
         return rows
 
     def take_responses(self, group: int) -> Array:
-        """Return the times of the cycles of a class that ended since the last time [s]."""
+        """Return the response times of the cycles of a group that ended since the last call, and
+        remove them here [s].
+        """
         times = np.array(self.responses[group])
         self.responses[group].clear()
         return times
@@ -261,7 +263,9 @@ class Kernel(EventLoop):
     def next_destination(
         self, first_station: int, customers: int, token: Token, now: float
     ) -> bool:
-        """Choose the j-th of the other customers, j the number of the branch or item."""
+        """Choose the j-th other customer as destination, where j is the number of the branch or
+        item.
+        """
         token.destination = (
             first_station
             + (token.customer - first_station + 1 + token.index % (customers - 1)) % customers
@@ -288,8 +292,8 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Jump to one of several instructions by the numbers present at the resources that belong
-        to them.
+        """Jump to one of several instructions, chosen in turn or by the number of customers present
+        at the resource of each.
         """
         chance, targets = next(draw), self.plan.targets
         present = [
@@ -303,6 +307,7 @@ class Kernel(EventLoop):
             place = int(chance * present.count(least))
             chosen = [index for index, number in enumerate(present) if number == least][place]
         else:
+            # One random number selects one of the n (n - 1) ordered pairs of different resources.
             chosen, second_choice = divmod(int(chance * count * (count - 1)), count - 1)
             second_choice += second_choice >= chosen
             chosen = second_choice if present[second_choice] < present[chosen] else chosen
@@ -348,8 +353,8 @@ class Kernel(EventLoop):
     def count_access(
         self, tally: int, home: int, notified: SimulatedLock | None, token: Token, now: float
     ) -> bool:
-        """Count an access to a word or flag of a lock; the flag of the next holder, where one
-        waits, is never local.
+        """Count an access to the word or flag of a lock, and count it as refused too if it is
+        local; the flag of a next holder that waits is never local.
         """
         self.tried[tally] += 1
         waits = notified is not None and notified.queue
@@ -362,8 +367,8 @@ class Kernel(EventLoop):
         return True
 
     def end(self, onward: int, lost: int, token: Token, now: float) -> bool:
-        """Record the cycle; a closed customer begins another, an open one leaves, a program's is
-        finished.
+        """Record the end of a cycle: a closed customer begins another cycle, an open one leaves,
+        and a customer of a program is finished.
 
         The time of a cycle that was lost does not count, but its account does.
         """
@@ -403,7 +408,7 @@ class Kernel(EventLoop):
     def fork(
         self, first_target: int, count: int, after: int, join: int, token: Token, now: float
     ) -> bool:
-        """Start one token for each branch."""
+        """Start one token for each branch, and suspend the parent."""
         token.pc = after
         token.left, token.last, token.branches = join, -1.0, []
         for index in range(count):
@@ -514,7 +519,9 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Hold the lock or permits, in the order of the ranks and of the requests."""
+        """Request a lock or permits, which are granted in the order of the ranks and then of the
+        requests.
+        """
         token.label, token.rank, token.excludes = label, rank, bool(excludes)
         token.permits = permits
         return lock.ask(token, now)
@@ -533,7 +540,7 @@ class Kernel(EventLoop):
     def attempt(
         self, lock: SimulatedLock, elsewhere: int, looks: int, token: Token, now: float
     ) -> bool:
-        """Hold the lock if it is free, or only test whether it is; else jump."""
+        """Take the lock if it is free, or only test it if `looks`; jump elsewhere if it is held."""
         if not lock.free:
             token.pc = elsewhere
         elif not looks:
@@ -568,6 +575,8 @@ class Kernel(EventLoop):
 
     def take_ticket(self, lock: SimulatedLock, register: int, token: Token, now: float) -> bool:
         """Take the next number of a ticket lock, and count as present at the lock."""
+        # Requests so far are those that ended and those present; `done`, the number of releases, is
+        # the number called.
         token.registers[register], token.permits = lock.done + lock.present, 1
         lock.request(token, now)
         return True
@@ -582,8 +591,8 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Hold the lock if the token's number is called, else wait for the next release and read
-        again.
+        """Take the lock if the token's number is called, else wait for the next release and read
+        the number again.
 
         After a release all waiting tokens read the number again, in an order drawn anew each time:
         the order in which a bus or a memory serves them does not depend on their numbers.
@@ -624,6 +633,7 @@ class Kernel(EventLoop):
         gives one.
         """
         token.label = label
+        # Through the queue also where a unit is free, so that its wait of 0 s is counted.
         counter.request(token, now)
         counter.queue.append(token)
         if counter.busy:
@@ -658,7 +668,9 @@ class Kernel(EventLoop):
     def enter_pool(
         self, pool: SimulatedPool, label: int, register: int, token: Token, now: float
     ) -> bool:
-        """Ask to enter the monitor of the own queue, or of the next that has a task."""
+        """Request the monitor of the customer's own queue of tasks or, if that is empty, of the
+        next queue that has a task.
+        """
         pool.begin(now)
         token.registers[register] = queue = pool.with_task(token.customer % pool.plan.queues)
         return pool.enter(queue, token, label, now)
@@ -675,8 +687,8 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Take a task and leave; without one wait outside, and where all others wait, end the
-        problem.
+        """Take a task and leave the monitor; if there is none, wait outside for one, or end the
+        problem if all other customers wait already.
         """
         queue = token.registers[register]
         if pool.queues[queue]:
@@ -703,7 +715,7 @@ class Kernel(EventLoop):
     def work(
         self, pool: SimulatedPool, register: int, label: int, token: Token, now: float
     ) -> bool:
-        """Suspend the token for the time of its present part."""
+        """Suspend the token for the work of the current part of its task."""
         token.label = label
         time = pool.plan.times[token.registers[register + 1]]
         heappush(self.heap, (now + time, self.order(), self.resume, token))
@@ -719,8 +731,8 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Ask to enter the monitor of the own queue where the part adds a task; else begin the
-        next part.
+        """Request the monitor of the customer's own queue if the current part adds a task; else
+        begin the next part.
         """
         present = token.registers[register + 1]
         if pool.plan.added[present] >= 0:
@@ -739,8 +751,8 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Put the new task into the own queue, leave, and begin the next part, or ask for a task
-        after the last.
+        """Put the new task into the customer's own queue, leave its monitor, and begin the next
+        part of the present task, or ask for another task after its last part.
         """
         present = token.registers[register + 1]
         queue = token.customer % pool.plan.queues
@@ -758,7 +770,7 @@ def whole(count: float, draw: Draws) -> int:
 
 
 def traced(action: Action, pc: int, trace: Trace) -> Action:
-    """Add every execution of an instruction to a trace."""
+    """Return an action that first appends the execution of its instruction to a trace."""
 
     def run(token: Token, now: float) -> bool:
         trace.append((now, token.customer, token.index, pc))

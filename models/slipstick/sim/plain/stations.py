@@ -41,7 +41,7 @@ class QueueStatistics:
         self.area = self.use = self.last = 0.0
 
     def accumulate(self, now: float) -> None:
-        """Bring the integrals up to date."""
+        """Extend the integrals up to the present time."""
         passed = now - self.last
         self.area += self.present * passed
         self.use += self.busy * passed
@@ -195,6 +195,7 @@ class Ordered(SimulatedStation):
         self.queue.remove((token.key, token.order, token))
 
     def _begin(self, token: Token, now: float) -> None:
+        # The ticket is still that of the planned abandonment, which the service prevents.
         if token.patience >= 0 and token.delayed:
             token.ticket[0] = None
         token.patience = -1.0
@@ -215,6 +216,7 @@ class Ordered(SimulatedStation):
         self.present -= 1
         self.done += 1
         self.serving.remove(token)
+        # Where services are interrupted, the end of no single visit is what a customer waited for.
         token.cause = None
         if self.queue:
             self._begin(self.queue.pop(0)[2], now)
@@ -289,6 +291,7 @@ class Sharing(SimulatedStation):
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin to share the servers."""
         self.accumulate(now)
+        # Only differences of the progress count: from 0 again they keep their digits.
         if not self.present_tokens:
             self.progress = 0.0
         token.requested = work
@@ -299,13 +302,14 @@ class Sharing(SimulatedStation):
         self._changed(now)
 
     def _changed(self, now: float) -> None:
-        """Plan the next departure anew."""
+        """Plan the next departure again after the number present has changed."""
         self.present = len(self.present_tokens)
         self.busy = min(self.present, self.servers)
         self.ticket[0] = None
         if self.present:
             next_to_leave = self.present_tokens[0][-1]
             self.ticket = [next_to_leave]
+            # Rounding may have carried the progress slightly beyond the end of a service.
             due = now + max(next_to_leave.finish - self.progress, 0.0) / self._rate()
             heappush(self.clock.heap, (due, self.clock.order(), self._end, self.ticket))
 
@@ -314,6 +318,7 @@ class Sharing(SimulatedStation):
         if token is None:
             return False
         self.accumulate(now)
+        # Exactly, so that rounding leaves no work of a customer that has left.
         self.progress = token.finish
         self.done += 1
         heappop(self.present_tokens)
@@ -406,6 +411,8 @@ class SimulatedLock(PatientQueue):
         """
         self.request(token, now)
         token.key = token.rank
+        # A request for few permits does not overtake a waiting one of its rank for many, which
+        # otherwise might wait without end.
         if not (self.queue and self.queue[0].key <= token.key) and self.fits(token):
             token.patience = -1.0
             self.grant(token, now)
@@ -424,7 +431,7 @@ class SimulatedLock(PatientQueue):
         self.grant_waiting(now)
 
     def request(self, token: Token, now: float) -> None:
-        """Count a token as present from now on."""
+        """Count a token as present at the lock from now on."""
         self.accumulate(now)
         self.present += 1
         token.since_request = now
@@ -439,7 +446,7 @@ class SimulatedLock(PatientQueue):
         self.count_wait(token, now)
 
     def count_wait(self, token: Token, now: float) -> None:
-        """Count a wait that ended."""
+        """Add a wait that ended to the statistics of the waits."""
         wait = now - token.since_request
         self.grants += 1
         self.waited += wait
@@ -451,6 +458,8 @@ class SimulatedLock(PatientQueue):
         self.present -= 1
         self.done += 1
         following = self.queue.popleft()
+        # The monitor that is granted with the unit reads these, which a request before may have
+        # set.
         following.excludes, following.permits = False, 1
         self.count_wait(following, now)
         return following
@@ -461,6 +470,8 @@ class SimulatedLock(PatientQueue):
         self.done += 1
         self.holders.remove(token)
         self.busy -= 1
+        # The number present stays, for one token leaves as the other enters; no time passes
+        # between.
         following.since_request = now
         self.grant(following, now)
         self.clock.wake(following, now)
@@ -549,6 +560,8 @@ class SimulatedPool:
         """Remove a task from a queue, and return its first part."""
         self.tasks.accumulate(now)
         self.tasks.busy -= 1
+        # The usual order of work stealing: the own youngest task keeps queues short, and the oldest
+        # of another queue is likely to have many tasks behind it.
         youngest = self.plan.last_first and queue == own
         return self.plan.first[
             self.queues[queue].pop() if youngest else self.queues[queue].popleft()

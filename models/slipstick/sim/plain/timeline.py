@@ -75,7 +75,7 @@ def _visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]]:
 
 
 def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, int], ...]:
-    """Return the levels that changes add up to, from each time on."""
+    """Return the numbers present and busy from each time on, by adding up their changes."""
     levels: list[tuple[float, int, int]] = []
     present = busy = 0
     for time in sorted(changes):
@@ -87,8 +87,8 @@ def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, i
 
 
 def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
-    """Follow waits backwards from the end: return the event that ended each wait, in the order of
-    time.
+    """Return the critical path of a run: the intervals that follow one another up to its end, where
+    each wait is replaced by what the member that ended it did.
 
     Where a member waited and it is known which member ended the wait, the path goes on with that
     member; so the spans of the path follow each other, from one member to another, and add up to
@@ -120,6 +120,8 @@ def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
             span.cause not in (None, member) and span.end == time and (member, time) not in jumped
         )
         if jumps and span.cause is not None:
+            # Members that end waits of each other at one time would send the path around without
+            # end.
             jumped.add((member, time))
             member = span.cause
             continue

@@ -155,16 +155,16 @@ class Builder:
         self._stations += [StationPlan(name, servers, discipline, tuple(rates))] * copies
 
     def lock(self, name: str, implementation: LockImplementation | None = None) -> None:
-        """Add a lock; where its word has a home, a tally counts its accesses, and those to the
-        own node as turned away.
+        """Add a lock; if its word lies at the node of a processor, a tally counts the accesses to
+        the word, the local ones as refused.
         """
         self._locks[name] = len(self._locks), LockPlan(name), implementation or LockImplementation()
         if self._locks[name][2].home is not None:
             self._tallies.append(f"{ACCESSES}:{name}")
 
     def permits(self, name: str, number: int, noun: str = "permits") -> None:
-        """Add a resource that a number of members hold at a time, or a counter of units, at no
-        cost.
+        """Add a resource that up to `number` customers hold at a time, or a counter of units, whose
+        use takes no time of its own.
         """
         self._locks[name] = len(self._locks), LockPlan(name, number, noun), LockImplementation()
 
@@ -207,11 +207,13 @@ class Builder:
         )
 
     def label(self, name: str) -> int:
-        """Return the number of an account label."""
+        """Return the number of a label of the account of time, which is added if it is new."""
         return self._labels.setdefault(name, len(self._labels))
 
     def draw(self, stream: str, distribution: Times) -> int:
-        """Return the number of a random quantity; one stream name stands for one quantity."""
+        """Return the number of the random quantity of a stream, which is added if it is new; one
+        stream serves one quantity.
+        """
         number, draw_plan = self._draws.setdefault(
             stream, (len(self._draws), Draw(stream, distribution))
         )
@@ -222,7 +224,7 @@ class Builder:
     def delay(
         self, time: ServiceTime | DistributedTime, label: str = "delay", stream: str | None = None
     ) -> None:
-        """Write a wait for a random time."""
+        """Write the instruction that suspends a customer for a random time."""
         self.emit(Op.DELAY, self.draw(stream or label, time), self.label(label))
 
     def serve(
@@ -237,7 +239,9 @@ class Builder:
         offset: int = 0,
         rank: int = 0,
     ) -> None:
-        """Write a visit to a station; `where` and `offset` choose one of a row of stations."""
+        """Write the instruction of a visit to a station; `where` and `offset` choose one of a row
+        of equal stations.
+        """
         number = self._number(station) + offset
         name = label or station
         draw, waiting = self.draw(stream or name, time), self.label(wait or f"wait:{station}")
@@ -246,20 +250,23 @@ class Builder:
         self.emit(Op.SERVE, number, draw, self.label(name), waiting, where, rank, place)
 
     def draw_destination(self, customers: int, stream: str) -> None:
-        """Write the choice of another customer, at random, for the requests that follow."""
+        """Write the instruction that chooses another customer at random as the destination of the
+        requests that follow.
+        """
         self.emit(Op.DRAW_DESTINATION, self.draw(stream, UNIFORM), 0, customers)
 
     def next_destination(self, customers: int) -> None:
-        """Write the choice of the j-th other customer, by branch or item j, for the requests that
-        follow.
+        """Write the instruction that sends the requests that follow to the j-th other customer,
+        where j is the number of the branch or item.
         """
         self.emit(Op.NEXT_DESTINATION, 0, customers)
 
     def admit(
         self, tally: str, station: str | None = None, most: int = 0, otherwise: str = ""
     ) -> None:
-        """Write the count of an arrival; with `most` customers at the station, or inside the permits
-        of that name, the customer is turned away to the mark `otherwise`, which is counted too.
+        """Write the instruction that counts an arrival; if `most` customers are present at the
+        station or hold the permits of that name, the arrival also counts as refused and goes on at
+        the mark `otherwise`.
         """
         if tally in self._tallies:
             raise ModelError(f"two tallies are called {tally}")
@@ -270,18 +277,20 @@ class Builder:
             self._later.append((self._code[pc], 4, otherwise))
 
     def patience(self, time: ServiceTime, otherwise: str, stream: str) -> None:
-        """Write a limit on the wait in the queue of the next visit; a customer that abandons the
-        queue goes on at the mark `otherwise`.
+        """Write the instruction that limits the waiting time of the next visit; a customer that
+        abandons the queue goes on at the mark `otherwise`.
         """
         pc = self.emit(Op.PATIENCE, self.draw(stream, time), -1)
         self._later.append((self._code[pc], 2, otherwise))
 
     def enter(self, permits: str, label: str) -> None:
-        """Write the taking of a permit that `leave` gives back; the wait is booked to the label."""
+        """Write the instruction that takes a permit, which `leave` returns; the wait is booked to
+        the label.
+        """
         self.emit(Op.ACQUIRE, self._lock(permits)[0], self.label(label), 0, 0, 1)
 
     def leave(self, permits: str) -> None:
-        """Write the release of a permit that `enter` has taken."""
+        """Write the instruction that returns a permit taken by `enter`."""
         self.emit(Op.RELEASE, self._lock(permits)[0], 1)
 
     def jump(self, place: str) -> None:
@@ -295,6 +304,7 @@ class Builder:
 
     def go(self, marks: Sequence[tuple[float, str]], stream: str) -> None:
         """Write a jump to one of several marks at random, from pairs of a probability and a mark."""
+        # A single mark reads a constant, so that the jump uses up no random number.
         chance = self.draw(stream, UNIFORM) if len(marks) > 1 else self.draw("whole", _HALF)
         first_target = self._choice([probability for probability, _ in marks], chance)
         self._later += [
@@ -302,15 +312,15 @@ class Builder:
         ]
 
     def choose(self, options: Sequence[tuple[float, Body]], stream: str) -> None:
-        """Write several bodies, one of which is executed, by their probabilities."""
+        """Write a choice of one of several bodies of instructions, by their probabilities."""
         first_target = self._choice(
             [probability for probability, _ in options], self.draw(stream, UNIFORM)
         )
         self._alternatives(first_target, [body for _, body in options])
 
     def pick(self, options: Sequence[tuple[str, Body]], by: str, number: str) -> None:
-        """Write several bodies, one of which is executed, by the numbers present at the resource
-        named with each.
+        """Write a choice of one of several bodies of instructions, by the number of customers
+        present at the resource named with each.
         """
         first_target, count = self._reserve(2 * len(options)), len(options)
         self._targets[first_target + count :] = [self._place(name)[0] for name, _ in options]
@@ -320,7 +330,9 @@ class Builder:
         self._alternatives(first_target, [body for _, body in options])
 
     def repeat(self, count: float, body: Body, stream: str) -> None:
-        """Write the repetition of a body; a fraction of the count is the probability of one more."""
+        """Write a loop that executes a body `count` times; a fraction of the count is the
+        probability of one more round.
+        """
         with self._register() as register:
             self.emit(Op.SET_COUNT, register, *self._count(count, stream))
             loop = self.emit(Op.LOOP, register, -1)
@@ -334,7 +346,9 @@ class Builder:
             self.patch(loop, 1)
 
     def repeat_geometrically(self, mean: float, body: Body, stream: str) -> None:
-        """Write the repetition of a body by a geometric number, 0 or more, of mean `mean`."""
+        """Write a loop that executes a body a random number of times, geometric from 0 on, of mean
+        `mean`.
+        """
         start = self.next_instruction
         first_target = self._choice([mean / (1 + mean), 1 / (1 + mean)], self.draw(stream, UNIFORM))
         self._targets[first_target] = self.next_instruction
@@ -350,8 +364,8 @@ class Builder:
         self._targets[first_target:] = [start, self.next_instruction]
 
     def fork(self, branches: Sequence[Body], join: int | None = None) -> None:
-        """Write bodies that are executed in parallel; wait for all of them, or for the number
-        `join`.
+        """Write a fork whose branches are executed in parallel; the customer waits for all of them,
+        or for the first `join` that end.
         """
         if join == 0:
             self._send(branches)
@@ -365,7 +379,7 @@ class Builder:
         self.patch(fork, 2)
 
     def _send(self, branches: Sequence[Body]) -> None:
-        """Write several bodies that begin beside the customer, which does not wait for them."""
+        """Write branches that are executed beside the customer, which does not wait for them."""
         spawned = [self.emit(Op.SPAWN, -1, -1) for _ in branches]
         onward = self.emit(Op.JUMP, -1)
         for spawn, body in zip(spawned, branches, strict=True):
@@ -461,8 +475,8 @@ class Builder:
             self.patch(done, 0)
 
     def _place(self, name: str) -> tuple[int, int]:
-        """Return the number of a resource, stations first, and how many customers it serves, or how
-        many hold it, at a time.
+        """Return the number of a resource, stations numbered before locks, and its number of
+        servers or permits.
         """
         if name in self._locks:
             number, plan, _ = self._locks[name]
@@ -471,7 +485,7 @@ class Builder:
         return number, self._stations[number].servers
 
     def _counted_by(self, name: str) -> int:
-        """Return the number of a tally."""
+        """Return the number of a tally, which is added if it is new."""
         if name not in self._tallies:
             self._tallies.append(name)
         return self._tallies.index(name)
@@ -561,8 +575,8 @@ class Builder:
         return look_up("lock", name, self._locks)
 
     def wait(self, counter: str, monitor: str | None = None) -> None:
-        """Write the taking of a unit of a counter; a customer that waits for one leaves the
-        monitor.
+        """Write the instruction that takes a unit of a counter; a customer that has to wait for one
+        leaves the monitor meanwhile.
         """
         number, plan, _ = self._lock(counter)
         self.emit(
@@ -573,8 +587,8 @@ class Builder:
         )
 
     def give(self, counter: str, monitor: str | None = None) -> None:
-        """Write the release of a unit of a counter, and of the monitor to the member that waited
-        for the unit; nothing may follow inside the monitor then.
+        """Write the instruction that returns a unit to a counter; a member that waited for the unit
+        gets the monitor too, so that nothing may follow inside the monitor.
         """
         held = -1 if monitor is None else self._lock(monitor)[0]
         self._leaving.setdefault(held, []).append(
@@ -582,8 +596,8 @@ class Builder:
         )
 
     def ask(self, pool: str, parties: int, time_inside: ServiceTime, label: str, cost: str) -> None:
-        """Write the execution of the tasks of a pool, together with other customers, until all
-        tasks are done.
+        """Write the instructions with which a customer, together with others, executes the tasks of
+        a pool until all are done.
 
         Parameters
         ----------
@@ -698,23 +712,25 @@ class Builder:
         self.emit(Op.END, onward, lost)
 
     def closed(self, name: str, customers: int, at: int) -> None:
-        """Add customers that repeat a cycle from an instruction; ends the cycle if that was not
-        done.
+        """Add a closed group, whose customers repeat the cycle that begins at an instruction; write
+        the end of the cycle if it is missing.
         """
         self._add_group(CustomerGroup(name, "closed", (at,) * customers))
 
     def open(self, name: str, between: Times, at: int) -> None:
-        """Add customers that arrive at random times, `between` apart."""
+        """Add an open group, whose customers arrive at random times `between` apart and begin at an
+        instruction.
+        """
         if between.mean == 0:
             raise ModelError(f"the time between two arrivals of {name} must be above 0 s")
         self._add_group(CustomerGroup(name, "open", (at,), self.draw(f"{name}:arrivals", between)))
 
     def once(self, name: str, starts: Sequence[int]) -> None:
-        """Add customers that run once, each from an instruction of its own."""
+        """Add the customers of a program, which run once, each from a first instruction of its own."""
         self._add_group(CustomerGroup(name, "once", tuple(starts)))
 
     def plan(self) -> Plan:
-        """Return the plan."""
+        """Return the finished plan, with the targets of all jumps to marks filled in."""
         for table, index, place in self._later:
             table[index] = look_up("mark", place, self._marks)
         return Plan(
@@ -743,7 +759,11 @@ class Builder:
         return len(self._counts) - 1
 
     def _count(self, count: float, stream: str) -> tuple[int, int]:
-        """Return the operands of a number of rounds; a fraction is the probability of one more."""
+        """Return the operands of a number of rounds: the index of the count, and the draw that
+        decides whether its fraction gives one more.
+        """
+        # Of a whole count the fraction is 0, which the constant 0.5 never falls below: no number is
+        # drawn.
         chance = self.draw("whole", _HALF) if count == int(count) else self.draw(stream, UNIFORM)
         return self._constant(count), chance
 
@@ -762,14 +782,16 @@ class Builder:
         return len(self._targets) - count
 
     def _choice(self, probabilities: Sequence[float], chance: int) -> int:
-        """Write a choice, and return the place of its first target."""
+        """Write a random choice with open targets, and return the place of the first target."""
         first_target = self._reserve(len(probabilities))
         self._cumulative[first_target:] = accumulate(probabilities)
         self.emit(Op.CHOOSE, chance, first_target, len(probabilities))
         return first_target
 
     def _alternatives(self, first_target: int, bodies: Sequence[Body]) -> None:
-        """Write bodies, each as the next target; each continues behind the last body."""
+        """Write the bodies of a choice as its targets in order; each continues behind the last
+        body.
+        """
         jumps = []
         for place, body in enumerate(bodies, first_target):
             self._targets[place] = self.next_instruction

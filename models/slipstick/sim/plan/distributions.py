@@ -53,6 +53,7 @@ class Stream:
     def __init__(self, seed: int, name: str, replication: int = 0) -> None:
         # The name is one whole number: a list of bytes costs a conversion each.
         key = int.from_bytes(name.encode(), "big")
+        # The length tells names apart that differ in leading zero bytes.
         self._bits = np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), key]))
 
     def uniforms(self, count: int) -> Array:
@@ -160,10 +161,13 @@ class BurstyTimes:
         """Draw blocks of values from the stationary process [s]; values beyond a block go into
         the next.
         """
+        # In each state an arrival competes with the change of the state; both times are
+        # exponential, so the next event comes at the sum of their rates.
         chance = [
             rate / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)
         ]
         stay = [1 / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)]
+        # It begins in a burst with the share of the time that bursts take in the long run.
         state = int(stream.uniforms(1)[0] * sum(self.changes) < self.changes[0])
         waited, ready = 0.0, list[float]()
         for size in sizes:
@@ -252,7 +256,7 @@ class TracedTimes:
 
 @dataclass(frozen=True, slots=True)
 class DistributedTime:
-    """A time by the name of its distribution.
+    """A random time with a named distribution and a mean of its own.
 
     Parameters
     ----------
@@ -295,11 +299,14 @@ def _through_phases(phases: PhaseType, stream: Stream, count: int) -> Array:
     and what comes after it.
     """
     next_phase = np.cumsum(phases.onward, axis=1)
+    # Rounding may leave the sum of the probabilities slightly beside 1.
     place = np.searchsorted(np.cumsum(phases.start), stream.uniforms(count) * phases.start.sum())
     values, unfinished = np.zeros(count), np.arange(count)
     while len(unfinished):
         times, chances = stream.uniforms(2 * len(unfinished)).reshape(2, len(unfinished))
         values[unfinished] -= np.log(times) / phases.rates[place]
+        # The number of cumulative probabilities passed is that of the next phase; behind the last
+        # one, the time ends.
         place = (chances[:, None] >= next_phase[place]).sum(axis=1)
         goes_on = place < phases.phases
         unfinished, place = unfinished[goes_on], place[goes_on]
@@ -308,18 +315,21 @@ def _through_phases(phases: PhaseType, stream: Stream, count: int) -> Array:
 
 def _log_normal(numbers: Sequence[float], stream: Stream, count: int) -> Array:
     variance = math.log1p(numbers[0])
+    # Of the logarithm, a mean of minus half its variance gives a time of mean 1.
     samples: Array = np.exp(math.sqrt(variance) * _normal(stream, count) - variance / 2)
     return samples
 
 
 def _weibull(numbers: Sequence[float], stream: Stream, count: int) -> Array:
     power = 1 / numbers[0]
+    # At scale 1 the mean is the gamma function of 1 + 1 / shape.
     samples: Array = _exponential(1.0, stream, count) ** power / math.gamma(1 + power)
     return samples
 
 
 def _pareto(numbers: Sequence[float], stream: Stream, count: int) -> Array:
     shape = numbers[0]
+    # The smallest value, 1 - 1 / shape, makes the mean 1.
     samples: Array = (1 - 1 / shape) * stream.uniforms(count) ** (-1 / shape)
     return samples
 
@@ -412,7 +422,9 @@ def _coxian(scv: float, stream: Stream, count: int) -> Array:
 
 
 def _normal(stream: Stream, count: int) -> Array:
-    """Box and Muller's transform; one value of each pair is used."""
+    """Draw standard normal numbers by the transform of Box and Muller; one number of each pair is
+    used.
+    """
     pairs = stream.uniforms(2 * count).reshape(count, 2)
     samples: Array = np.sqrt(-2 * np.log(pairs[:, 0])) * np.cos(2 * math.pi * pairs[:, 1])
     return samples
@@ -443,6 +455,7 @@ def _gamma(scv: float, stream: Stream, count: int) -> Array:
 
 
 def _uniform(scv: float, stream: Stream, count: int) -> Array:
+    # A uniform time within 1 +- w has variance w^2 / 3.
     width = math.sqrt(3 * scv)
     return 1 + width * (2 * stream.uniforms(count) - 1)
 

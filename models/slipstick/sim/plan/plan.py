@@ -304,7 +304,7 @@ class Plan:
 
     @property
     def several(self) -> frozenset[int]:
-        """Numbers of the locks of which some take several permits at once."""
+        """Numbers of the locks of which some instruction takes several permits at once."""
         return frozenset(
             lock for op, lock, *_, permits, _, _ in self.code if op == Op.ACQUIRE and permits > 1
         )
