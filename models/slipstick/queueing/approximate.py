@@ -91,14 +91,14 @@ class SeenOnArrival:
     busy_shift: Array | None = None
 
     def waiting(self, weight: Array, station: int, rank: Array | None = None) -> Array:
-        """Return the sum over classes j of weight x queue, as a customer of class r finds them, (P,
-        R); see `_seen`.
+        """Return the weighted number of customers present that an arriving customer of class r
+        finds, summed over the classes, (P, R); see `_seen`.
         """
         return self._seen(weight, self.queue, self.queue_shift, station, rank)
 
     def served(self, weight: Array, station: int, rank: Array | None = None) -> Array:
-        """Return the sum over classes j of weight x busy servers, as a customer of class r finds
-        them, (P, R); see `_seen`.
+        """Return the weighted number of customers in service that an arriving customer of class r
+        finds, summed over the classes, (P, R); see `_seen`.
         """
         return self._seen(weight, self.busy, self.busy_shift, station, rank)
 
@@ -269,8 +269,8 @@ method changes them.
 def _by_newton(
     demand: Array, delay: Array, count: Array, change: Array | float
 ) -> tuple[Array, Array, int]:
-    """Solve for delays and single servers that are shared: throughput (P, R), residence (P, R, K)
-    and the steps.
+    """Solve a product-form network of delays and single servers by Newton's method; return
+    throughput (P, R), residence time (P, R, K) and the number of steps.
 
     With x = X_r D_rk, b = x / (1 + x / N_r), a = sum of b and C (P, R, K) the change: 1 + L = (1 +
     sum of b C) / (1 - a), and Q = b (1 + L + C) is a function of X; so is the population, which
@@ -294,8 +294,8 @@ def _by_newton(
 def _newton_steps(
     demand: Array, delay: Array, count: Array, own: Array, change: Array | float, flow: Array
 ) -> tuple[Array, int]:
-    """Take Newton's steps from a throughput; give the solution (P, R) and the number of steps.
-    `newton_steps` is the same, compiled.
+    """Iterate throughputs by Newton's method, starting at `flow`; return the solution (P, R) and
+    the number of steps. `newton_steps` is the same, compiled.
     """
     # A class without customers has no cycle; a cycle of 1 s keeps its row of the system regular.
     idle, settled = count == 0, np.zeros(len(count), dtype=bool)
@@ -305,10 +305,12 @@ def _newton_steps(
         share_met = 1 / (1 + x * own)
         load = x * share_met
         spare, congestion = _congestion(load, change)
+        # The derivative of b = x / (1 + x / N) by the throughput.
         squared_demand = demand * share_met * share_met
         slope = squared_demand * congestion
         # d Q_rk / d X_s = slope_rk [r = s] + load_rk slope_sk / (1 - a)
         steep = (load / spare) @ slope.transpose(0, 2, 1)
+        # Every (R + 1)-th number of a flattened matrix lies on its diagonal.
         steep.reshape(len(count), -1)[:, :: count.shape[1] + 1] += away + sum_over_stations(slope)
         present = flow * delay + sum_over_stations(load * congestion)
         # Newton for the reciprocal of the population, which is nearly straight near saturation;
@@ -326,8 +328,8 @@ def _newton_steps(
 
 
 def _congestion(load: Array, change: Array | float) -> tuple[Array, Array]:
-    """Return 1 - a, the idle part of each station, (P, 1, K), and 1 + L + C, the number that an
-    arrival finds there and itself, (P, 1 or R, K).
+    """Return 1 - a, the idle part of each station, (P, 1, K), and 1 + L + C, the mean number
+    present at an arrival with the arriving customer, (P, 1 or R, K).
     """
     spare = 1 - np.add.reduce(load, axis=1, keepdims=True)
     if isinstance(change, float):
@@ -336,13 +338,14 @@ def _congestion(load: Array, change: Array | float) -> tuple[Array, Array]:
 
 
 def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
-    """Return throughputs as if all queues were alike, no station loaded above N / (1 + N) by all
-    classes together, (P, R) [1/s].
+    """Return throughputs to start at, as if all queues were equal, with no station loaded above N /
+    (1 + N) by all classes together, (P, R) [1/s].
     """
     total = count.sum(axis=1, keepdims=True)
     mean_congestion = 1 + (total - 1) / max(1, demand.shape[2])
     cycle = delay.real + demand.real.sum(axis=2) * np.maximum(mean_congestion, 1)
     flow = np.where(count > 0, count / np.where(cycle == 0, 1, cycle), 0.0)
+    # Newton's method has to start below saturation, where 1 - a is positive.
     highest_load = total / (1 + total)
     busiest = (flow[:, :, None] * demand.real).sum(axis=1).max(axis=1, initial=0.0, keepdims=True)
     return np.asarray(
@@ -355,8 +358,8 @@ def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
 
 
 def _within(flow: Array, move: Array, utilization_share: Array, spare: Array) -> Array:
-    """Return the part of a step, (P, 1), that takes at most `MOST_AT_ONCE` of a throughput and of a
-    station's idle capacity.
+    """Return the fraction of a step, (P, 1), that takes at most `MOST_AT_ONCE` of a throughput and
+    of a station's idle capacity.
 
     A load is concave over the throughput, so that a step raises it by at most the step times the
     slope, `utilization_share`.
@@ -371,8 +374,8 @@ def _within(flow: Array, move: Array, utilization_share: Array, spare: Array) ->
 
 
 def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> NDArray[np.bool_]:
-    """Return at which points no number moves further, nor derivatives by more than a part of the
-    largest, (P,).
+    """Return the points whose iteration has converged: no number moves by more than `within`, and
+    no derivative by more than a fraction of the largest, (P,).
 
     A point that has settled stays as it is while others move, so that its answer does not depend on
     theirs. Points with derivatives, which differ in the parameter that moves, settle together: some
@@ -392,8 +395,8 @@ def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> 
 def _by_substitution(
     network: NetworkArrays, count: Array, shift: Shift | None, queue: Array
 ) -> tuple[Array, Array, int]:
-    """Solve for stations of any kind, open classes among them: throughput (P, R), residence (P, R,
-    K) and the steps.
+    """Solve a network with stations of any kind by substitution; return throughput (P, R),
+    residence time (P, R, K) and the number of steps.
 
     The customers of the closed classes are `count` (P, R), and the iteration starts at `queue` (P,
     R, K).
@@ -538,8 +541,8 @@ Scheme = Callable[[FixedPoint, Array, Array], tuple[Array, Array, int]]
 
 
 def schweitzer(network: NetworkArrays) -> NetworkSolution:
-    r"""Solve approximately, with the queues that an arriving customer meets in proportion to the
-    population.
+    r"""Solve a network by the Bard-Schweitzer approximation: with one customer removed, the queues
+    of its class shrink in proportion to its population.
 
         Q_jk(N - e_r) = Q_jk(N) (N_j - [j = r]) / N_j
 
@@ -568,8 +571,8 @@ def schweitzer(network: NetworkArrays) -> NetworkSolution:
 
 
 def linearizer(network: NetworkArrays) -> NetworkSolution:
-    r"""Solve approximately, with the shares of the queues corrected for the customer that is
-    removed.
+    r"""Solve a network by Linearizer, which corrects the proportional queues of Bard-Schweitzer for
+    the customer that is removed.
 
         Q_jk(N - e_r) = (N_j - [j = r]) (F_jk + D_jkr),   F = Q / N,   D_jkr = F_jk(N - e_r) - F_jk(N)
 
@@ -600,8 +603,8 @@ def _solve(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution
 
 
 def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
-    """Solve for delays and single servers: open classes taken out exactly, then by Newton's
-    method.
+    """Solve a product-form network of delays and single servers: take open classes out exactly,
+    then iterate by Newton's method.
     """
     closed = closed_part(network)
     check_some_time(network, closed.delay + closed.demand.sum(axis=2), closed.classes)
@@ -621,6 +624,7 @@ def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkS
     names = [network.stations[k] for k in closed.queueing]
     flow, time, notes = _within_capacity(flow, time, demand, closed.population, names)
     queue = flow[:, :, None] * time
+    # A Poisson arrival finds the mean numbers present, so its residence is stretched by the queues.
     time_factor = (1 + queue.sum(axis=1)) / closed.last
     closed_solution = ClosedSolution(
         flow, queue, [None] * demand.shape[2], np.ones(len(flow), dtype=bool)
@@ -648,7 +652,7 @@ def _refuse_overtaking(network: NetworkArrays) -> None:
 
 
 def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
-    """Solve for stations of any kind, by substitution."""
+    """Solve a network with stations of any kind, by substitution."""
     _refuse_overtaking(network)
     load = np.broadcast_to(open_load(network), (network.points, len(network.stations)))
     cycle = network.think + network.demand.sum(axis=2)
@@ -716,6 +720,7 @@ def _within_capacity(
     worst = factor.real.argmax(axis=2)[:, :, None]
     lower = np.take_along_axis(factor, worst, axis=2)[:, :, 0]
     time, slower = time.astype(factor.dtype), flow / lower
+    # All of the longer cycle is waiting at the worst station, so that N = X (Z + R) still holds.
     longer_cycle = count / np.where(slower == 0, 1, slower) - count / np.where(flow == 0, 1, flow)
     np.put_along_axis(
         time, worst, np.take_along_axis(time, worst, axis=2) + longer_cycle[:, :, None], axis=2
@@ -730,8 +735,8 @@ def _within_capacity(
 
 
 def _first_guess(network: NetworkArrays, count: Array, load: Array) -> Array:
-    """Return queues to start at: closed customers in proportion to demand, open ones as if there
-    were no closed ones and the servers were shared, (P, R, K).
+    """Return queue lengths at which the iteration starts: closed customers in proportion to demand,
+    open ones as if there were no closed ones and the servers were shared, (P, R, K).
     """
     demand = network.demand
     cycle = network.think + demand.sum(axis=2)

@@ -13,7 +13,8 @@ Bounds = tuple[Array, Array]
 
 
 def asymptotic(network: NetworkArrays) -> Bounds:
-    r"""Bound the throughput of each class by the extremes of waiting.
+    r"""Return asymptotic bounds on the throughput of each class: from above without any waiting and
+    by the bottleneck, from below with a wait for all other customers at each visit.
 
         N / (Z + sum of D_k max n/s_k(n))
             <= X <= min(N / (Z + sum of D_k min n/s_k(n)),  max s_k(n) / D_k)
@@ -63,6 +64,7 @@ def _cycles(network: NetworkArrays) -> tuple[Array, Array, Array]:
     if np.isfinite(most).all():
         longest = np.einsum("prk,pk->pr", demand, most)
     else:
+        # Zero demand times an infinite wait counts as 0.
         longest = np.multiply(
             demand, most[:, None], out=np.zeros_like(demand), where=demand != 0
         ).sum(axis=2)
@@ -70,8 +72,8 @@ def _cycles(network: NetworkArrays) -> tuple[Array, Array, Array]:
 
 
 def saturation_population(network: NetworkArrays) -> Array:
-    """Return N* of each class, where the two upper asymptotic bounds meet, (P, R); infinite without
-    a station.
+    """Return the saturation population N* of each class, at which the two upper asymptotic bounds
+    meet, (P, R); infinite where no station limits the throughput.
 
     Source: Kleinrock, Queueing Systems vol. 2, 1976, section 4.12.
 
@@ -108,8 +110,8 @@ def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
 
 
 def _nearest(network: NetworkArrays, capacity: Array) -> Array:
-    """Return the highest flow of each class that its slowest station can serve beside the open
-    classes, (P, R) [1/s].
+    """Return the highest throughput of each class that its slowest station can serve beside the
+    open classes, (P, R) [1/s].
 
     The least is that by real parts, so that its derivative is that of the bottleneck.
     """
@@ -157,7 +159,7 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
 
 
 def _wait_limited(network: NetworkArrays) -> NDArray[np.bool_]:
-    """Return where no customer waits longer on average than for all others, (K,).
+    """Return at which stations a mean wait is at most the service of all other customers, (K,).
 
     With one class, every blind discipline has the queue of first come first served.
     """
@@ -317,6 +319,7 @@ def geometric(network: NetworkArrays) -> Bounds:
             (fast, count),
         ):
             spare, y = slowest[:, None] - demand, demand * flow[:, None]
+            # Where y may be 1, at the slowest station, the term is left out: its factor is 0.
             queues = np.where(spare > 0, spare * (y - y ** count[:, None]) / (1 - y), 0.0).sum(
                 axis=1
             )

@@ -26,7 +26,8 @@ _ASKED: ContextVar[bool] = ContextVar("compiled loops", default=False)
 
 @contextmanager
 def compiled_loops() -> Iterator[None]:
-    """Solve small models with compiled loops inside: for many, one after the other.
+    """Use compiled loops for the queueing networks that the body solves, which pays where many
+    small ones are solved one after the other.
 
     Raises
     ------
@@ -90,7 +91,8 @@ def power_sums(series: Array, paces: Array, population: Array) -> Array:
 
 
 def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
-    """Run the recurrence over all populations of single servers and delays, class 0 outermost.
+    """Compute the normalizing constants of single servers and delays over all populations, with
+    class 0 in the outermost loop.
 
     With B z(n) = sum over r of pace_r z(n - e_r), station k adds g_k = g_(k-1) + B g_k to the
     stations before it; in the last g, the constant G, each station once more is h_k = G + B h_k. One
@@ -119,6 +121,7 @@ def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
         for number_of_first in range(counts[0] + 1):
             numbers[0] = number_of_first
             if number_of_first == counts[0]:
+                # The plane still holds the populations with one customer of class 0 fewer.
                 with_one_less[point, 0] = plane[size - 1, stations - 1 :]
             for place in range(size):
                 value = 1.0

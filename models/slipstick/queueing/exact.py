@@ -90,7 +90,9 @@ def is_single_queue(network: NetworkArrays) -> bool:
 
 
 def _has_servers_with_ranks(network: NetworkArrays, k: int) -> bool:
-    """Return whether a station has several servers, ranks, and one exponential service time."""
+    """Return whether a station has several servers, priorities, and one exponential service time
+    for all classes.
+    """
     present = (network.demand.real[:, :, k] != 0).any(axis=0)
     service, scv = network.service.real[:, present, k], network.scv.real[:, present, k]
     one_exponential = (service == service[:, :1]).all() and (scv == 1).all()
@@ -105,8 +107,8 @@ def _has_servers_with_ranks(network: NetworkArrays, k: int) -> bool:
 
 
 def _single_queue(network: NetworkArrays) -> NetworkSolution:
-    """Return the mean values of one M/G/1 queue; with s and s' the load of higher ranks, without
-    and with the own.
+    """Return the mean values of one M/G/1 queue, with or without priorities; s is the load of the
+    higher ranks, s' that load with the class's own rank.
 
     With R = sum of lambda E[S^2] / 2, a class waits R / ((1 - s) (1 - s')); with preemption R is
     that of the ranks up to its own, and its service takes E[S] / (1 - s). Without ranks s = 0 and
@@ -153,8 +155,8 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
 
 
 def _servers_with_ranks(network: NetworkArrays, k: int) -> NetworkSolution:
-    """Return the mean values of one M/M/c queue with ranks and one service time; with s and s' the
-    busy part of the servers by higher ranks, without and with the own.
+    """Return the mean values of one M/M/c queue with priorities and one service time; s is the part
+    of the servers that higher ranks keep busy, s' that part with the class's own rank.
 
     Without preemption a class waits C E[S] / c / ((1 - s) (1 - s')), with C the probability that all
     servers are busy. With preemption the ranks up to one are an M/M/c queue by themselves, so that a
@@ -271,6 +273,8 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
     load = [demand[:, :, k] / (1 if k in several else last[:, k, None]) for k in range(stations)]
     own = [_terms(station_load, several.get(k, ones), box) for k, station_load in enumerate(load)]
     away = _terms(closed.delay, np.arange(1.0, sum(box) + 1)[None], box)
+    # The network without a station is the product of those before and those behind it: 3 K
+    # convolutions instead of K^2.
     products_before, products_after = [away], [np.full(away.shape, -np.inf)]
     products_after[0].reshape(points, -1)[:, 0] = 0
     for terms in own:
@@ -313,11 +317,14 @@ def _terms(load: Array, speed: Array, box: tuple[int, ...]) -> Array:
 
 
 def _convolve(a: Array, b: Array) -> Array:
-    """Return the logarithms of the convolution of two arrays given by theirs, (P, n_1.., n_R)."""
+    """Convolve two arrays that are given by their logarithms, and return the logarithms of the
+    result, (P, n_1.., n_R).
+    """
     product = np.empty(a.shape, dtype=np.result_type(a, b))
     for place in np.ndindex(*a.shape[1:]):
         box: Any = (slice(None), *(slice(n + 1) for n in place))
         terms = (a[box] + b[box][_backwards(place)]).reshape(len(a), -1)
+        # With the largest term taken out, the sum neither over- nor underflows.
         top = terms.real.max(axis=1, keepdims=True)
         target: Any = (slice(None), *place)
         product[target] = np.log(np.exp(terms - top).sum(axis=1)) + top[:, 0]

@@ -86,8 +86,8 @@ def offered_load(network: NetworkArrays) -> Array:
 
 
 def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int, str]:
-    """Find the points at which open classes saturate a station, by number, with the first station
-    in words.
+    """Return the points at which open classes saturate a station, by number, each with a message
+    that names the first such station.
 
     Parameters
     ----------
@@ -201,8 +201,8 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
 
 
 def _remaining_speeds(speed: Array, load: Array, most: int) -> tuple[Array, Array]:
-    """Return the speeds that up to `most` closed customers and an open one see (P, m), and P(no
-    open one | no closed one) (P,).
+    """Return the speeds at which up to `most` closed customers are served beside the open classes
+    (P, m), and P(no open customer | no closed one) (P,).
     """
     if not load.any():
         return speed, np.ones(1)
@@ -215,8 +215,8 @@ def _remaining_speeds(speed: Array, load: Array, most: int) -> tuple[Array, Arra
 
 
 def _log_sums(speed: Array, load: Array, most: int) -> Array:
-    """Return log F(n) for n up to m - 1 and to `most`, (P, n): the terms before the last speed,
-    and the geometric rest.
+    """Return log F(n) of `closed_part` for n up to `most`, or to the last speed, (P, n): a sum over
+    the speeds before the last, and the geometric rest in closed form.
     """
     last, top = speed.shape[1] - 1, speed[:, -1, None]
     # A load of zero has no logarithm; 1e-300 adds nothing to any sum.
@@ -409,6 +409,8 @@ def _solve_closed(closed: ClosedPart, solve: Solver, populations_together: bool)
     if len(closed.population) == 1:
         return _solve_present(closed, solve)
     present = closed.population > 0
+    # Points of one class share a series whatever their populations; several classes need one
+    # lattice for all points.
     as_one_population = populations_together and (present.sum(axis=1) <= 1).all()
     if present.all() and (as_one_population or (closed.population == closed.population[0]).all()):
         return _solve_present(closed, solve)
@@ -422,7 +424,7 @@ def _solve_closed(closed: ClosedPart, solve: Solver, populations_together: bool)
 
 
 def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
-    """Solve for the classes that have customers."""
+    """Solve for the closed classes that have customers; the throughput of the others is 0."""
     points, classes, stations = closed.demand.shape
     if classes and closed.population.all():
         return solve(closed)
@@ -442,7 +444,9 @@ def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
 
 
 def _met_by_open_arrivals(closed: ClosedPart, answer: ClosedSolution) -> Array:
-    """Return E[(n + 1) / s(n + 1)] over the closed customers n of each station, (P, K)."""
+    """Return the factor by which closed customers prolong the service of an open customer at each
+    station, E[(n + 1) / s(n + 1)] over their number n, (P, K).
+    """
     present_at_arrival: Array = (1 + answer.queue.sum(axis=1)) / closed.last
     for k, speed in closed.several.items():
         chance = answer.probability[k]

@@ -93,8 +93,8 @@ class NetworkArrays:
 
     @cached_property
     def losses(self) -> str:
-        """What lets the first station lose customers, a capacity or their patience; empty where
-        there is none.
+        """Why the network loses customers, by the first station that has a capacity or a queue that
+        customers abandon; empty where none has.
         """
         for k, name in enumerate(self.stations):
             if self.capacity[k] is not None:
@@ -117,8 +117,8 @@ class NetworkArrays:
 
     @cached_property
     def not_poisson(self) -> str:
-        """How the first class arrives that comes in bursts, in batches or by a trace; empty
-        where there is none.
+        """Why arrivals are no Poisson stream, by the first class that comes in bursts, in batches
+        or by a trace; empty where none does.
         """
         for r, name in enumerate(self.classes):
             if self.traced and self.traced[r]:
@@ -192,7 +192,7 @@ class NetworkArrays:
 
     @cached_property
     def without_product_form(self) -> tuple[str, ...]:
-        """What keeps each station from having a product form; empty where it has one.
+        """Why each station has no product form, in words; empty where it has one.
 
         Each discipline has one for any service times, for one exponential service time of all
         classes, or never; see `Discipline.product_form`, with sources.
@@ -212,7 +212,7 @@ class NetworkArrays:
         return tuple(map(_why_not, self.discipline, differ, uneven))
 
     def select(self, points: Any) -> NetworkArrays:
-        """Take some of the points, by slice, mask or indices."""
+        """Return the network at some of the points, by slice, mask or indices."""
         rates = tuple(
             None if speeds is None else speeds if len(speeds) == 1 else speeds[points]
             for speeds in self.rates
@@ -235,7 +235,8 @@ def known_phases(
     classes: Sequence[str],
     stations: Sequence[str],
 ) -> NDArray[np.bool_]:
-    """Return at which places times are exponential or given as phases (classes, stations).
+    """Return for which classes and stations the phases of the service time are known, because it is
+    exponential or given as phases (classes, stations).
 
     Parameters
     ----------
@@ -284,7 +285,9 @@ class ClosedPart:
     empty: dict[int, Array]
 
     def select(self, points: Any, classes: Any = slice(None)) -> ClosedPart:
-        """Take some of the points and of the classes, by slice, mask or indices."""
+        """Return the closed part at some of the points and for some of the classes, by slice, mask
+        or indices.
+        """
         selected = {
             name: getattr(self, name)[points][:, classes]
             for name in ("demand", "delay", "population")
@@ -312,7 +315,7 @@ def _few(values: Array, points: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ClosedSolution:
-    """What a method finds for closed classes; K counts the stations with a queue.
+    """The solution for the closed classes of a network; K counts the stations with a queue.
 
     Parameters
     ----------
@@ -331,7 +334,7 @@ class ClosedSolution:
 def solved_in_parts(
     closed: ClosedPart, row_sets: Sequence[Array], solve: Callable[[ClosedPart], ClosedSolution]
 ) -> ClosedSolution:
-    """Solve parts of the points each together.
+    """Solve the points part by part, and join the solutions in the order of the points.
 
     Parameters
     ----------
@@ -450,7 +453,7 @@ def quotient(above: Array, below: Array, otherwise: float = 0.0) -> Array:
 
 
 def have_one_value(values: Array, where: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return at which stations all classes that come there have the same value (..., K), of arrays
+    """Return the stations at which all visiting classes have the same value (..., K), from arrays
     (..., R, K).
     """
     high = np.max(values.real, axis=-2, where=where, initial=0.0)
@@ -459,8 +462,8 @@ def have_one_value(values: Array, where: NDArray[np.bool_]) -> NDArray[np.bool_]
 
 
 def sum_over_stations(values: Array) -> Array:
-    """Add up the last axis of (P, R, K), as one product: sums of short rows, one by one, take
-    several times as long.
+    """Sum over the stations, the last axis of (P, R, K), as one matrix product: sums of short rows,
+    one by one, take several times as long.
     """
     points, classes, stations = values.shape
     if points * classes < 50:
@@ -615,8 +618,8 @@ def _check(
 
 
 def _in_range(values: Array, integral: bool) -> bool:
-    """Return whether all are finite and none negative; most are one number, which Python compares
-    sooner.
+    """Return whether all numbers are finite and none is negative, and all are whole if `integral`;
+    a single number is compared in Python, which takes less time.
     """
     if values.size == 1:
         value = values.item()

@@ -114,6 +114,7 @@ def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
     demand, delay = closed.demand[:, 0], closed.delay[:, 0]
     pace = demand / closed.last
     scale = _scale(demand.real, pace.real, delay.real, largest_populations)
+    # What leaves the range of doubles here is solved again in logarithms.
     with np.errstate(all="ignore"):
         length = int(largest_populations.max(initial=0)) + 1
         series = _Series(scale * demand.T, scale * pace.T, closed.several, scale * delay, length)
@@ -132,8 +133,8 @@ def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
 
 
 def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
-    """Return a guess of the throughput, with which scaled demands are about the load and the series
-    neither grows nor dies [1/s].
+    """Return an estimate of the throughput; demands times this scale keep the series of constants
+    within the range of doubles [1/s].
 
     The upper balanced job bound, with a station of several speeds as one of its last speed and a
     delay.
@@ -199,8 +200,8 @@ class _Series:
         return queue, shown
 
     def _single_queues(self, row: Array, population: Array) -> Array:
-        """Sum d^j G(N - j) over j >= 1: by powers where each row is asked for once, else by the
-        recurrence.
+        """Return G(N) times the mean queues of the single servers, the sum of d^j G(N - j) over j
+        >= 1: by powers where each row is asked for once, else by the recurrence.
         """
         pace = (self.pace[self.singles] if self.several else self.pace).T
         run = loop(power_sums, self.total)
@@ -412,6 +413,8 @@ def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolu
     """
     population = closed.population[0]
     check_size(closed, marginals)
+    # The largest class leads from plane to plane, so that the planes, stored by the other classes,
+    # are small.
     order = np.argsort(-population, kind="stable")
     size = prod(int(customers) + 1 for customers in population[order][1:])
     points, _, stations = closed.demand.shape
@@ -474,8 +477,8 @@ def _powers(away: Array, population: Array) -> Array:
 
 
 def _scales(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
-    """Return a guess of the throughputs, (P, R) [1/s]: each class queues behind its share of all
-    others, and no station is above its limit.
+    """Return an estimate of the throughputs, (P, R) [1/s], as if each class queued behind its share
+    of all others, with no station above its limit.
     """
     away = delay + (demand - pace).sum(axis=2)
     present = 1 + (population.sum() - 1) / max(1, demand.shape[2])
@@ -555,7 +558,9 @@ class _Grid:
         return planes
 
     def shifted(self, planes: Array, load: Array) -> Array:
-        """Apply B to all planes, (P, S, n_2.., n_R), with the loads (P, R) of one station."""
+        """Apply the operator B to all planes, (P, S, n_2.., n_R), with the loads (P, R) of one
+        station: one more customer there.
+        """
         to_planes = (slice(None),) + (None,) * (planes.ndim - 1)
         shifted_planes = np.zeros_like(planes)
         shifted_planes[:, 1:] = load[:, 0][to_planes] * planes[:, :-1]
@@ -600,10 +605,13 @@ class _Grid:
             sources[..., columns] = start[:, s]
             places_of_plane = slice(low * places_in_slice, high * places_in_slice)
             np.matmul(flat_sources[:, places_of_plane], steps, out=flat[:, places_of_plane])
+            # The next step writes over this array: callers copy what they keep.
             yield plane
 
     def repeated(self, planes: Array, pace: Array) -> Array:
-        """Return all planes of planes / (1 - B), with the paces (P, R) of one station."""
+        """Return the planes with one more single server, planes / (1 - B), with the paces (P, R) of
+        that station.
+        """
         return np.stack(
             [
                 plane[..., 0].copy()

@@ -208,8 +208,8 @@ _ALL_TERMS = 10_000
 
 
 def _half_width(away: Array | int) -> Array:
-    """Bound the distance from the largest weight at which a weight is below exp(-72) of it, with
-    `away` customers elsewhere there.
+    """Bound the number of customers between the largest weight and those below exp(-72) of it,
+    where `away` customers are elsewhere at the largest weight.
 
     The logarithms of the weights are concave, by 1 / away at least.
     """

@@ -30,7 +30,7 @@ class Routes:
     probability: Array
 
     def select(self, points: Any) -> Routes:
-        """Take some of the points, by slice, mask or indices."""
+        """Return the routes at some of the points, by slice, mask or indices."""
         return replace(self, probability=self.probability[points])
 
     def among(self, classes: Sequence[int]) -> NDArray[np.intp]:
@@ -95,7 +95,9 @@ def traffic_equations(
 
 
 def _solved(balance: Array, inflow: Array) -> Array:
-    """Solve all points together; where one cannot be solved, the others still are."""
+    """Solve the equations of all points at once; where a point has no solution it becomes NaN, and
+    the others are still solved.
+    """
     try:
         solved: Array = np.linalg.solve(balance, inflow)[..., 0]
     except np.linalg.LinAlgError:
@@ -108,8 +110,8 @@ def _solved(balance: Array, inflow: Array) -> Array:
 def joined_chains(
     service: Array, visits: Array, scv: Array, chain_of: Array
 ) -> tuple[Array, Array, Array]:
-    r"""Join the classes of each chain: a visit is one by whichever class, its service a mixture of
-    theirs.
+    r"""Join the classes of each chain into one class, with the visits of all of them and the
+    mixture of their service times.
 
     With v visits in one cycle of the chain: V = sum of v, S = sum of v s / V, and the second
     moments of the service times are mixed in the same way, for each station. Classes alike in

@@ -59,8 +59,8 @@ def open_path(stations: Sequence[tuple[float, int, float]]) -> Transform:
 
 
 def closed_path(demand: Sequence[float], think: float, population: int) -> Transform:
-    r"""Return the transform of the time of one closed class at single servers in a row, thinking
-    left out.
+    r"""Return the transform of the response time of one closed class at single servers in a row,
+    think time left out.
 
     An arrival at the first finds the others as if it were not there, and the time at each station
     is an Erlang time of those found and itself. With x_k = D_k / (1 + s D_k) and G the normalizing
@@ -77,6 +77,8 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
     Source: Kelly and Pollett, Adv. Applied Probability 15(3), 1983, 638-656; Schassberger and
     Daduna, J. ACM 30(1), 1983.
     """
+    # Relative to the largest time, so that the constants of large populations stay within the range
+    # of doubles.
     scale = max(*demand, think / population)
     load, away = np.array(demand) / scale, np.full(1, think / scale)
 
@@ -118,6 +120,7 @@ def probability_beyond(transform: Transform, time: float) -> float:
     k = np.arange(PLAIN + AVERAGED + 1)
     s = (ALIASING + 2j * math.pi * k) / (2 * time)
     signed = np.where(k % 2, -1.0, 1.0) * ((1 - transform(s)) / s).real
+    # The first term of a Fourier series counts half.
     signed[0] /= 2
     return float(math.exp(ALIASING / 2) / time * (BINOMIAL @ np.cumsum(signed)[PLAIN:]))
 
@@ -190,8 +193,8 @@ def approximate_path(visits: Sequence[tuple[float, Transform]]) -> Transform:
 
 
 def two_moments(mean: float, scv: float) -> Transform:
-    """Return the transform of a time of two moments: gamma, or hyperexponential with balanced
-    means above a scv of 1.
+    """Return the transform of a time with a given mean and scv: a gamma time up to scv 1, above it
+    a hyperexponential one with balanced means.
     """
     if scv <= 1:
         # Gamma has no scv of 0; one of 1e-6 deviates by 0.1 % of its mean.
@@ -204,8 +207,8 @@ def two_moments(mean: float, scv: float) -> Transform:
 
 
 def visit_shared(service: float, waiting: float) -> Transform:
-    r"""Approximate one visit to a station of exponential service that shares its servers, by two
-    moments.
+    r"""Approximate the transform of one visit to a station that shares its servers among
+    exponential services, by two moments.
 
     Of one server, T has the scv :math:`1 + 2 \rho / (2 - \rho)`. Of several, \rho is taken as the
     part of the time that is beyond the service, as it is of one.

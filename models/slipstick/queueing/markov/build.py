@@ -30,7 +30,8 @@ from slipstick.vocabulary import AFTER_SERVICE, BEFORE_SERVICE, DISCIPLINES, LOS
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Routing:
-    """Where customers go next; see `routing_in_order` and `routing_of_chains`.
+    """The routing of customers through a network, by class; see `routing_in_order` and
+    `routing_of_chains`.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class Routing:
     restart: tuple[int, ...] = ()
 
     def groups(self) -> NDArray[np.bool_]:
-        """List the classes to which the customers of a class can ever belong, itself included
+        """Return for each class the classes that its customers can ever belong to, itself included
         [classes, classes].
         """
         classes = len(self.entry)
@@ -64,7 +65,8 @@ class Routing:
 
 
 def routing_in_order(visits: Array) -> Routing:
-    """Visit the stations in the order written, as often as the visit ratios say.
+    """Build the routing that visits the stations in the order written, as often as the visit ratios
+    say.
 
     A station of V <= 1 visits is passed by with probability 1 - V; one of V > 1 is visited again at
     once with probability 1 - 1/V after each visit. Product-form answers depend on the visits alone,
@@ -107,7 +109,8 @@ def routing_in_order(visits: Array) -> Routing:
 def routing_of_chains(
     network: NetworkArrays, routes: Routes, references: dict[tuple[int, ...], tuple[int, int]]
 ) -> Routing:
-    """Send the classes of some chains along their routes; all others visit the stations in order.
+    """Build a routing in which the classes of some chains follow their routes, and all others visit
+    the stations in order.
 
     The cycle of a closed chain ends where a customer comes to the reference, a class at a station; a
     customer that thinks does so on the way there.
@@ -159,15 +162,17 @@ def _thinks(network: NetworkArrays) -> NDArray[np.bool_]:
 
 
 def _routing_in_order(network: NetworkArrays) -> Routing:
-    """Visit the stations of one point in order, those left out that take no time."""
+    """Build the routing of one point that visits the stations in order, without those that take no
+    time.
+    """
     return _with_thinking(
         network, routing_in_order(np.where(network.service[0].real > 0, network.visits[0], 0.0))
     )
 
 
 def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
-    """Add a last station for thinking; each cycle of a closed class begins where its cycle before
-    ends.
+    """Add a last station for think time to a routing; each cycle of a closed class begins where the
+    one before ends.
     """
     count = routing.entry.shape[1]
     if count > len(network.stations):
@@ -278,8 +283,8 @@ def _abandoned(network: NetworkArrays) -> list[bool]:
 
 
 def _check_blocking(point: NetworkPoint) -> None:
-    """Refuse blocking that needs a memory in the state: a destination that is chosen, or a phase
-    that is kept.
+    """Refuse blocking for which a state would have to keep the destination of a customer or the
+    phase of a stopped service.
     """
     network, onward = point.network, point.routing.onward.real
     for j, blocking in enumerate(network.blocking):
@@ -305,8 +310,8 @@ def _check_blocking(point: NetworkPoint) -> None:
 
 
 def _check_blocking_after_service(point: NetworkPoint) -> None:
-    """Refuse blocking after service where the state would need more than an order in which
-    stations are released.
+    """Refuse blocking after service but for one class without think time at exponential single
+    servers, where a state needs only the order in which stations are released.
     """
     network = point.network
     if len(network.classes) > 1 or (network.think != 0).any():
@@ -421,8 +426,8 @@ def _empty_row(point: NetworkPoint, columns: int, truncation: int | None) -> Arr
 
 
 def _with_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace:
-    """Place the customers of the closed classes, one class after the other and the classes in
-    turn, for the two first states.
+    """Set the two first states of a state space: closed customers placed class after class, and
+    with the classes in turn.
     """
     population, visited = point.population(), point.visited()
     thinking = visited.shape[1] - 1
@@ -516,8 +521,8 @@ def _places_at(point: NetworkPoint, station: int, truncation: int | None) -> int
 
 
 def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0) -> str:
-    """Describe the known lower bound on the number of states: without capacities, the ways to place
-    the customers.
+    """Describe the size of a chain by a lower bound on its states that is known before it is
+    explored: without capacities, the ways to place the customers.
 
     With n customers at m stations there are C(n + m - 1, n) ways; open ones may also be outside.
     Orders and phases are not counted.

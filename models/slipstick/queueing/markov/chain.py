@@ -438,7 +438,7 @@ def _check(generator: csr_array, pi: NDArray[np.float64]) -> None:
 
 
 def gth(generator: Array) -> Array:
-    """Return the long run by elimination without subtraction.
+    """Return the long-run probabilities of a chain by elimination without subtraction.
 
     Takes the states out one by one, the last first; what a state loses is the sum of what it passes
     on, so that nothing is subtracted and every digit holds, however small the probability. Rates

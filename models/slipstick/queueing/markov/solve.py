@@ -174,8 +174,8 @@ def _explored(
 
 
 def _first_cut(point: NetworkPoint, error: float) -> int:
-    """Return a first truncation, from the loads; raise for a saturated station in a network without
-    losses.
+    """Return the truncation of open customers to begin with, from the loads; raise for a saturated
+    station in a network without losses.
 
     The constants are a guess that is usually enough: `_tail` decides whether the truncation is, by
     the levels of the solution.

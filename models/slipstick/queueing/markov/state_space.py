@@ -46,7 +46,8 @@ a queue.
 
 @dataclass(frozen=True, eq=False)
 class StateSpace:
-    """Stations as columns of the state, and how customers move between them.
+    """The state space of a network: stations as columns of a state, and the moves of customers
+    between them.
 
     Parameters
     ----------
@@ -95,8 +96,8 @@ class StateSpace:
         )
 
     def _reached_by_arrivals(self) -> Rows:
-        """Return states that arrivals alone lead to; without them a long queue is explored one
-        customer at a time.
+        """Return states that arrivals alone lead to, so that exploration starts from all of them:
+        otherwise a long queue is explored one customer at a time.
         """
         row = self.start[None, :]
         entered = (
@@ -211,6 +212,7 @@ class StateSpace:
             yield origin, after, np.where(burst == 0, begins, ends), -1
         present = None if self.truncation is None else self.open_customers(rows)
         for r, (rate, places) in self.arrivals.items():
+            # At the truncation nothing more arrives.
             if present is not None and self.truncation is not None:
                 origin = np.flatnonzero(present <= self.truncation - self.batch[r])
             rates: Array = np.full(len(origin), rate / self.batch[r])
@@ -296,8 +298,8 @@ class StateSpace:
         event: int,
         source: int | None = None,
     ) -> Iterator[Transitions]:
-        """Send customers to a station; `base` are the states without them, `rows[here]` those
-        before they moved.
+        """Yield the moves of customers to a station; `base` are the states without them,
+        `rows[origin]` those before they moved.
 
         Without a source customers come from outside or begin their next cycle, and are lost where
         the station is full.
@@ -350,8 +352,8 @@ class StateSpace:
         return AFTER_SERVICE in self.blocking
 
     def serving(self, rows: Rows, station: int) -> NDArray[np.bool_]:
-        """Return in which states no customer with its service ended keeps the server of a station
-        [rows].
+        """Return the states in which no customer that is blocked after its service keeps the server
+        of a station [rows].
         """
         if not self.blocks_servers or station >= len(self.names):
             return np.ones(len(rows), dtype=bool)
@@ -359,7 +361,9 @@ class StateSpace:
         return free
 
     def _blocked(self, rows: Rows, station: int, to: int) -> Rows:
-        """Block a customer at its server until another station has a place for it."""
+        """Return the states after a customer is blocked at its server until another station has a
+        place for it.
+        """
         first_column, count = self.columns(-1).stop, len(self.names)
         waits = rows[:, first_column : first_column + count]
         target = np.full(len(rows), to)
@@ -525,7 +529,9 @@ class StationState(ABC):
 
 
 def changed(rows: Rows, *steps: tuple[int, int]) -> Rows:
-    """Copy rows with some columns raised by some numbers."""
+    """Return a copy of rows with numbers added to some columns, given as pairs of a column and a
+    number.
+    """
     copy = rows.copy()
     for column, by in steps:
         copy[:, column] += by
@@ -584,7 +590,9 @@ class ServedByPhase(StationState):
         return self.column[r, int(np.flatnonzero(self.times[r].start)[0])]
 
     def _begun(self, rows: Rows, origin: NDArray[np.int64], r: int) -> Iterator[Entries]:
-        """Begin the services of a class."""
+        """Yield the rows after a customer of a class begins its service, for each phase that it may
+        begin in.
+        """
         for phase, probability in enumerate(self.times[r].start):
             if probability != 0 and len(origin):
                 after = changed(rows[origin], (self.column[r, phase], 1))
@@ -612,12 +620,12 @@ class ServedByPhase(StationState):
                     )
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
-        """Begin the next service, if a customer waits."""
+        """Yield the rows after the next waiting customer, if there is one, begins its service."""
         yield from _unchanged(rows, np.arange(len(rows)))
 
 
 def _unchanged(rows: Rows, origin: NDArray[np.int64]) -> Iterator[Entries]:
-    """Leave rows as they are."""
+    """Yield rows as they are, with probability 1."""
     if len(origin):
         yield origin, rows[origin], np.ones(len(origin))
 
@@ -653,6 +661,7 @@ class SharedServers(ServedByPhase):
         ranks = [self.ranks[r] for r, _ in self.cells]
         for column in sorted(range(self.width), key=ranks.__getitem__):
             after = ahead + rows[:, column]
+            # A rank gets the speed of all customers up to it, less that of the ranks before it.
             shares[:, column] = self.total_speed(after) - self.total_speed(ahead)
             ahead = after
         return shares
@@ -725,6 +734,7 @@ class CountedQueue(ServedByPhase):
         still_waiting = waiting > 0
         for r, column in self.waiting.items():
             called = np.flatnonzero(still_waiting & (rows[:, column] > 0))
+            # Only the first rank with a waiting customer is served next.
             if self.ranked:
                 still_waiting[called] = False
             for origin, after, probability in self._begun(changed(rows, (column, -1)), called, r):
@@ -802,6 +812,7 @@ class OrderedQueue(StationState):
         entry_place = self._entry_place(rows, r)
         code = self.code[r, -1 if (r, -1) in self.code else 0]
         places = np.arange(self.width)
+        # The customers behind the place of entry move one place back.
         shifted = np.concatenate([rows[:, :1], rows[:, :-1]], axis=1)
         after = np.where(places < entry_place[:, None], rows, shifted)
         after[np.arange(len(rows)), entry_place] = code
