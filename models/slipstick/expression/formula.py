@@ -61,7 +61,7 @@ _WORST = {"<=": "maximum", "<": "maximum", ">=": "minimum", ">": "minimum"}
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`left` relation `right`, of one dimension.
+    """A comparison of two expressions of one dimension, such as ``parts <= 8``.
 
     >>> compare(3, "<=", 4).holds({}).tolist()
     [True]
@@ -75,8 +75,8 @@ class Comparison:
         return f"{self.left} {self.relation} {self.right}"
 
     def holds(self, values: Mapping[str, Array | float]) -> NDArray[np.bool_]:
-        """Return at which points the condition holds; names it does not use are passed over
-        [points].
+        """Return for each point whether the condition holds; values of names that it does not use
+        are ignored [points].
         """
         from slipstick.expression.tape import Tape  # which needs NumPy
 
@@ -96,7 +96,9 @@ class Comparison:
         return bool(self.between(left, right).all())
 
     def between(self, left: Array, right: Array) -> NDArray[np.bool_]:
-        """Return at which points the condition holds, from the values of both sides [points]."""
+        """Return for each point whether the condition holds, from the values of both sides
+        [points].
+        """
 
         held: NDArray[np.bool_] = getattr(np, RELATIONS[self.relation])(left, right)
         # NaN fails every condition, also the one of being different.
@@ -192,7 +194,7 @@ def read_expression(
     *,
     answers: bool = False,
 ) -> Expr:
-    """Read arithmetic on known names.
+    """Parse an arithmetic expression over known names.
 
     Bytes and plain numbers may be written out; a time may not, because its share could not be told.
     Raises FormulaError, whose `column` says where, for anything else.
@@ -225,7 +227,7 @@ def read_condition(
     *,
     answers: bool = False,
 ) -> tuple[Comparison, ...]:
-    """Read comparisons joined with ``and``, all of which must hold; ``1 <= parts < 8`` is two of
+    """Parse comparisons joined with ``and``, all of which must hold; ``1 <= parts < 8`` is two of
     them.
 
     Raises FormulaError, whose `column` says where, for anything else.
@@ -326,8 +328,8 @@ class _FormulaReader:
         return product
 
     def _unit_below(self, sign: _FormulaToken, number: _ParsedPart) -> _ParsedPart | None:
-        """Read the unit of time after a slash, such as in ``4000 /s``, where no parameter has that
-        name.
+        """Parse a unit of time after a slash, as in ``4000 /s``, where no parameter has that name;
+        None for anything else.
         """
         unit = self._here
         is_rate = sign.text == "/" and unit.kind == "name" and isinstance(number.expr, Number)
@@ -415,7 +417,9 @@ class _FormulaReader:
         return self._named[name.text]
 
     def _as_unit(self, word: str) -> str:
-        """Return how the unit is written that a name may mean; nothing if it means none."""
+        """Return the correct spelling of the unit that a name may stand for, as the end of a
+        message; empty if it stands for none.
+        """
         try:
             self._quantity(f"1 {word}")
         except UnitError as error:

@@ -63,7 +63,7 @@ class Dimension:
 
     @property
     def time_power(self) -> int:
-        """The power of time k: what a share is weighted with (s: 1, 1/s: -1, B: 0)."""
+        """The exponent of time, by which shares of time are weighted (s: 1, 1/s: -1, B: 0)."""
         return self.powers[0]
 
     def __mul__(self, factor: Dimension) -> Dimension:
@@ -121,7 +121,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*")
 
 
 class Expr:
-    """Arithmetic on quantities; every node knows its dimension.
+    """A node of an expression tree over quantities; every node knows its dimension.
 
     ``+ - * /`` and ``**`` (whole exponent) build larger trees and refuse to add seconds to bytes.
     """
@@ -245,7 +245,9 @@ class Operation(Expr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Booked(Expr):
-    """The same value as `inner`, kept apart under a label so that an account can be read off it."""
+    """An expression with the value of `inner` and a label, by which the account of time finds its
+    part.
+    """
 
     label: str
     inner: Expr
@@ -256,7 +258,7 @@ class Booked(Expr):
 
 
 def as_expr(value: Like) -> Expr:
-    """Take an expression as it is and a plain number as a constant."""
+    """Convert a plain number to a constant, and return an expression unchanged."""
     if isinstance(value, Expr):
         return value
     try:
@@ -301,8 +303,8 @@ def is_number(node: Expr, value: float) -> bool:
 
 
 def one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
-    """Return the common dimension of nodes; a plain zero matches any dimension, and others
-    raise.
+    """Return the common dimension of nodes, where a plain zero matches any; raise ModelError if
+    they differ.
     """
     dimensioned = [node for node in nodes if not is_number(node, 0.0)]
     for node in dimensioned[1:]:
@@ -317,7 +319,7 @@ def one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
 
 
 def _one_unit(first: Dimension, second: Dimension) -> str:
-    """Return how quantities of two dimensions come to have one."""
+    """Return a suggestion, for a message, how quantities of two dimensions can be brought to one."""
     if COUNT in (first, second):
         other = second if first == COUNT else first
         return f"write the plain number with a unit of [{other}], or divide the [{other}] by one"
@@ -346,7 +348,7 @@ def of_counts(operator: str, *operands: Like) -> Operation:
 
 
 def difference(a: Expr, b: Expr) -> Expr:
-    """Subtract; what `a - b` does."""
+    """Build `a - b`, with numbers computed at once and a zero left out."""
     if is_number(b, 0.0):
         return a
     dimension = one_dimension("subtract", [a, b])
@@ -356,7 +358,7 @@ def difference(a: Expr, b: Expr) -> Expr:
 
 
 def product(a: Expr, b: Expr) -> Expr:
-    """Multiply; what `a * b` does."""
+    """Build `a * b`, with numbers computed at once and a factor of 1 left out."""
     dimension = a.dimension * b.dimension
     if isinstance(a, Number) and isinstance(b, Number):
         return Number(a.value * b.value, dimension)
@@ -367,7 +369,7 @@ def product(a: Expr, b: Expr) -> Expr:
 
 
 def quotient(a: Expr, b: Expr) -> Expr:
-    """Divide; what `a / b` does."""
+    """Build `a / b`, with numbers computed at once; raise ModelError for a divisor of zero."""
     if is_number(b, 0.0):
         raise ModelError(f"division by zero: {_short(a)} / 0")
     if isinstance(a, Number) and isinstance(b, Number):
@@ -376,7 +378,7 @@ def quotient(a: Expr, b: Expr) -> Expr:
 
 
 def power(base: Expr, exponent: int) -> Expr:
-    """Take a whole power; what `a ** n` does."""
+    """Build `a ** n` for a whole exponent from -64 to 64."""
     exact = plain_number(exponent)
     if exact is None or not -64 <= exact <= 64 or exact != int(exact):
         raise ModelError(
@@ -395,7 +397,9 @@ def _finite_power(base: float, exponent: int) -> float:
 
 
 def levels(count: float, radix: float) -> int:
-    """Count the levels of a tree of `radix` that reaches `count` leaves, in integer arithmetic."""
+    """Return the least number of levels with which a tree of `radix` branches reaches `count`
+    leaves, in integer arithmetic.
+    """
     check_radix(radix)
     k, reach = 0, 1
     while reach < count:
@@ -412,12 +416,12 @@ def check_radix(radix: float) -> None:
 
 
 def maximum(*operands: Like) -> Expr:
-    """Return the largest operand. Its derivative belongs to the first operand that attains it."""
+    """Build the maximum of operands, whose derivative belongs to the first operand that attains it."""
     return _extreme("max", max, operands)
 
 
 def minimum(*operands: Like) -> Expr:
-    """Return the smallest operand. Its derivative belongs to the first operand that attains it."""
+    """Build the minimum of operands, whose derivative belongs to the first operand that attains it."""
     return _extreme("min", min, operands)
 
 
@@ -455,7 +459,7 @@ def ceil_log(operand: Like, radix: Like) -> Expr:
 
 
 def select(operand: Like, limit: Like, below: Like, above: Like) -> Expr:
-    """Choose a range: `below` where operand <= limit, else `above`."""
+    """Build a choice by range: `below` where operand <= limit, else `above`."""
     x, edge, low, high = (
         as_expr(operand_or_bound) for operand_or_bound in (operand, limit, below, above)
     )
@@ -466,7 +470,9 @@ def select(operand: Like, limit: Like, below: Like, above: Like) -> Expr:
 
 
 def walk(*roots: Expr) -> Iterator[Expr]:
-    """Yield every distinct node object once, operands before operations; depth does not matter."""
+    """Yield every distinct node object once, operands before operations; without recursion, so that
+    trees may be deep.
+    """
     visited: set[int] = set()
     stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
@@ -483,7 +489,7 @@ def walk(*roots: Expr) -> Iterator[Expr]:
 
 
 def operands(node: Expr) -> tuple[Expr, ...]:
-    """List what a node is computed from."""
+    """Return the operands of a node; none for numbers and parameters."""
     if isinstance(node, Operation):
         return node.operands
     return (node.inner,) if isinstance(node, Booked) else ()
@@ -510,7 +516,7 @@ def parameters_among(nodes: Iterable[Expr]) -> tuple[Parameter, ...]:
 
 
 def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
-    """Replace parameters by expressions, by name."""
+    """Return an expression in which parameters are replaced by expressions, by name."""
     return substituted(tuple(walk(root)), replacements)
 
 
@@ -635,7 +641,7 @@ def number_text(value: float) -> str:
 
 
 def _text(node: Expr, texts: Made) -> tuple[str, int]:
-    """Return the text and how tightly it binds, from those of the operands."""
+    """Return the text of a node and how tightly its operator binds, from the texts of its operands."""
     if isinstance(node, Number):
         # A bare zero goes with any dimension; other constants are written as a spec writes them.
         unit = "" if node.dimension == COUNT or node.value == 0 else f" {node.dimension}"

@@ -52,8 +52,6 @@ _BERNOULLI = (
 _SLOPES = tuple(number / factorial(2 * k) for k, number in enumerate(_BERNOULLI, 1))
 _CURVES = tuple((2 * k - 1) * slope for k, slope in enumerate(_SLOPES, 1))
 
-# (atanh(v) - v) / v^3 to the last bit for |v| < 0.1.
-
 
 def _pow(args: Sequence[Array], out: Array) -> None:
     # Of one length, because NumPy takes a short cut, with other last bits, where one exponent holds
@@ -74,6 +72,7 @@ def _pow_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array 
 
 def _exprel(args: Sequence[Array], out: Array) -> None:
     np.divide(np.expm1(args[0]), args[0], out=out)
+    # At x = 0 the quotient is 0 / 0.
     np.copyto(out, 1.0, where=args[0] == 0.0)
 
 
@@ -86,6 +85,7 @@ def _exprel_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Arr
 def _geometric_sum(args: Sequence[Array], out: Array) -> None:
     step = np.log(args[0])
     np.divide(np.expm1(args[1] * step), np.expm1(step), out=out)
+    # At r = 1 the quotient is 0 / 0; the sum is the number of terms.
     np.copyto(out, args[1], where=step == 0.0)
 
 
@@ -113,6 +113,7 @@ def _geometric_mean(args: Sequence[Array], out: Array) -> None:
 def _geometric_mean_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
     step, count = np.abs(np.log(args[0])), args[1] + 1.0
     wide = step * count
+    # Beyond 1400 sinh(x / 2) overflows, where the term is far below rounding already.
     far = (0.5 / np.sinh(step / 2.0)) ** 2 - (
         count * 0.5 / np.sinh(np.minimum(wide, 1400.0) / 2.0)
     ) ** 2

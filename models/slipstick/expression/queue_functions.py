@@ -24,11 +24,12 @@ MOST_STAGES = 1024.0
 """The same for stages of switches: with two branches each, as many leaves as a double can count."""
 
 
+# (atanh(v) - v) / v^3 to the last bit for |v| < 0.1.
 _ODD = tuple(1 / k for k in range(3, 19, 2))
 
 
 def series(terms: Sequence[float], x: Array) -> Array:
-    """Compute a power series of even terms: sum of terms[k] x^k."""
+    """Evaluate a power series: sum of terms[k] x^k."""
     total = np.zeros_like(x)
     for term in reversed(terms):
         total = total * x + term
@@ -53,7 +54,8 @@ def _most(count: Array) -> int:
 def _inverse_loss(
     ratio: Callable[[Array], Array], first: Array, servers: Array, out: Array
 ) -> None:
-    """Run I_k = 1 + ratio(k) I_{k-1} up to k = servers, from I = 1 at k = first.
+    """Compute the reciprocal of a loss probability by I_k = 1 + ratio(k) I_{k-1}, from I = 1 at k =
+    first up to k = servers.
 
     Counting from the end lets each point have its own number of servers: the ratio at 0 is 0, and I
     is 1 until then.
@@ -69,8 +71,8 @@ def _inverse_loss(
 
 
 def _first(largest: Array, servers: Array) -> Array:
-    """Return the first index of the sum: terms fall as exp(-i^2 / 2c) below the largest, so nine
-    standard widths are enough.
+    """Return the index from which a sum is computed: terms fall as exp(-i^2 / 2c) below the
+    largest, so nine standard widths are enough.
     """
     begin = np.floor(largest - 9.0 * np.sqrt(largest) - 40.0)
     return np.where((servers < 1000.0) | (begin < 0.0), 0.0, begin)
@@ -183,7 +185,7 @@ def _after(rate: Array, inputs: Array, outputs: Array) -> Array:
 
 
 def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple[Array, Array]:
-    """Return the rate after all stages, and its derivative."""
+    """Return the rate after all stages, and its derivative by the rate before them."""
     stages = _counted(stages, MOST_STAGES)
     slope = np.ones(
         np.broadcast_shapes(*(np.shape(operand) for operand in (rate, inputs, outputs, stages)))
@@ -311,12 +313,12 @@ def _numbers(load: Array, count: Array) -> tuple[Array, Array]:
 
 
 def md1_number(args: Sequence[Array], out: Array) -> None:
-    """Compute the probability of a number of customers present: operands load and count."""
+    """Compute the probability of a number of customers present at M/D/1, from load and count."""
     out[...] = _numbers(args[0], args[1])[0]
 
 
 def md1_number_slopes(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    """Return the derivative of `number` by the load; there is none by the count."""
+    """Return the derivative of `md1_number` by the load; there is none by the count."""
     return [bar * _numbers(args[0], args[1])[1], None]
 
 
@@ -357,14 +359,14 @@ def _in_time(load: Array, elapsed: Array) -> tuple[Array, Array, Array]:
 
 
 def md1_late(args: Sequence[Array], out: Array) -> None:
-    """Compute the probability of a wait of more than a number of service times: operands load
+    """Compute the probability of a wait of more than a number of service times at M/D/1, from load
     and time.
     """
     np.subtract(1.0, _in_time(args[0], args[1])[0], out=out)
 
 
 def md1_late_slopes(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    """Return the derivatives of `late` by load and time; between whole service times it has
+    """Return the derivatives of `md1_late` by load and time; between whole service times it has
     both.
     """
     _, by_load, by_time = _in_time(args[0], args[1])

@@ -2,7 +2,7 @@
 derivative.
 
 They are nodes because composing them from arithmetic loses all digits somewhere: 1 - r^n over 1 - r
-at r = 1, a^c / c! at c = 200. `kernels` says how each is computed, `symbolic` what SymPy and paper
+at r = 1, a^c / c! at c = 200. `operators` says how each is computed, `symbolic` what SymPy and paper
 make of it. Arguments that count (servers, terms, stages) are whole numbers; there is no derivative
 by them.
 """
@@ -63,7 +63,7 @@ def geometric_mean(ratio: Like, most: Like) -> Expr:
 
 
 def erlang_b(load: Like, servers: Like) -> Expr:
-    """Erlang's loss formula: (a^c / c!) / sum_{k=0..c} a^k / k!.
+    """Return the loss probability by Erlang's formula: (a^c / c!) / sum_{k=0..c} a^k / k!.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def palm(load: Like, services: Like) -> Expr:
 
 
 def engset(load: Like, servers: Like, sources: Like) -> Expr:
-    """Engset's time congestion: C(N,c) a^c / sum_{k=0..c} C(N,k) a^k, the share of time with all
-    servers busy.
+    """Return Engset's time congestion, the share of time with all servers busy: C(N,c) a^c /
+    sum_{k=0..c} C(N,k) a^k.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def poisson(mean: Like, count: Like) -> Expr:
 
 
 def md1_number(load: Like, count: Like) -> Expr:
-    """Probability of a number of customers at a single server with Poisson arrivals and constant
-    service.
+    """Return the probability of a number of customers present at a single server with Poisson
+    arrivals and constant service.
 
     Parameters
     ----------
@@ -147,8 +147,8 @@ def md1_number(load: Like, count: Like) -> Expr:
 
 
 def md1_late(load: Like, elapsed: Like) -> Expr:
-    """Probability of a longer wait at a single server with Poisson arrivals and constant service,
-    in order of arrival.
+    """Return the probability of a longer wait at a single server with Poisson arrivals and constant
+    service, in order of arrival.
 
     Parameters
     ----------
@@ -162,8 +162,8 @@ def md1_late(load: Like, elapsed: Like) -> Expr:
 
 
 def drop_stages(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
-    """Rate on a link behind stages of switches that drop what collides: m <- 1 - (1 - m/b)^a at
-    each.
+    """Return the rate on a link behind stages of switches that drop colliding requests: m <- 1 - (1
+    - m/b)^a at each stage.
 
     Parameters
     ----------
@@ -178,8 +178,8 @@ def drop_stages(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
 
 
 def retried_rate(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
-    """Rate on an input link when dropped requests are repeated: the root m' of m' = m / (m + P (1 -
-    m)).
+    """Return the rate on an input link when dropped requests are repeated: the root m' of m' = m /
+    (m + P (1 - m)).
 
     P = (b/a)^n drop_stages(m', a, b, n) / m' is the share of requests that get through.
 

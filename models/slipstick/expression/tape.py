@@ -39,7 +39,7 @@ Values = Mapping[str, "Array | float"]
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """`out` = operator(`args`): registers by number."""
+    """An instruction of a tape, `out` = operator(`args`), with registers by number."""
 
     operator: str
     out: int
@@ -237,6 +237,7 @@ class Tape:
             }
             with np.errstate(all="ignore"):
                 self._execute(registers, steps, count)
+                # Derivatives are seldom NaN: every term is tested only where one of them is.
                 bars = self._adjoints(registers, end, count, followed, checked=False)
                 if not all(
                     np.isfinite(bars.get(register, 0.0)).all() for register in places.values()
@@ -395,7 +396,9 @@ class Tape:
 
 
 def _signature(node: Expr) -> tuple[str, object]:
-    """Return what a node does beyond its operands: operator and own value or name."""
+    """Return what distinguishes a node beside its operands: its operator, and its own value or
+    name.
+    """
     match node:
         case Number(value):
             return "number", value
@@ -416,7 +419,7 @@ def _points(registers: Mapping[int, Array]) -> int:
 
 
 def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
-    """Return the register that holds the value of each label."""
+    """Return for the register of each labelled part the register that holds its value."""
     owner: dict[int, int] = {}
     for instruction in instructions:
         if instruction.operator == "booked":

@@ -147,12 +147,14 @@ def _ring(ranks: Expr) -> Expr:
 
 
 def _others(ranks: Expr, size: Expr) -> Expr:
-    """Return the parts of all ranks but one [B]."""
+    """Return the bytes of a vector without the part of one rank [B]."""
     return size * ((ranks - 1) / ranks)
 
 
 def _tree(ways: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
-    """Pass the whole vector down a tree, up one, or both."""
+    """Return rounds, bytes moved and bytes combined where the whole vector passes down a tree, up
+    it, or both.
+    """
     rounds = _rounds(ranks)
     return ways * rounds, (ways * rounds) * size, rounds * size
 
@@ -160,7 +162,9 @@ def _tree(ways: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
 def _parts(
     rounds: Callable[[Expr], Expr], ways: int, ranks: Expr, size: Expr
 ) -> tuple[Expr, Expr, Expr]:
-    """Move each byte but one rank's part once for each way."""
+    """Return rounds, bytes moved and bytes combined where all of the vector but one rank's part is
+    moved once for each way.
+    """
     moved = _others(ranks, size)
     return rounds(ranks), ways * moved, moved
 
@@ -171,15 +175,17 @@ def _extra(ranks: Expr) -> Expr:
 
 
 def _doubled(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
-    """Exchange the whole vector in each round, with ranks at distances 1, 2, 4 and so on."""
+    """Return rounds, bytes moved and bytes combined of recursive doubling, which exchanges the
+    whole vector in each round, with ranks at distances 1, 2, 4 and so on.
+    """
     levels, extra = floor(log2(ranks)), _extra(ranks)
     rounds = levels + 2 * extra
     return rounds, rounds * size, (levels + extra) * size
 
 
 def _rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
-    """Reduce-scatter by recursive halving, then gather or allgather; ranks left over pass the
-    vector once or twice.
+    """Return rounds, bytes moved and bytes combined of a reduce-scatter by recursive halving and a
+    gather or allgather; ranks beyond a power of two pass the vector once or twice.
     """
     moved, extra = _others(ranks, size), _extra(ranks)
     rounds = 2 * floor(log2(ranks)) + passes * extra
@@ -187,7 +193,8 @@ def _rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Exp
 
 
 def _summed_in_parts(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
-    """Each rank reads the sum of its part through the switch, then writes it to all at once.
+    """Return rounds, bytes moved and bytes combined where each rank reads the sum of its part
+    through the switch, then writes it to all at once.
 
     A link carries in each direction the vector once and one part more: reads of all parts leave a
     rank, and its own sum; its sum arrives, and the sums of all.
@@ -196,7 +203,9 @@ def _summed_in_parts(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
 
 
 def _summed_in_a_tree(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
-    """Each rank sends its vector to the switches, which add them up in a tree, and gets the sum."""
+    """Return rounds, bytes moved and bytes combined where each rank sends its vector to switches
+    that add in a tree, and receives the sum.
+    """
     return 2, 1 * size, 0 * size
 
 

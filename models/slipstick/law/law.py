@@ -60,7 +60,7 @@ class Check:
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """One closed form.
+    """A closed form with its conditions, source and published values.
 
     Parameters
     ----------

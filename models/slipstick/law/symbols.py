@@ -40,7 +40,7 @@ THROUGHPUT = Symbol("throughput", RATE, "customers served", "X")
 
 
 def all_busy(servers: Any, load: Any) -> Any:
-    """Erlang C from Erlang B: the share of Poisson arrivals that find all servers busy.
+    """Return Erlang C from Erlang B: the share of Poisson arrivals that find all servers busy.
 
     Source: Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 3.
     """

@@ -41,8 +41,8 @@ from slipstick.vocabulary import BEST, FLAT, LEVELS
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """A collective operation, its vector [B] and ranks [1], how it is done, and the time of
-    combining a byte, if that counts [s/B].
+    """A collective operation with its vector [B], ranks [1], algorithm, and the time of combining a
+    byte, if that counts [s/B].
     """
 
     operation: str
@@ -54,7 +54,8 @@ class Collective:
 
 @dataclass(frozen=True, slots=True)
 class MachineOperations:
-    """The operations of one machine, booked to one component under one name.
+    """Builder of the activities of one machine's operations, booked to one component under one
+    name.
 
     Parameters
     ----------
@@ -72,7 +73,8 @@ class MachineOperations:
     def message(
         self, size: Expr, placement: str = "network", together: Expr | None = None
     ) -> Activity:
-        """Send a message to another rank, and wait until it is received.
+        """Return the activity of sending a message to another rank and waiting until it is
+        received.
 
         Parameters
         ----------
@@ -114,7 +116,7 @@ class MachineOperations:
         moved: Expr | None = None,
         together: Expr | None = None,
     ) -> Activity:
-        """Compute, and move bytes between processor and memory at the same time.
+        """Return the activity of computing while bytes move between processor and memory.
 
         Arithmetic is application time and traffic memory time, so that each goes with its
         technology; of both, the longer one counts.
@@ -140,7 +142,8 @@ class MachineOperations:
         return fork(*steps)
 
     def chase(self, accesses: Expr) -> Activity:
-        """Return repeated reads of memory, each of which depends on the one before.
+        """Return the activity of reading memory repeatedly, where each read depends on the one
+        before.
 
         Parameters
         ----------
@@ -178,7 +181,7 @@ class MachineOperations:
         placement: str | None,
         combine: Expr | None,
     ) -> Activity:
-        """Take part in a collective operation.
+        """Return the activity of taking part in a collective operation.
 
         Each round is one message of the mean size, which is exact where protocol time is one line
         in the size.
@@ -226,6 +229,7 @@ class MachineOperations:
         best_time = _least([*flat, self._in_levels(task, node)])[0]
         if node.collectives == LEVELS:
             return best_time
+        # By default a library is taken to work in levels only where each processor has an adapter.
         own = select(node.processors, node.adapters, 1, 0)
         return choose((own, best_time), (1 - own, _least(flat)[0]))
 
@@ -254,6 +258,7 @@ class MachineOperations:
         width = node.processors
         inner = replace(task, ranks=width, algorithm=BEST)
         if task.operation == "alltoall":
+            # Only what a rank sends to the ranks of its own node stays inside.
             inner = replace(inner, size=task.size * minimum(1, width / task.ranks))
         if task.operation != "allreduce":
             return _least(self._ways(inner, "node"))
@@ -299,6 +304,8 @@ class MachineOperations:
         candidates = _algorithms(task.operation)
         if task.algorithm != BEST:
             candidates = [algorithm for algorithm in candidates if algorithm.name == task.algorithm]
+        # A network that lists no algorithm of this operation may use any; those of switches are
+        # told apart by its `in_switch`.
         elif library := [
             algorithm for algorithm in candidates if algorithm.name in network.algorithms
         ]:
@@ -379,6 +386,7 @@ class MachineOperations:
         network = self._network(placement)
         switches = Number(1.0) if placement == "switch" else network.switches
         adapters, between = latency(network, 1, switches)
+        # Both ends pay for software, and only software goes with the speed of the processors.
         ends = [("protocol", 2 * protocol_time(network, size) / self.machine.speed, "protocol")]
         if self.machine.call is not None:
             ends.append(("call", 2 * self.machine.call / self.machine.speed, "system"))
@@ -438,6 +446,7 @@ def _least(times_of_algorithms: list[tuple[Activity, Expr]]) -> tuple[Activity, 
     """
     if len(times_of_algorithms) == 1:
         return times_of_algorithms[0]
+    # The fastest may change with the parameters of a sweep, so the choice stays an expression.
     options = []
     for index, (activity, time) in enumerate(times_of_algorithms):
         earlier = [

@@ -24,7 +24,7 @@ class ProgramData(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return the data as a file has it."""
+        """Return the data as the mapping that a file of them holds."""
 
     @abstractmethod
     def notes(self, name: str, machine: Mapping[str, Parameter]) -> Iterator[str]:
@@ -82,7 +82,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A system that is built as a model on a machine.
+    """A program: its inputs, and the function that builds its model on a machine.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ class Program:
     def builders(
         self, machine: Machine | SharedMemory, **given: InputValue | float
     ) -> tuple[Callable[[], Model], Callable[[], Model] | None]:
-        """Return what builds the model on a machine, and what builds a sample of it, if it is
-        large; see `on`.
+        """Return a function that builds the model on a machine, and for a large model one that
+        builds a sample of it, else None; see `on`.
         """
         inputs = self.inputs_on(machine, **given)
         return partial(self._built, machine, inputs), self.sample and partial(
@@ -201,8 +201,8 @@ def one(inputs: InputValues, name: str) -> Expr:
 
 
 def number(inputs: InputValues, name: str) -> float:
-    """Return the number of an input that determines the structure of the model, which a formula
-    cannot be.
+    """Return the number of an input that determines the structure of the model; raise ModelError
+    for a formula, whose number is not known yet.
     """
     return known(one(inputs, name), name)
 
