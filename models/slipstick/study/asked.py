@@ -26,7 +26,7 @@ METHOD = "method"
 
 
 def _texts(tree: Table) -> Iterator[tuple[str, Scalar]]:
-    """Yield each text of a study that may name a value, with its path."""
+    """Yield each text of a study in which the name of a value may stand, with its path."""
     for path, node in leaves(tree):
         if isinstance(node.value, str) and not set(path.split(".")) & set(_WORDS):
             yield path, node
@@ -35,7 +35,7 @@ def _texts(tree: Table) -> Iterator[tuple[str, Scalar]]:
 def simulated_where_asked(
     study: StudyContext, cases: Mapping[str, Evaluator]
 ) -> tuple[StudyContext, dict[str, Evaluator]]:
-    """Set simulation as the method of each case that names none and is asked for a value that no
+    """Set simulation as the method of each case without a method that is asked for a value that no
     formula gives.
 
     Parameters
@@ -75,7 +75,7 @@ def _needed(case: Evaluator, name: str) -> bool:
 
 
 def asked_notes(study: StudyContext) -> list[str]:
-    """Return a note on the cases that are simulated for the values they are asked for."""
+    """Return a note on the cases that are simulated because of the values that the study asks for."""
     cases = [
         case
         for case, settings in study.cases.items()
@@ -88,7 +88,7 @@ def asked_notes(study: StudyContext) -> list[str]:
 
 
 def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
-    """List the problems of conditions on values that only simulation gives, where every case fixes
+    """List the problems of conditions on values that only simulation gives, where every case names
     another method.
     """
     problems = []
@@ -120,9 +120,7 @@ def without_any_group(name: str, cases: Collection[Evaluator]) -> str:
 
 
 def values_of_first_group(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
-    """List the problems of values that are named without a group where models have several
-    groups.
-    """
+    """List the problems of values that are named without a group in models of several groups."""
     problems = []
     missing = {name: without_any_group(name, cases.values()) for name in OF_EACH_GROUP}
     for path, node in _texts(study.tree):

@@ -102,6 +102,7 @@ def axis_nodes(
     if not node.items:
         raise node.mark.error("an axis needs at least one value", path)
     if not repeated and numbers_of(node.items) is None:  # each name is a model of its own
+        # Each name is a model of its own, so one that stands twice would be solved twice.
         values_seen = set[object]()
         for index, item in enumerate(node.items):
             if isinstance(item, Scalar):
@@ -112,7 +113,7 @@ def axis_nodes(
 
 
 def numbers_of(nodes: Sequence[Node]) -> list[float] | None:
-    """Return the values in base units; None unless all are quantities of one dimension."""
+    """Return the values of nodes in base units; None unless all are quantities of one dimension."""
     if isinstance(nodes, _Range):
         return list(nodes.numbers)
     try:
@@ -141,7 +142,7 @@ def to_check(nodes: Sequence[Node]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _RangeReader:
-    """Reads one range."""
+    """Reader of one range of values, by number, factor or step."""
 
     spec: AxisSpec
     node: Node
@@ -247,7 +248,7 @@ MOST_USED = 32
 
 @dataclass(frozen=True, slots=True)
 class SweepDefinition:
-    """A sweep that a study asks for.
+    """A sweep as a study defines it.
 
     Parameters
     ----------
@@ -308,7 +309,7 @@ def base_settings(study: Table) -> dict[str, Node]:
 
 
 def case_titles(study: Table) -> dict[str, str]:
-    """Return the titles that the base and its differences have.
+    """Return the titles written for the base and for the cases.
 
     Raises
     ------
@@ -332,7 +333,8 @@ _AMOUNT = re.compile(rf"({_NUMBER})(?:%| [a-zA-Z%/]+)?")  # a number, with its u
 
 
 def titles_made(study: Table) -> dict[str, str]:
-    """Return titles of numbered cases without one: of what they set, or of the case that they use.
+    """Return titles for cases without one, made from what the case sets or from the case that it
+    uses.
 
     A case such as ``p16: {processors: 16}`` sets the one number that is in its name, ``sor-80: {use:
     [sor]}`` goes on from a case with a title.
@@ -355,7 +357,7 @@ def titles_made(study: Table) -> dict[str, str]:
 
 
 def case_settings(study: Table, differing_settings: Settings | None = None) -> dict[str, Settings]:
-    """Return the settings of every case, beginning with the base if that names a model or a
+    """Return the settings of every case; the base is the first case if it names a model or a
     workload.
 
     A difference may build on others by ``use: [names]``, which are laid over the base in that
@@ -396,7 +398,7 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
 
 
 def shown(settings: Settings, base: Settings) -> dict[str, str]:
-    """Return what a case sets differently from the base, as text."""
+    """Return the settings in which a case differs from the base, as text."""
     changed = {
         path: node for path, node in settings.items() if path not in base or base[path] is not node
     }
@@ -404,8 +406,7 @@ def shown(settings: Settings, base: Settings) -> dict[str, str]:
 
 
 def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
-    """List the sweeps of a study: the named ones, and one of all axes that are written without a
-    sweep's name.
+    """List the sweeps of a study: those with a name, and one of all axes that are written without.
 
     Raises
     ------
@@ -448,8 +449,8 @@ _Difference = tuple[dict[str, Node], int]
 def _difference(
     name: str, study: Table, using: tuple[str, ...], differences: dict[str, _Difference]
 ) -> _Difference:
-    """Return the settings that a difference changes; `differences` caches those of other
-    differences that it uses.
+    """Return the settings that a case changes, with those of the cases that it uses; `differences`
+    caches the results.
     """
     if name in differences:
         return differences[name]
@@ -500,7 +501,7 @@ def _names(study: Table, name: str, used: Node | None) -> list[str]:
 
 
 def _settings(node: Node | None) -> dict[str, Node]:
-    """Return settings by path; a key of the study is a whole path with dots."""
+    """Return the settings of a table by path; each key is a whole path with dots."""
     return (
         {path: entry.node for path, entry in node.entries.items()}
         if isinstance(node, Table)
@@ -560,11 +561,11 @@ class StudyContext:
         return cls(spec, tree, base, cases, library, overrides)
 
     def problem(self, place: Place, message: str, *, key: bool = False) -> Problem:
-        """Return a problem at a place of the study, or at the key there."""
+        """Return a problem at a place of the study, marked at the value there or at its key."""
         return problem(self.tree, place, message, key=key)
 
     def refusal(self, place: Place, message: str, *, key: bool = False) -> SpecError:
-        """Return the error of a problem at a place of the study."""
+        """Return an error with one problem at a place of the study."""
         return SpecError([self.problem(place, message, key=key)])
 
     def written(self, place: Place) -> Node:
@@ -572,7 +573,7 @@ class StudyContext:
         return _node(self.tree, place)
 
     def axes_in(self, place: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
-        """Read axes inside a question as a sweep from one case."""
+        """Return the axes written inside a question as a sweep of one case."""
         written_axes = self.written(place)
         node = Table({"axes": Entry(written_axes.mark, written_axes)}, written_axes.mark)
         return SweepDefinition(
@@ -587,7 +588,8 @@ class StudyContext:
 
 
 def check_names(study: StudyContext, sweeps: Sequence[SweepDefinition]) -> None:
-    """Refuse names of cases, sweeps and questions that do not exist, before anything is built.
+    """Refuse names of cases and sweeps, and pictures of questions, that do not exist, before
+    anything is built.
 
     Parameters
     ----------
@@ -673,8 +675,8 @@ def _unknown(
 def _cases_named(
     study: StudyContext, sweeps: Sequence[SweepDefinition]
 ) -> Iterator[tuple[Place, str, bool]]:
-    """Yield every place that names a case, with the name and whether it may also be an answer that
-    a question adds.
+    """Yield every place that names a case, with the name, and whether it may instead name an answer
+    that a question adds.
     """
     for sweep in sweeps:
         yield from (
@@ -696,8 +698,8 @@ def _cases_named(
 
 
 def cases_of(question: Any) -> list[str]:
-    """List the cases that a question names; empty if its names may also be answers of other
-    questions.
+    """List the cases that a question names; none if its names may also be answers that questions
+    add.
     """
     return [
         case
@@ -708,7 +710,9 @@ def cases_of(question: Any) -> list[str]:
 
 
 def parts_of(question: Any) -> Iterator[tuple[Place, QuestionSpec]]:
-    """List the questions under a key that holds several, by name or in a list."""
+    """Yield the questions under one key, which may hold several by name or in a list, each with its
+    place.
+    """
     if isinstance(question, Mapping):
         yield from (((name,), question_spec) for name, question_spec in question.items())
     elif isinstance(question, list):

@@ -29,8 +29,8 @@ from slipstick.schema.text import Mark, Scalar, Table, at, file_text, plain, rea
 
 
 def listed(kind: str | None = None, search: str = "", titled: bool = True) -> list[CatalogueLine]:
-    """List the catalogue, or one kind of it; with a search what has the text in its name or title,
-    or is a law that goes by such words, and terms of the glossary; names alone unless titled.
+    """List the catalogue or one of its kinds; a search keeps entries with the text in name, title
+    or search words, and adds terms of the glossary. Titles are empty unless `titled`.
 
     Raises
     ------
@@ -76,14 +76,16 @@ def mentions(text: str, words: str) -> bool:
 
 
 def glossary_entries() -> dict[str, str]:
-    """Return the terms of the glossary and what each means, which may go over several lines."""
+    """Return the meaning of each term of the glossary, which may go over several lines."""
     text = (Path(__file__).parent.parent / "documentation" / "glossary.md").read_text("utf-8")
     found = re.findall(r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE)
     return {head.replace("*", ""): meaning for head, meaning in found}
 
 
 def _terms(search: str) -> Iterator[CatalogueLine]:
-    """Yield the terms of the glossary that have the words, else those whose meaning has them."""
+    """Yield the terms of the glossary whose name contains the words of a search, else those whose
+    meaning does.
+    """
     entries_here = glossary_entries()
     by_name = [term for term in entries_here if mentions(term, search)]
     by_meaning = [term for term, text in entries_here.items() if mentions(text, search)]
@@ -101,7 +103,7 @@ def known_kinds() -> list[str]:
 
 
 def shown(name: str) -> CatalogueEntry:
-    """Return the contents of one entry of the catalogue: a spec's file, or a name, alone or as
+    """Return all contents of one entry of the catalogue, given by its file, its name or
     ``KIND/NAME``.
 
     Raises
@@ -201,10 +203,11 @@ _TITLE = re.compile(
 
 
 def _title(kind: str, name: str) -> str:
-    """Return the title of a spec; a broken file of the user gets a title that says so."""
+    """Return the title of a spec; a broken file of the user gets a title that says why."""
     try:
         path = find(kind, name)
         begun = (
+            # Of shipped files only the title is parsed: a list has hundreds of them.
             _TITLE.search(file_text(path))
             if path.resolve().is_relative_to(shipped().resolve())
             else None

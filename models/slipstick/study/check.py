@@ -37,7 +37,7 @@ path or a name, is one.
 
 def check_reference(reference: str) -> list[str]:
     """Check the spec, program, law or file of measurements that a name or a path stands for; return
-    a line for each spec of that name.
+    one line for each.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def _notes_on_model_of_fit(model: str, tree: Table, path: Path) -> list[str]:
 
 
 def _times(value: object) -> Iterator[str]:
-    """Yield how each time of a spec varies by default; nothing for a time with a distribution of
-    its own.
+    """Yield the default variation of each time in a spec; nothing for a time that has a
+    distribution of its own.
     """
     if isinstance(value, StepSpec | QueueSpec):
         yield from value.spreads

@@ -70,7 +70,7 @@ _START = 120.0
 
 
 class Store(Protocol):
-    """A store in which a later run finds the results of points."""
+    """A store of solved points, from which a later run takes their results."""
 
     def find(self, block: Block, limits: Limits) -> SolvedBlock | None: ...
     def keep(
@@ -83,7 +83,7 @@ _OWN_MEMORY = "/proc/self/statm"  # of Linux
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one point may take.
+    """Limits on the time, memory and costs of one point.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ ENGINE: ContextVar[Engine | None] = ContextVar("engine", default=None)
 
 @dataclass
 class Engine:
-    """Solves blocks of points, side by side.
+    """Solver of blocks of points, several at a time.
 
     As a context manager it is the engine of everything that is solved inside; if the body ends by
     an error, pending points are dropped.
@@ -183,7 +183,7 @@ class Engine:
         self._executor = None
 
     def solve(self, blocks: Iterable[Block], progress: Progress = silent) -> list[SolvedBlock]:
-        """Solve blocks, except those whose results an earlier run kept.
+        """Solve blocks, except those whose results the store has from an earlier run.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class Engine:
         return [blocks_by_number[number] for number in range(len(all_blocks))]
 
     def _parted(self, blocks: Sequence[Block], rest: Sequence[int]) -> list[int]:
-        """List the simulations to be split into replications, where too few points remain to keep
+        """List the simulations to be split into replications, because too few points remain to keep
         all workers busy.
 
         Limits are of a point, so under limits each point stays whole.
@@ -310,7 +310,9 @@ class Engine:
         return result
 
     def _started(self) -> tuple[Executor, int]:
-        """Return the executor and the number of points that it solves at a time."""
+        """Return the executor, started if need be, and the number of points that it solves at a
+        time.
+        """
         assert self.on is not None
         if self._executor is None:
             if self.on in (THREADS, PROCESSES):
@@ -323,8 +325,8 @@ class Engine:
 
 
 def _with_pace(progress: Progress, points: int) -> Progress:
-    """Return progress that also announces how long all points take, by the pace of those solved so
-    far.
+    """Return a progress function that also announces how long all points take, by the pace of those
+    solved so far.
     """
     pace, done = WorkPace(elapsed=True), 0
 
@@ -366,7 +368,7 @@ def _dask(address: str) -> tuple[Executor, int, Callable[[], object]]:
 
 
 def _results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
-    """Return the results of a group of blocks; None if its process died."""
+    """Return the results of a group of blocks; None if the process that solved it died."""
     try:
         results: list[tuple[SolvedBlock, float]] = future.result()
     except BrokenExecutor:
@@ -374,6 +376,7 @@ def _results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
     except SlipstickError:
         raise
     except Exception as error:
+        # By name, for the library of the cluster need not be installed.
         if type(error).__name__ in ("KilledWorker", "CommClosedError", "FutureCancelledError"):
             return None
         raise
@@ -413,7 +416,7 @@ _KNOWN: dict[bytes, SolvableModel] = {}
 
 
 def _as_known(block: Block) -> Block:
-    """Return the block with the solvable model of an equal earlier block, so that its compiled form
+    """Return a block with the solvable model of an equal earlier block, so that its compiled form
     is used again.
     """
     if isinstance(block, ReplicationBlock):
@@ -489,7 +492,7 @@ _WORKERS: dict[int, _Worker] = {}
 
 
 def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
-    """Solve a block in a child process of this thread; it has no answer if that process dies or
+    """Solve a block in this thread's child process; the block has no answer if that process dies or
     exceeds the time limit.
     """
     worker: _Worker | None = getattr(_LOCAL, "worker", None)
@@ -544,6 +547,7 @@ def serve(handle: int) -> None:
     pipe: Connection[Any, Any] = Connection(handle)
     tasks: SimpleQueue[tuple[Block, Limits]] = SimpleQueue()
 
+    # A thread of its own notices at once, also amid a point, that the sending process is gone.
     def listen() -> None:
         with suppress(EOFError, OSError):
             while True:

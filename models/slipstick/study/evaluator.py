@@ -48,7 +48,8 @@ def solve(blocks: Iterable[PointBlock], progress: Progress = silent) -> list[Sol
 
 @dataclass(frozen=True)
 class Evaluator:
-    """A case at any values of its parameters; its model is compiled when it is first solved.
+    """A case that can be answered at any values of its parameters; its model is compiled when it is
+    first solved.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ class Evaluator:
 
     @cached_property
     def solvable(self) -> SolvableModel:
-        """Return the model and the method, which solve points here or in another process."""
+        """The model with its method, as it is solved here or in another process."""
         built = self.built
         return SolvableModel(
             built.model,
@@ -81,18 +82,18 @@ class Evaluator:
 
     @property
     def smoothed(self) -> Evaluator:
-        """The same with mean value where simulation is the default: for derivatives, and for
+        """The same case by mean value where simulation is the default: for derivatives, and for
         thousands of points.
         """
         return replace(self, smooth=True) if self.built.options.method is None else self
 
     @property
     def names(self) -> CaseNames:
-        """List the values that answers can have, without compiling or solving the model."""
+        """The names of the values that answers can have, without compiling or solving the model."""
         return CaseNames(self.built)
 
     def longer(self, factor: float) -> Evaluator:
-        """Return the case with runs of its simulation longer by a factor."""
+        """Return the same case with simulations that are longer by a factor."""
         if factor == 1:
             return self
         options = replace(
@@ -102,13 +103,13 @@ class Evaluator:
 
     @property
     def method(self) -> str:
-        """Name the method that answers."""
+        """The name of the method that answers."""
         return self.solved({}, ()).provenance.methods[0]
 
     def columns(
         self, values: Mapping[str, Array], wanted_names: Collection[str] | None = None
     ) -> dict[str, Array]:
-        """Return the columns of `solved` alone."""
+        """Return the columns of answers at aligned points, without their provenance; see `solved`."""
         return self.solved(values, wanted_names).columns
 
     def solved(
@@ -166,11 +167,11 @@ class Evaluator:
 
     @cached_property
     def own(self) -> dict[str, Array]:
-        """Answer at the case's own values."""
+        """The answers at the case's own values, as columns of one point."""
         return self.columns({})
 
     def why(self, values: Mapping[str, Array], index: int) -> str:
-        """Return why a point has no answer; values that no time depends on are left out."""
+        """Return the reason why a point has no answer."""
         alone = {path: array[index : index + 1] for path, array in values.items()}
         return self.solved(alone, ()).failed.get(0, "no answer")
 
@@ -192,7 +193,9 @@ class Evaluator:
     def answers(
         self, method: str | None, shares: int = 0, wanted_names: tuple[str, ...] = ()
     ) -> tuple[Answer, ...]:
-        """Answer by a method; bounds may be several."""
+        """Answer at the case's own values by a given method; a method of bounds may give several
+        answers.
+        """
         trial = replace(
             self.solvable.simulation, shares=max(shares, self.solvable.simulation.shares)
         )
@@ -247,7 +250,7 @@ def unknown_value(name: str, names_by_case: Sequence[Mapping[str, str]], words: 
 
 
 def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
-    """Return the evaluator of a case; questions with the same settings share it.
+    """Return the evaluator of a case; equal settings share one.
 
     Raises
     ------
@@ -303,7 +306,9 @@ def with_derived(
 
 
 def _overhead(answer: Answer) -> Value | None:
-    """Return the overhead of an answer, as `overhead` does."""
+    """Return the overhead of an answer with its interval, computed as `overhead` does; None without
+    an account.
+    """
     time = answer.find("time")
     if time is None or not answer.account:
         return None
@@ -333,7 +338,8 @@ def _with(answer: Answer, before: Value | None) -> Answer:
 
 
 def reduction(after: Value, before: Value) -> Value:
-    """Return 1 - after / before; its interval is the widest, whatever the correlation of the two.
+    """Return the fraction 1 - after / before with its widest interval, whatever the correlation of
+    the two.
 
     >>> reduction(Value(1.0, "s", 0.75, 1.25), Value(2.0, "s", 1.75, 2.5))
     Value(value=0.5, unit='1', low=0.2857142857142857, high=0.7)

@@ -55,7 +55,7 @@ _ALLOWED = {
 
 
 class _PointReader(pickle.Unpickler):
-    """Reads results and nothing else, so that a file from elsewhere runs no code."""
+    """Unpickler of results and of nothing else, so that a file from elsewhere runs no code."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
@@ -64,7 +64,7 @@ class _PointReader(pickle.Unpickler):
 
 
 class Journal:
-    """The points that are kept in a folder, where a later run finds them.
+    """The store of solved points in the folder of a report, where a later run finds them.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ class Journal:
             self._damaged = True  # the next run begins with a new file
 
     def _asked_for(self, block: Block, key: bytes) -> int:
-        """Mark a block as requested, so that its row stays; return its number of points. A
-        replication is stored only until its point is.
+        """Mark a block as requested, so that its row stays in the file; return its number of
+        points, which is 0 for a replication, stored only until its point is.
         """
         if isinstance(block, ReplicationBlock):
             return 0
@@ -160,6 +160,7 @@ class Journal:
             self._file.close()
             self._file = None
         if self._damaged:
+            # SQLite keeps two further files beside its own.
             for end in ("", "-wal", "-shm"):
                 self.path.with_name(self.path.name + end).unlink(missing_ok=True)
         if self._lock is not None:
@@ -214,8 +215,8 @@ def _of_failure(block: Block, limits: Limits) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The content of a folder of kept points: the number of points, how many failed, and the
-    description of the run.
+    """The content of a folder of stored points: how many, how many failed, and the description of
+    the run.
     """
 
     points: int = 0
@@ -225,7 +226,7 @@ class Kept:
 
 
 def kept_in(folder: Path) -> Kept:
-    """Count the points that a folder keeps, also while a run writes there.
+    """Count the points stored in a folder, also while a run writes there.
 
     Parameters
     ----------

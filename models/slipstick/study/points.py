@@ -41,7 +41,7 @@ Progress = Callable[[int], object]
 
 
 def silent(points: int) -> None:
-    """Report no progress."""
+    """Ignore progress."""
 
 
 _QUANTILE = ("response_time_quantile[", "within_target[")
@@ -50,8 +50,8 @@ _LIBRARIES = ("numpy", "scipy", "numba")
 
 @cache
 def engine_versions() -> dict[str, str]:
-    """Return the versions of what solves a block: Python, the numerical libraries, and a hash of
-    the code.
+    """Return the versions of all that results depend on: Python, the numerical libraries, and a
+    hash of the code.
     """
     versions = {
         "python": platform.python_version(),
@@ -90,7 +90,7 @@ class SolvableModel:
 
     @cached_property
     def digest(self) -> bytes:
-        """Hash the content, the same in every process."""
+        """A hash of the content, the same in every process."""
         return _digest(tuple(getattr(self, field.name) for field in fields(self)))
 
     @property
@@ -135,7 +135,7 @@ class PointBlock:
 
     @property
     def key(self) -> bytes:
-        """Hash everything that its results depend on."""
+        """A hash of everything that the results depend on."""
         request = (
             self.count,
             self.asked,
@@ -152,7 +152,7 @@ class PointBlock:
 
     @property
     def replicable(self) -> bool:
-        """Return whether it is simulated in replications, which may run side by side."""
+        """Whether the point is simulated in replications, which may run side by side."""
         model = self.solvable.model
         program = isinstance(model, Model) and isinstance(
             model.population, PhasedPopulation | SuperstepPopulation
@@ -188,7 +188,7 @@ class ReplicationBlock:
 
     @property
     def key(self) -> bytes:
-        """Hash everything that its results depend on."""
+        """A hash of everything that the results depend on."""
         replication = self.replication
         return sha256(
             _digest((replication.plan, replication.settings, replication.number, engine_versions()))
@@ -200,7 +200,7 @@ Block = PointBlock | ReplicationBlock
 
 @dataclass(frozen=True, slots=True)
 class SolvedBlock(PointTable):
-    """Results of a block, in the order of its points.
+    """The results of a block, in the order of its points.
 
     Parameters
     ----------
@@ -271,6 +271,7 @@ def solved(block: Block) -> SolvedBlock:
         for number in np.flatnonzero(~np.isfinite(first_column)).tolist():
             answer = points.answer(number if len(points) > 1 else 0, shares=False)
             failed[number] = answer.failed or "no answer"
+    # A single limit holds for all points of the block.
     limits = {key: limit * (block.count // len(limit)) for key, limit in points.limits().items()}
     places = range(block.count if block.answers else 0)
     answers = tuple(points.answer(number if len(points) > 1 else 0) for number in places)
@@ -313,8 +314,8 @@ def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> 
 
 
 def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict[str, Array]:
-    """Return the requested quantiles and their intervals, which exact methods give only in answers
-    at single points [points].
+    """Return the requested quantiles and their intervals, which exact methods compute point by
+    point only [points].
     """
     names = [name for name in names if name.startswith(_QUANTILE)]
     if not names or points.solution.detail is None:
@@ -400,8 +401,8 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
 
 
 def _digest(thing: object) -> bytes:
-    """Hash a tree of values by what is in it: the same in every process, whatever parts are
-    shared in memory.
+    """Return a hash of a tree of values by its content, the same in every process, whatever parts
+    are shared in memory.
     """
     digests: dict[int, tuple[bytes, object]] = {}
     words: dict[str, bytes] = {}
@@ -452,8 +453,8 @@ _BY_CONTENT = (tuple, list, set, frozenset, Mapping)
 
 @cache
 def _told_by(kind: type) -> tuple[str, tuple[str, ...] | None]:
-    """Return the name of a type, and the fields that determine its objects; None if the fields do
-    not determine them.
+    """Return the name of a type, and the fields that determine its objects; None where other
+    content does.
     """
     by_fields = (
         is_dataclass(kind)

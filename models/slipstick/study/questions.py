@@ -26,7 +26,7 @@ ValueNames = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class BaseAnswers:
-    """The results that exist before any question is answered.
+    """The results that exist before the first question is answered.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class BaseAnswers:
 
 @dataclass(frozen=True)
 class Question:
-    """One question of a study, read and checked, its models built.
+    """A question of a study, read and checked, with its models built.
 
     Parameters
     ----------

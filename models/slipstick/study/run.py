@@ -79,7 +79,7 @@ MOST_ANSWERS = 10_000
 
 @dataclass(frozen=True)
 class PreparedStudy:
-    """A study with everything read and checked.
+    """A study that is read and checked, with its models built.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class PreparedStudy:
 
     @cached_property
     def plans(self) -> dict[str, SweepPlan]:
-        """Points of each sweep, every model built; SpecError if one cannot be."""
+        """The points of each sweep, with every model built; raises SpecError if one cannot be."""
         return {
             sweep.name: planned(sweep, self.cases, self.context.library) for sweep in self.sweeps
         }
@@ -117,7 +117,7 @@ class PreparedStudy:
         return dict(sorted(self.context.library.hashes.items()))
 
     def drawn_of(self, sweep: str) -> list[str]:
-        """Name the values of a sweep that pictures show."""
+        """Return the names of the values of a sweep that pictures show."""
         names: dict[str, None] = {}
         for picture in self.spec.pictures:
             if isinstance(picture, LinesSpec | MapSpec) and picture.sweep == sweep:
@@ -128,7 +128,7 @@ class PreparedStudy:
 
     @property
     def simulated(self) -> tuple[str, ...]:
-        """Describe for each sweep how many points are simulated though no method was named."""
+        """Descriptions of how many points of each sweep are simulated though no method was named."""
         from slipstick.method.ladder import LadderForm
         from slipstick.method.methods import SIMULATED
 
@@ -256,8 +256,8 @@ def read_study(
 
 
 def _case(name: str, settings: Settings, study: StudyContext) -> Evaluator:
-    """Build a case; where it has another model than the base, say which of the base's values its
-    model does not have.
+    """Build the evaluator of a case; an error says which values the case takes from the base though
+    its model is another.
     """
     try:
         return evaluator(name, settings, study.library)
@@ -364,8 +364,8 @@ def _misnamed_columns(
     cases: Mapping[str, Evaluator],
     named: Mapping[str, ValueNames],
 ) -> list[Problem]:
-    """List the problems of columns in a question that none of its answers has: names that the
-    question checks itself, and fields of type `Column`.
+    """List the problems of the columns named in a question, by its own check and in fields of type
+    `Column`, that none of its answers has.
     """
     problems = list(question.name_problems(named))
     known_names = {**named, **question.names_by_case}
@@ -452,6 +452,7 @@ def _results(study: PreparedStudy, with_answers: bool, progress: Progress) -> Re
     )
     for name, question in study.questions.items():
         result = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
+        # One after the other, because a question may read the answers that those before it added.
         results = replace(results, questions={**results.questions, name: result})
         progress(question.points)
     return _in_order(study, results)
@@ -475,7 +476,9 @@ def _notes(
 
 
 def _in_order(study: PreparedStudy, results: Results) -> Results:
-    """Order the questions for display: those in the study's title first, then as written."""
+    """Put the questions in the order of display: those that the study's title asks first, then as
+    written.
+    """
     spec, keys = study.spec, list(study.context.tree.entries)
     wanted_first = _asked_by(spec.title)
     ordered_keys = [key for key in keys if key in results.questions]
@@ -510,7 +513,7 @@ _TITLES = {
 
 
 def _asked_by(title: str) -> tuple[str, ...]:
-    """Return the questions that the title of a study asks; empty if it asks none.
+    """Return the keys of the questions that the title of a study asks; none if it asks no question.
 
     >>> _asked_by("How many servers does each tier need?")
     ('choose', 'seek', 'scale')
@@ -524,7 +527,7 @@ def _asked_by(title: str) -> tuple[str, ...]:
 def _answered(
     study: PreparedStudy, name: str, settings: Settings, base: Settings, wanted_names: Sequence[str]
 ) -> tuple[Answer, object]:
-    """Answer for a case, and give its resolved inputs."""
+    """Solve a case; return its answer and its resolved inputs."""
     ranked = any(name in question.shares_of() for question in study.questions.values())
     built = evaluator(name, settings, study.context.library)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
@@ -562,7 +565,7 @@ def _timelines(study: PreparedStudy) -> dict[str, Timeline]:
 
 
 def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Sweep:
-    """Solve a sweep; values that pictures need and no point has become NaN or None."""
+    """Solve a sweep; add empty columns for values that pictures need and no point has."""
     names_drawn = study.drawn_of(name)
     swept = carried_out(name, plan, list(dict.fromkeys([*study.spec.answer, *names_drawn])), **how)
     stages = [split_name(name)[1] for name in names_drawn if split_name(name)[0] == "limit"]
@@ -595,8 +598,8 @@ def _absent(
 
 
 def _absent_at_points(names: Sequence[str], sweeps: Sequence[Sweep]) -> Iterator[str]:
-    """Yield notes on values before the steady state that points lack which have an answer: their
-    chain may be too large where the network is solved.
+    """Yield notes on values before the steady state that are missing at points with an answer, for
+    example because their chain is too large.
     """
     for sweep in sweeps:
         solved = [row for row in range(len(sweep)) if row not in sweep.failed]
@@ -614,7 +617,7 @@ def _absent_at_points(names: Sequence[str], sweeps: Sequence[Sweep]) -> Iterator
 
 
 def _way(name: str, answers: Mapping[str, Answer]) -> str:
-    """Describe why no case has a value, and how to obtain it."""
+    """Return the reason why no case has a value, and how to obtain it."""
     states = (answer.asked[name] for answer in answers.values() if name in answer.asked)
     state = next((state for state in states if state.state != ANSWERED), None)
     if state is None:

@@ -27,8 +27,8 @@ TOGETHER = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class StreamedSweep:
-    """A sweep whose points stand in a file: a column for each axis and each value, in base units,
-    NaN where there is none.
+    """A sweep whose points are rows of a file: a column for each axis and each value, in base
+    units, NaN where there is no answer.
 
     The column ``outside`` says where an answer that is not exact lies outside of its bounds. The
     units of axes and values stand in the file as well: JSON under the key ``units`` of
@@ -65,8 +65,8 @@ def streamed(
     every: bool = False,
     progress: Progress = silent,
 ) -> StreamedSweep:
-    """Answer at every combination of some values, and write the points to a file; the last axis
-    moves fastest.
+    """Solve a model at every combination of some values, and write the points to a file, the last
+    axis moving fastest.
 
     Memory holds `TOGETHER` points at a time, whatever their number. The file appears when it is
     complete.
@@ -89,6 +89,7 @@ def streamed(
     polars = need("polars", "writing Parquet", "frames")
     fixed, form, count = fixed or {}, solvable.form, math.prod(map(len, axes.values()))
     _check(form, axes, fixed)
+    # The first point tells the columns, which the writer has to know before any row.
     first = _solved(solvable, fixed, axes, every, np.zeros(1, dtype=np.int64))
     words = {"method": polars.String, "exact": polars.Boolean, "outside": polars.String}
     kinds = {**dict.fromkeys(first, polars.Float64), **words}

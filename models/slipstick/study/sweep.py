@@ -69,13 +69,13 @@ class PointGroup:
 
     @property
     def form(self) -> CompiledModel:
-        """Return what the method made of the model."""
+        """The compiled model of the group."""
         return self.solvable.form
 
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """All points of a sweep.
+    """All points of a sweep, before they are solved.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class SweepPlan:
 
 
 class _ReadAxis(NamedTuple):
-    """An axis as results have it, and its values as written."""
+    """An axis of the results with its values as they were written."""
 
     axis: Axis
     nodes: Sequence[Node]
@@ -142,8 +142,8 @@ def planned(
 def arrays_of(
     definition: SweepDefinition, case: str, settings: Settings, library: Library
 ) -> tuple[SolvableModel, dict[str, Array]]:
-    """Return the solvable model of a sweep whose axes are all numbers that the model can vary, with
-    the values of each axis.
+    """Return the model of a sweep whose axes are all numbers that one model can vary, with the
+    values of each axis.
 
     Raises
     ------
@@ -162,8 +162,8 @@ def arrays_of(
 def checked_sweep(
     definition: SweepDefinition, case: str, study: StudyContext
 ) -> tuple[list[Axis], list[Evaluator]]:
-    """Check a sweep from one case; return its axes and its built models, the model of the first
-    values first.
+    """Check a sweep of one case; return its axes and its built models, that of the first values
+    first.
 
     Raises
     ------
@@ -200,8 +200,8 @@ def checked_sweep(
 
 
 def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator[Node]:
-    """Yield the values of an axis that need a model of their own: names, and numbers that shape the
-    model; of many values the extremes.
+    """Yield the values of an axis that need a model each: names, and numbers that determine the
+    structure; of many values only the extremes.
     """
     if numbers_of(nodes) is None:
         yield from nodes
@@ -217,8 +217,8 @@ def _axes(definition: SweepDefinition, settings: Settings, library: Library) -> 
 
 
 def axis_of(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
-    """Check the values of one axis at their place and return the axis; numbers that shape a model,
-    such as permits, stay numbers.
+    """Check the values of one axis at their place and return the axis; numbers that determine the
+    structure of a model, such as permits, stay numbers.
 
     Raises
     ------
@@ -235,7 +235,9 @@ def axis_of(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
 
 
 def _read_axis(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
-    """Check values in their place, like written ones, and read them as numbers if they are."""
+    """Check the values of an axis at their place, as if each were written there, and return them as
+    numbers or as names.
+    """
     if path in REFERENCES or is_solver_option(path):
         return _named(path, nodes)
     sample = to_check(nodes)
@@ -280,8 +282,8 @@ def _given(path: str, node: Node, base: Inputs) -> Given | None:
 
 
 def _combined(definition: SweepDefinition, axes: Sequence[_ReadAxis]) -> NDArray[np.intp]:
-    """Return the index of each axis's value at each point, (axes, points): all combinations, or one
-    after the other.
+    """Return the index of each axis's value at each point, (axes, points): in all combinations, or
+    all axes in step.
     """
     lengths = {axis.path: len(nodes) for axis, nodes in axes}
     definition.check_lengths(lengths)
@@ -299,8 +301,8 @@ def _groups(
     library: Library,
     offset: int,
 ) -> tuple[list[PointGroup], NDArray[np.intp]]:
-    """Build a model for each combination of values that arrays cannot hold; drop points that fail
-    the condition.
+    """Group the points of a case by the model that each needs; leave out points that fail the
+    condition of the sweep.
     """
     # Every varied path is set to its first value, so that an optional one is there to be varied.
     first = {axis.path: nodes[0] for axis, nodes in axes}
@@ -335,8 +337,8 @@ def _groups(
 def _axes_that_rebuild(
     case: str, axes: Sequence[_ReadAxis], settings: Settings, first: Settings, library: Library
 ) -> list[int]:
-    """Return the axes whose values each need a model of their own: names, and numbers that shape
-    the model.
+    """Return the axes whose values need a model each: names, and numbers that determine the
+    structure.
     """
     form = evaluator(case, {**settings, **first}, library).form
     fixed = []
@@ -352,7 +354,7 @@ def _axes_that_rebuild(
 
 
 def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
-    """Yield the rows of points that agree in all given axes, in order of first appearance."""
+    """Yield the rows of points with equal values of all given axes, in order of first appearance."""
     _, first, inverse = np.unique(index, axis=1, return_index=True, return_inverse=True)
     for number in np.argsort(first):
         yield np.flatnonzero(inverse.reshape(-1) == number)
@@ -489,8 +491,8 @@ def _blocks(
 def _axis_values(
     plan: SweepPlan, rows: NDArray[np.intp], answer: Sequence[str]
 ) -> dict[str, Array]:
-    """Return the values of the numeric axes, if transient values are requested, since their time
-    may be such an axis; else nothing.
+    """Return the values of the numeric axes if values before the steady state are requested, whose
+    time may be an axis; else nothing.
     """
     if not any(map(is_transient, answer)):
         return {}
@@ -547,8 +549,8 @@ def _at_its_point(plan: SweepPlan, row: int, answer: Answer, notes: Sequence[str
 def _failures(
     plan: SweepPlan, columns: Mapping[str, Array], messages: Mapping[int, str]
 ) -> dict[int, str]:
-    """Return why points have no answer, as reported by solving each alone, unless a message exists
-    already.
+    """Return the reason why each point has no answer; a point whose reason is not known yet is
+    solved alone.
     """
     failed, alone = dict(messages), dict[int, PointBlock]()
     for group in plan.groups:
@@ -570,7 +572,7 @@ def _failures(
 
 
 def _idle(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:
-    """List the axes that change no value at any point: no model reads them, or they have no
+    """List the axes that change no value at any point, because no model reads them or they have no
     effect.
     """
     return tuple(
@@ -596,6 +598,7 @@ def _matters(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> bool:
     same = np.diff(group.reshape(-1)[order]) == 0
     for column in columns.values():
         sorted_ = column[order]
+        # NaN differs from itself, but two points without a value are alike.
         neither = np.isnan(sorted_[1:]) & np.isnan(sorted_[:-1])
         if np.any(same & (sorted_[1:] != sorted_[:-1]) & ~neither):
             return True

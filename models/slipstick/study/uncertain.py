@@ -27,7 +27,7 @@ MOST_SHARES = 5
 
 
 def drawn(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
-    """Draw all uncertain settings from their joint distribution, (count,) each.
+    """Draw values of all uncertain settings from their joint distribution, (count,) each.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ def drawn(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
         dict.fromkeys(names, standard), count, random_stream(0, "uncertain settings")
     )
     normal = np.column_stack([points[name] for name in names])
+    # Not by Cholesky: settings that determine each other have a singular covariance.
     values, vectors = np.linalg.eigh(np.array(uncertain.covariance))
     factor = vectors * np.sqrt(np.maximum(values, 0.0))
     logs = np.array(uncertain.centre) + normal @ factor.T
@@ -82,7 +83,8 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
 def drawn_columns(
     case: Evaluator, values: Mapping[str, Array], names: Collection[str], count: int
 ) -> dict[str, Array]:
-    """Solve points at the same draws of the uncertain settings, (draws, count) each column.
+    """Solve each point at the same draws of the uncertain settings; return columns of shape (draws,
+    count).
 
     Parameters
     ----------
@@ -150,8 +152,8 @@ def bands(
 
 
 def paired_saving(case: Evaluator, changed: Evaluator, path: str, factor: float) -> Value:
-    """Return the part of the first value that a change saves, with its interval. Both sides use the
-    same draws of uncertain settings, so that common uncertainty cancels.
+    """Return the interval of the part of the first value that a change saves; both sides use the
+    same draws of the uncertain settings, so that common uncertainty cancels.
 
     Parameters
     ----------

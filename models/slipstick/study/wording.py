@@ -26,7 +26,7 @@ _LIMIT = re.compile(r"([a-z_]+(?:\[[^\]]*\])?)\s*(?:<=|>=|<|>)\s*([^\s*+/-].*)")
 
 
 def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
-    """Return the words of a study whose cases are solved.
+    """Return the words with which a report of a solved study speaks of its cases and quantities.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def meanings_of(answers: Iterable[Answer]) -> dict[str, str]:
 
 
 def _described(path: str, description: str) -> str:
-    """Return the format's description of a quantity of a machine or program, up to its first comma;
+    """Return the first phrase of the format's description of a quantity of a machine or program;
     empty for names that an author chose.
     """
     first, _, rest = path.partition(".")
@@ -92,8 +92,8 @@ _FEWEST_POINTS = 3  # fewer are no curve
 def pictures_wanted(
     spec: StudySpec, axes: Mapping[str, Sequence[Axis]], models: Mapping[str, Sequence[Evaluator]]
 ) -> list[LinesSpec]:
-    """Return the picture of a study that names none: the value that a question limits, or the
-    first one asked for, over the longest axis of its first sweep over numbers that has it.
+    """Return the picture of a study that names none: a value that a question limits, or the first
+    one asked for, over the longest numeric axis of the first sweep that has it.
 
     Parameters
     ----------
@@ -125,7 +125,9 @@ def _numbers(axis: Axis) -> int:
 
 
 def _population(study: StudyContext) -> tuple[str, dict[str, str]]:
-    """Return the noun for a member of the first case's population, and what its resources are."""
+    """Return the noun for a member of the first case's population, and a noun for each of its
+    resources.
+    """
     if not study.cases:
         return "processor", {}
     case, settings = next(iter(study.cases.items()))
