@@ -51,8 +51,8 @@ from slipstick.structure.visits import OTHER_PROCESSORS, Queue, Visit
 
 
 def competing_fraction(visit: Visit, other: Visit, others: float) -> float:
-    """Return the fraction of the other processors at one visit that compete with a processor at
-    another visit [1].
+    """Return the fraction of the processors at the visit `other` that compete for one server with a
+    processor at `visit` [1].
 
     Processors that need a lock held here do not compete. A request for another processor goes to
     any of the `others` processors with equal probability, one for a numbered processor to that one;
@@ -69,6 +69,7 @@ def competing_fraction(visit: Visit, other: Visit, others: float) -> float:
         return 0.0
     if not is_processor(visit.queue):
         return 1.0
+    # Two visits to `own` are visits of two processors, each to its own, so that they never meet.
     own_processor, met_processor = visit.queue, other.queue
     if own_processor == "own":
         return (
@@ -123,8 +124,9 @@ _Delays = dict[tuple[int, int], _Delay]
 
 @dataclass(frozen=True, slots=True)
 class ArrivalWaits:
-    """The waits of an arriving processor: in all at each visit, divided by the visit that causes
-    them, and, for visits in a row, the part of those present that is at each place.
+    """The waits of an arriving processor: the total at each visit; its parts, by the visit whose
+    processors cause them; and, where visits to a queue immediately follow each other, the share of
+    those present that is at each place of the cycle.
     """
 
     waits: dict[int, RandomTime]
@@ -198,10 +200,13 @@ class ArrivalState:
             for queue in plain_queues
             for index, wait in self._plain_waits(queue, means).items()
         }
+        # Reader-writer locks, which have an order, get their waits from a Markov chain
+        # (`reader_writer_waits`).
         delays: _Delays = {}
         for queue in (queue for queue in queues if not queue.order and queue not in plain_queues):
             for visit in queue.visits:
                 delays.update(self._delays(queue, visit, means.get(visit.index)))
+        # In this order, so that the limit also covers the waits for predecessors.
         self._add_predecessors(queues, ratios, delays)
         self._limit_to_work(queues, ratios, delays, own)
         self._damp(queues, delays)
@@ -218,7 +223,8 @@ class ArrivalState:
         return ArrivalWaits(waits, {key: delay.time for key, delay in delays.items()})
 
     def waits_in_a_row(self, row: InARow, waits: Mapping[int, RandomTime]) -> Array:
-        """Return the mean wait at each place of a queue whose visits follow each other at once [s].
+        """Return the mean wait at each place of the cycle where a queue is visited, for a queue
+        whose visits immediately follow each other [s].
 
         Parameters
         ----------
@@ -290,6 +296,7 @@ class ArrivalState:
             served_there / nonzero(self.services[met_visit.index].mean)
             for met_visit, (_, served_there) in numbers_at.items()
         )
+        # A whole service found in progress may be of any visit: the mean over all in service.
         typical = busy / nonzero(rate)
         return {
             (visit.index, met_visit.index): self._delay(
@@ -326,6 +333,7 @@ class ArrivalState:
         """Return the probability that all servers are busy with processors that an arriving one
         can find.
         """
+        # Where no processor is excluded, the probability is that of the whole population.
         if len(numbers_at) == len(queue.visits) and not any(visit.held for visit in numbers_at):
             return self.all_busy[queue.name]
         customers = int(self.members[queue.name]) * queue.requests
@@ -364,20 +372,22 @@ class ArrivalState:
         )
 
     def _other_holders_of(self, shared: Collection[str]) -> Array | float:
-        """Return the fraction of the holders of resources that another holder of them meets [1].
+        """Return the fraction of the holders of some permits that another holder of the same
+        permits can meet; 0 for a lock [1].
 
         Derived here: with at most c holders at a time, a holder meets min(j, c - 1) others while j
         others hold or want the resource: u - P(all busy) on average, where u is the mean number of
         holders. For a lock, c = 1, that is none.
         """
         fraction: Array | float = 1.0
+        # Sorted: the order of a set changes from process to process, and with it the last digit.
         for name in sorted(shared):
             fraction = fraction * self.other_holders.get(name, 0.0)
         return fraction
 
     def _present_at(self, visit: Visit, met_visit: Visit, queue: Queue) -> Array:
-        """Count the processors at another visit, without those that wait there for a lock held
-        here.
+        """Compute the mean number of processors at another visit, without those that wait there for
+        an earlier holder of a lock that is held at this visit [1].
 
         Derived here: a processor that holds a lock never meets processors that wait at this queue
         for an earlier holder of the same lock, because it has become the holder. Of permits it is
@@ -397,8 +407,8 @@ class ArrivalState:
     def _add_predecessors(
         self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays
     ) -> None:
-        """Add the waits of a new holder, at queues under the lock, for the processor that released
-        the lock to it.
+        """Add the waits of a new holder of a lock for its predecessor, at the queues that the
+        holder visits under the lock and the predecessor after its release.
 
         Derived here: with the probability that the lock, or all permits, are held on arrival, a
         processor acquires the lock at the moment of a release. If the releasing processor goes on
@@ -498,7 +508,8 @@ class ArrivalState:
                     delays.update({key: delays[key].scaled(factor) for key in keys})
 
     def _damp(self, queues: Sequence[Queue], delays: _Delays) -> None:
-        """Average the waits under locks of a utilization near 1 with those of the step before.
+        """Average the waits under locks of a utilization near 1 with those of the recursion step
+        before.
 
         What is done under such a lock hardly depends on the number that wait for it, so there the
         recursion over the population is a fixed-point iteration, which oscillates without damping.
@@ -513,6 +524,8 @@ class ArrivalState:
             for key, delay in delays.items():
                 if key[0] == visit.index and key in self.waiting_for:
                     flow = self.served[visit.index] / nonzero(self.services[visit.index].mean)
+                    # By Little's law the number that waited at the step before, over the flow, is
+                    # its wait.
                     old_time = self.waiting_for[key] / nonzero(flow)
                     delays[key] = replace(
                         delay, time=(1 - old_share) * delay.time + old_share * old_time
@@ -526,6 +539,8 @@ class ArrivalState:
         served = added(delay.served for delay in delays)
         if queue.sharing:
             stretch = ahead / queue.servers
+            # The residence time is (1 + stretch) S; the variance of S itself is added with the
+            # service.
             varied = self.services[visit.index].variance * (stretch * stretch + 2 * stretch)
         else:
             varied = (
@@ -537,7 +552,8 @@ class ArrivalState:
         )
 
     def _variance_ahead(self, ahead: Array, served: Array) -> Array:
-        """Return the variance of the number ahead, of mean a, with probability p that it is not 0.
+        """Return the variance of the number of customers ahead of an arrival, from its mean a and
+        the probability p that it is not 0.
 
         Derived here: given that it is not 0 it is geometric, as at an M/M/1 station, so its mean
         square is a (2 a / p - 1). In a closed population it is at most `others`; the factor 1 - a /
@@ -568,8 +584,8 @@ def chance_all_busy(present: Array, served: Array, customers: int, servers: int)
 
 
 def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Array:
-    """Return the weight of a whole service, beside the residual one, in the time left of a service
-    that an arrival finds: U^((N + 1) (2 - z) / 2).
+    """Return the weight w of a whole service in the remaining time of a service that an arrival
+    finds, (1 - w) times the residual service plus w times a whole one: w = U^((N + 1) (2 - z) / 2).
 
     An arrival from a large population comes at a random moment of a service. At a queue that is
     never empty, the processors return at the ends of services, so that an arrival finds a service

@@ -123,13 +123,13 @@ which the iteration is a limit cycle [1]."""
 
 
 def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Array]:
-    """Return the numbers at some of the points."""
+    """Select the value of each expression at some of the points."""
     return {expr: column[points] for expr, column in numbers.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class CycleState:
-    """The cycle of one group in a population.
+    """The cycle of one group at one population: its time, waits and services.
 
     Parameters
     ----------
@@ -195,8 +195,8 @@ class SolvedPopulation:
 
 
 def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
-    """Solve a closed population at all points; of several groups, time and account are those of the
-    first.
+    """Solve a closed population at all points; the time and the account of a model with several
+    groups are those of its first group.
 
     Parameters
     ----------
@@ -213,6 +213,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
             if group.name
             else f"the population of {model.name}"
         )
+        # A point keeps its first reason: a number out of its range goes before a count.
         wrong = {
             **uncountable(
                 numbers[group.processors],
@@ -240,6 +241,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
         lumping, unlumped = lumped(model.bodies, model), recursion
         if lumping.copies:
             recursion = Recursion(model, lumping.activities, lumping.copies)
+            # An option that stands for alike ones has the probability of all of them.
             numbers = {
                 **numbers,
                 **{expr: count * numbers[p] for expr, (p, count) in lumping.chances.items()},
@@ -257,7 +259,7 @@ def _put(
     lumping: LumpedActivities,
     account: bool,
 ) -> None:
-    """Write the answers at the points of one population into the table.
+    """Write the answers of one population into the table, at the points that have this population.
 
     Parameters
     ----------
@@ -286,8 +288,8 @@ def _put(
 
 
 def _refused_in_groups(model: Model) -> str:
-    """Return the reason why mean value has no answer for several groups, by the first barrier or
-    station at which they wait unequally long; empty without one.
+    """Return why mean value has no answer for several groups: the first barrier or overtaking
+    station that they use; empty if they use none.
     """
     nodes = (node for body in model.bodies for node in steps(body))
     barriers = [name for node in nodes if node.use == MET for name in node.uses]
@@ -372,12 +374,15 @@ class Recursion:
         """
         queues_alone: list[tuple[Queue, Recursion]] = []
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
+        # Permits acquired with others at one moment are waited for together, which no server for
+        # their body alone describes.
         taken_together = {
             v.queue
             for node in nodes
             if node.together
             for v in (node.visit, next(visits_in(node.body)))
         }
+        # With several groups the holders would be of several classes, in mixtures that change.
         for queue in self.queues if len(self.trees) == 1 else ():
             holds = [node for node in nodes if node.visit in queue.visits]
             queues_inside = {visit.queue for hold in holds for visit in visits_in(hold.body)}
@@ -439,7 +444,8 @@ class Recursion:
         counts: Sequence[Expr],
         every_population: bool = False,
     ) -> Iterator[SolvedPopulation]:
-        """Compute all populations, and yield those of the points.
+        """Solve every population from one processor up to the largest that a point asks for, and
+        yield those of the points.
 
         Points that differ only in the size of the population share one recursion.
 
@@ -503,8 +509,8 @@ class Recursion:
     def _alike(
         self, numbers_here: Numbers, points: int, counts: Sequence[Expr]
     ) -> tuple[Numbers, Array]:
-        """Return the numbers without repetitions of points that differ in the size of the
-        population alone, and the row of each point among them.
+        """Merge the points that differ only in the size of the population: return the numbers of
+        the distinct points, and the row of each point among these.
         """
         used = {
             expr: column
@@ -616,7 +622,9 @@ class Recursion:
     def work(
         self, ratios: Mapping[int, Array], visit_times: VisitTimes, processors: int
     ) -> list[Array]:
-        """Return the service of one cycle at each queue, divided by its servers [s]."""
+        """Return the service demand of one cycle at each queue, divided by the number of servers
+        [s].
+        """
         works = []
         for queue in self.queues:
             # One processor alone sends requests to processors outside the population.
@@ -678,7 +686,8 @@ class MeanNumbers:
     def uses(
         self, queues: Sequence[Queue], processors: int, loads: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        """Return the use of each queue, as a `ActivityTable` holds it.
+        """Return utilization, number present, visits in a second and mean wait of each queue, as
+        `ActivityTable` holds them.
 
         Parameters
         ----------
@@ -696,6 +705,8 @@ class MeanNumbers:
                 value + spinning_load
                 for value, spinning_load in zip(self.at(queue), load, strict=True)
             )
+            # All processors as one queue are as many stations: `present` below is that of one of
+            # them.
             wait = (present - busy) / nonzero(calls)
             uses_by_queue[queue.name] = np.stack(
                 np.broadcast_arrays(
@@ -748,8 +759,8 @@ class _RecursionStep:
         self._outside = [queue for queue in self._queues if queue.name not in queues_inside]
 
     def _visits_in_a_row(self) -> dict[str, InARow]:
-        """Find the queues that a processor joins again at once, each with how its visits follow
-        each other.
+        """Find the queues that a processor rejoins immediately after a service there, each with the
+        order of its visits.
         """
         places = Places()
         for tree in self._trees:
@@ -769,6 +780,8 @@ class _RecursionStep:
                 traversed.append(None)
                 continue
             state_before = smaller_states[(*n[:r], n[r] - 1, *n[r + 1 :])]
+            # Processors of constant times that follow each other in step wait only at the busiest
+            # queue; `_limit_utilization` adds that wait.
             waits = (
                 ArrivalWaits({}, {}) if self._in_step else self._arrival_waits(n, r, state_before)
             )
@@ -835,8 +848,8 @@ class _RecursionStep:
         )
 
     def _arrival_waits(self, n: Population, r: int, before: PopulationState) -> ArrivalWaits:
-        """Return the waits of a member of group r, with the visits of all groups in the time of one
-        of its cycles.
+        """Return the waits of an arriving member of group r, from the state with one member fewer
+        and the visits of all groups in the time of one cycle of r.
 
         A group that is still empty has the rate of a cycle without waits.
         """
@@ -899,6 +912,8 @@ class _RecursionStep:
                 for visit in spin_lock.queue.visits
                 if visit.index in visit_times.services
             ):
+                # The time of this cycle has the hand-over as a wait already; the longer service is
+                # what later arrivals find.
                 held = visit_times.services[index]
                 visit_times.services[index] = RandomTime(held.mean + hand_over, held.variance)
 
@@ -1064,6 +1079,7 @@ class _RecursionStep:
             whole_service=whole_service,
             members=members,
             since_acquisition=since_acquisition,
+            # Little's law: flow at one visit times its wait for processors at another.
             waiting_for={
                 (a, b): means.flows[a] * pair_flow for (a, b), pair_flow in by_pair.items()
             },
@@ -1092,8 +1108,8 @@ class _RecursionStep:
     def _whole_service(
         self, queue: Queue, processors: int, cycles: Sequence[CycleState | None], means: MeanNumbers
     ) -> Array:
-        """Return the weight of a whole service in the time left of a service found at a queue; of
-        several groups, the mean weight by their service there.
+        """Return the weight of a whole service in the remaining time of a service found at a queue:
+        for several groups, the mean of their weights in proportion to their service there.
         """
         served = means.served
         utilization = means.at(queue)[0] / queue.all_servers(processors)
@@ -1166,15 +1182,17 @@ class FlowEquivalentServer:
         return processors >= self.queue.servers
 
     def _cycles(self, most: int) -> list[CycleState]:
-        """Return the cycles of 1, 2, ... holders without other processors."""
+        """Solve the body for 1, 2, ... holders alone, and return their cycles."""
         for k in range(len(self._states), most + 1):
             self._states.append(self._step.state((k,), {(k - 1,): self._states[-1]}))
+            # The step of one more holder reads the last state alone; the arrivals of others are
+            # freed.
             self._states[-2] = replace(self._states[-2], arrivals=ArrivalState())
         return [state.first for state in self._states[1 : most + 1]]
 
     def holders(self, processors: int, means: MeanNumbers) -> Array:
-        """Return the probabilities of 0, 1, ... processors that hold or want a permit, the last
-        for as many as permits and more [1].
+        """Return the probabilities that 0, 1, ... processors hold or wait for a permit; the last is
+        that of as many processors as permits, or more [1].
         """
         most_holders = min(self.queue.servers, processors)
         _, present, flow = means.at(self.queue)
@@ -1209,6 +1227,8 @@ class FlowEquivalentServer:
         if holders is None:
             return {}
         chances, waits_by_visit = holders[..., : self.queue.servers].copy(), {}
+        # A processor that had to wait for a permit is one of c holders when it has it, like one
+        # that found c - 1 permits held.
         chances[..., -1] += holders[..., self.queue.servers :].sum(axis=-1)
         for index, (means, squares) in self._waits_alone(count := chances.shape[-1]).items():
             mean, square = (
@@ -1223,6 +1243,7 @@ class FlowEquivalentServer:
         `holders` at least [s, s^2].
         """
         if self._known[0] < holders:
+            # The recursion asks for one holder more at each step: doubling keeps stacking rare.
             most_holders = min(2 * holders, self.queue.servers)
             waits = [cycle.visit_times.waits for cycle in self._cycles(most_holders)]
             means, varied = (
@@ -1268,8 +1289,8 @@ def _weight_by_machine_repair(
     services: Mapping[int, RandomTime],
     weight: Array,
 ) -> Array:
-    """Replace the weight of a whole service by that of machine repair where services have an scv
-    above 1.
+    """Replace the weight of a whole service by that of the machine-repair model, where services
+    have an scv above 1.
 
     The services are the mixture of all visits, each as if it were drawn anew. The rest of the cycle
     is taken as an exponential delay, and c servers as one that is c times as fast, for those
@@ -1301,6 +1322,7 @@ def _weight_by_machine_repair(
         )
         for rate, service in columns
     ]
+    # Solved for the weight w in residual = (1 - w) full + w mean.
     residual = finite_source_residual(other_requests + 1, elsewhere, kinds) * queue.servers
     full = residual_time(mean, scv)
     return np.where(is_varied, (full - residual) / (full - mean), weight)
@@ -1325,8 +1347,8 @@ def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
 
 
 def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequence[Array]) -> Array:
-    """Return the d that solves sum a / (t + v d) = 1, by Newton's method; 0 if the sum is below 1.
-    One step is exact for one group.
+    """Solve sum a / (t + v d) = 1 for the added wait d of each visit, by Newton's method; 0 if the
+    sum is below 1. One step is exact for one group.
     """
     wait = np.zeros(1)
     for _ in range(NEWTON_STEPS):
@@ -1338,6 +1360,7 @@ def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequen
         # To the last digit, so that derivatives, which lag a step behind, converge too.
         if not np.any(use.real > 1):
             break
+        # Newton's method for 1 - 1 / use, which is linear in the wait where there is one group.
         newton_step = np.where(
             (use.real > 1) & (slope.real > 0), (use * use - use) / nonzero(slope), 0.0
         )
@@ -1394,6 +1417,7 @@ def _exact_populations(
         waiting: list[CycleState | None] = []
         for tree, cycle, by_queue in zip(recursion.trees, cycles, relative_wait, strict=True):
             ratios, services = tree.visit_ratios(numbers_here), cycle.visit_times.services
+            # No maximum is taken in product form, so that nothing reads the variance of a wait.
             waits = {
                 visit.index: RandomTime(
                     wait := services[visit.index].mean * relative_waits_here, 0 * wait

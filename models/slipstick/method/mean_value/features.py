@@ -1,4 +1,4 @@
-"""What a model measures, at its own values, where its parts alone do not say how good mean value is.
+"""Features of a model, at its own values, on which the error of mean value depends.
 
 Names of parts hide what a station serves: one request in fifty that takes long makes an scv of 80
 out of exponential times, and visits that follow each other at once, or a station that holders of a
@@ -62,7 +62,7 @@ class Features:
 
 
 def features(model: Model, numbers: Mapping[Expr, Array]) -> Features:
-    """Measure the features of a model at one point.
+    """Compute the features of a model at one point.
 
     Parameters
     ----------
@@ -103,7 +103,9 @@ def features(model: Model, numbers: Mapping[Expr, Array]) -> Features:
 def _demanded(
     model: Model, queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr, Array]
 ) -> float:
-    """Return the work of all processors at a station in the time of one cycle alone [1]."""
+    """Return the largest load that one group can offer to a station: the service demand of its
+    processors in a cycle, over the time of a cycle without waits [1].
+    """
     processors = max(
         (float(numbers[count].flat[0].real) for count in model.population.counts), default=1.0
     )
@@ -129,7 +131,9 @@ def _overtakes(model: Model, name: str) -> bool:
 
 
 def _served_scv(queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr, Array]) -> float:
-    """Return the scv of all services at a station; groups count by the visits of one cycle."""
+    """Return the squared coefficient of variation of all service times at a station; groups count
+    by the visits of one cycle [1].
+    """
     flow = work = squares = 0.0
     for tree in trees:
         ratios = tree.visit_ratios(numbers)
@@ -144,7 +148,9 @@ def _served_scv(queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr,
 
 
 def _unlike_in_a_row(queue: Queue, places: Places) -> bool:
-    """Return whether services that are not of one exponential time follow each other at once."""
+    """Return whether visits to a queue immediately follow each other that do not all have the same
+    exponential service.
+    """
     indices = {visit.index for visit in queue.visits}
     pairs = (
         (places.visits[before].step, places.visits[after].step)
@@ -160,7 +166,7 @@ def _unlike_in_a_row(queue: Queue, places: Places) -> bool:
 
 
 def _held_beside_others(queue: Queue, trees: Sequence[VisitTree]) -> bool:
-    """Return whether one group uses a station while it holds something, and another group too."""
+    """Return whether several groups use a station, some of them while they hold a lock or permits."""
     indices = {visit.index for visit in queue.visits}
     by_group = [[visit for visit in tree.visits if visit.index in indices] for tree in trees]
     users = [visits for visits in by_group if visits]
@@ -174,7 +180,9 @@ def _departing(
     served: Mapping[str, float],
     numbers: Mapping[Expr, Array],
 ) -> tuple[str, ...]:
-    """Name the busy stations of a stream whose arrivals or services are not exponential."""
+    """Name the busy stations of an open stream, where several are busy and the services of one are
+    far from exponential.
+    """
     if not isinstance(model.population, OpenPopulation):
         return ()
     rate = float(numbers[model.population.rate].flat[0].real)

@@ -115,7 +115,9 @@ class MeanValue(ActivityForm):
         return "; ".join(unpromised(self.model))
 
     def errors(self, table: ActivityTable, exact: Flags) -> dict[int, str]:
-        """Return the class of the error at each approximate point, where none is promised."""
+        """Return, by point, why no error is promised for its approximate answer; empty where one is
+        promised.
+        """
         return (
             dict.fromkeys(np.flatnonzero(~exact & np.isfinite(table.time)).tolist(), self._error)
             if self._error
@@ -127,7 +129,7 @@ class MeanValue(ActivityForm):
 
     @property
     def approximate(self) -> Remarks:
-        """What is said of an approximate answer."""
+        """The notes on an approximate answer, and the error promised for it."""
         return Remarks(notes=notes_of(self.model), promise=promised(self.model))
 
 
@@ -247,7 +249,7 @@ def _parts_of_stations(model: Model, nodes: Sequence[Activity]) -> dict[str, lis
 
 
 def _parts_of_locks(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
-    """List what is held, by its kind."""
+    """List the locks and permits that are held, by kind."""
     held = {name: model.resources[name] for node in nodes for name in node.held}
     spinning = {
         name: lock
@@ -295,8 +297,8 @@ def _parts_of_programs(model: Model, nodes: Sequence[Activity]) -> dict[str, lis
 
 
 def _many(model: Model, order: str) -> bool:
-    """Return whether there may be more processors than the chain of a reader-writer lock can have;
-    a computed number may be.
+    """Return whether a model may have more processors than the chain of a reader-writer lock can
+    hold; a number that is computed from parameters may.
     """
     known_counts = [
         count.value for count in model.population.counts if isinstance(count, Number | Parameter)
@@ -318,8 +320,8 @@ def _unlike(model: Model, station: str) -> bool:
 
 
 def _taken(node: Activity, holding: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield the name of each lock and set of permits, and whether something else is held when it is
-    acquired.
+    """Yield each lock or set of permits that is acquired, and whether another one is held at that
+    moment.
     """
     for name in node.held:
         yield name, holding
@@ -514,6 +516,7 @@ def unpromised(model: Model) -> list[str]:
     names_by_kind = _parts(model)
     scvs, stream = [step.scv for step in model.steps], isinstance(model.population, OpenPopulation)
     greatest_scv = max(scvs, default=0.0)
+    # In the order of `_OUTSIDE`, whose last five are the measured features.
     applies = (
         not any(scvs) and (not names_by_kind["choices"] or names_by_kind["shared locks"]),
         greatest_scv > MOST_VARIED,
@@ -532,7 +535,9 @@ def unpromised(model: Model) -> list[str]:
 def _outside_measured(
     measures: Features | None, names_by_kind: Mapping[str, Sequence[str]]
 ) -> Iterator[bool]:
-    """Yield whether each measured feature lies outside of what was measured well."""
+    """Yield, for each measured feature, whether it lies outside the range in which errors were
+    measured to be small.
+    """
     if measures is None:
         yield from (False,) * 5
         return
@@ -554,8 +559,8 @@ _BESIDE = ("forks", "locks", "shared locks", "permits", "pipelines", "barriers",
 
 
 def promised(model: Model) -> float | None:
-    """Return the relative error of the time that an approximate answer usually keeps, as benchmarks
-    show it [1].
+    """Return the relative error of the time within which approximate answers usually stay, as
+    measured by benchmarks [1].
 
     None where no error is promised; the notes of the answer then say what was measured.
     """

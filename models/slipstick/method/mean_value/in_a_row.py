@@ -50,7 +50,8 @@ PASSES = 6
 
 @dataclass(frozen=True, slots=True)
 class InARow:
-    """How the visits to one queue follow each other at once, by the places of these visits.
+    """The probabilities with which visits to one queue immediately follow each other, by the places
+    of the cycle at which the visits are made.
 
     Parameters
     ----------
@@ -70,12 +71,12 @@ class InARow:
     order: tuple[int, ...] | None = None
 
     def by_place(self, columns: Mapping[int, Array]) -> Array:
-        """Put the columns of visits together by place [..., places]."""
+        """Stack the columns of the visits, one for each place [..., places]."""
         return stacked([columns[index] for index in self.visits])
 
     def replaced(self, waits: Mapping[int, RandomTime], means: Array) -> dict[int, RandomTime]:
-        """Return the waits at each visit with a new mean, that of `means` over its places; the scv
-        of each wait stays.
+        """Replace the mean wait at each visit by the mean of `means` over its places, and keep its
+        scv.
         """
         new_waits: dict[int, RandomTime] = {}
         for index in dict.fromkeys(self.visits):
@@ -86,7 +87,9 @@ class InARow:
         return new_waits
 
     def present(self, waits: Array, service: Array) -> Array:
-        """Return the part of those present at a visit that is at each place [1] [..., places]."""
+        """Return, for each place, its share of the customers present at its visit [1] [...,
+        places].
+        """
         stay = self.parts * (waits + service)
         same = np.array([[row == column for column in self.visits] for row in self.visits])
         numbers_present: Array = stay / nonzero(stay @ same)
@@ -131,8 +134,8 @@ class InARow:
     def _solved(
         self, first_wait: Array, present: Array, service: Array, arrivals: Array
     ) -> tuple[Array, Array]:
-        """Return the waits at visits that follow one another, and the numbers found at each visit
-        [..., places, by place].
+        """Compute the mean wait at each visit [s], and the mean numbers of customers that it finds
+        at the other visits [..., places, by place].
         """
         own_work = np.einsum("...m,...m->...", present, service)
         begins = self.first * (first_wait - own_work)[..., None]
@@ -148,7 +151,9 @@ class InARow:
     def _by_turns(
         self, right: Array, service: Array, arrivals: Array, order: Sequence[int]
     ) -> Array:
-        """Find the numbers at each visit from those that it follows [..., places, by place]."""
+        """Compute the numbers found at each visit from those found at the visits that it follows,
+        where the visits form no loop [..., places, by place].
+        """
         numbers = right.copy()
         for place in order:
             present = numbers[..., place, :]
@@ -158,7 +163,9 @@ class InARow:
         return numbers
 
     def _by_matrix(self, right: Array, service: Array, arrivals: Array) -> Array:
-        """Solve for the numbers at all visits together, whose equations go round in a loop."""
+        """Compute the numbers found at all visits from one system of linear equations, where the
+        visits form a loop.
+        """
         size = len(self.visits)
         # What is found at one visit becomes what is found at the next by this matrix.
         moved = self.onward[..., None, :, :] + service[..., None, :, None] * arrivals[..., None, :]
@@ -184,6 +191,7 @@ class InARow:
         other_processors : their number
         """
         rates = flows * self.first
+        # Where all are present, a rest of 1e-9 away keeps their rate of arrival finite.
         away = np.where(
             (other_processors - present.sum(axis=-1)).real > 0,
             other_processors - present.sum(axis=-1),
@@ -197,6 +205,8 @@ class InARow:
             # pass would grow without end.
             staying = clamped(waits) + service
             elsewhere = clamped(other_processors - clamped(numbers.sum(axis=-1)))
+            # Each customer elsewhere comes after an exponential time: the mean number within the
+            # stay.
             newcomers = elsewhere * -np.expm1(-staying / absent[..., None])
             factor = newcomers / nonzero(staying * rates.sum(axis=-1, keepdims=True))
             arrivals = factor[..., None] * rates[..., None, :]
@@ -204,8 +214,9 @@ class InARow:
 
 
 def in_a_row(queue: Queue, places: Places) -> InARow | None:
-    """Return how the visits to a queue follow each other; None where none does, where all have one
-    exponential service, or where nothing is derived for the queue.
+    """Return which visits to a queue immediately follow each other. None where none do, where all
+    have the same exponential service, or where the equations do not hold: several servers, shared
+    servers and locks.
 
     Parameters
     ----------
@@ -251,7 +262,7 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
 
 
 def _turns(follows: Array) -> tuple[int, ...] | None:
-    """List places so that each stands behind those that it follows; None where there is a loop."""
+    """Sort the places so that each comes after those that it follows; None where they form a loop."""
     size = follows.shape[-1]
     # A part of 0 may have a derivative.
     linked = (follows != 0).reshape(-1, size, size).any(axis=0)
@@ -269,5 +280,5 @@ def _turns(follows: Array) -> tuple[int, ...] | None:
 
 
 def stacked(columns: Sequence[Array]) -> Array:
-    """Put columns of places together [..., places]."""
+    """Stack columns, one for each place, along a last axis [..., places]."""
     return np.stack(np.broadcast_arrays(*columns), axis=-1)

@@ -131,6 +131,8 @@ def _solved_in_order(
             }
             for traversal_or_bare in (traversal, bare_traversal)
         )
+        # A queue that its services alone saturate has no steady state. Where only the approximate
+        # waits under a lock saturate it, it may have one, and the reason says so.
         without_waits = _saturated(recursion.model, queue, ratios, bare_services, rate)
         for index, text in _saturated(recursion.model, queue, ratios, services, rate).items():
             saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
@@ -149,7 +151,7 @@ def _saturated(
     services: Mapping[int, RandomTime],
     rate: Array,
 ) -> dict[int, str]:
-    """Return, by point, the reason why a queue is asked for more than it can serve."""
+    """Return, by point, why a queue is saturated: more work arrives than its servers can do."""
     work = added(ratios[index] * service.mean for index, service in services.items())
     load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
     return {
@@ -252,11 +254,12 @@ def _limited(
 
 
 def _stretched(service: RandomTime, stretch: Array) -> RandomTime:
-    """Return the wait at shared servers, S times the stretch: one part varies as the service does,
-    the rest is taken as exponential (chosen here).
+    """Return the wait at shared servers as a random time of mean S x stretch: a part of its
+    variance is that of the service, the rest is taken as exponential (chosen here).
 
     Only maxima of times read this variance.
     """
+    # Service and stretch together vary as (1 + stretch) S; that of S itself is counted with it.
     mean = service.mean * stretch
     return RandomTime(mean, service.variance * (stretch * stretch + 2 * stretch) + mean * mean)
 

@@ -26,7 +26,7 @@ def services_alike(
     model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]
 ) -> list[tuple[Expr, ...]] | None:
     """Return for each station the service times that must be equal for product form; None where the
-    model has none, whatever the numbers.
+    model has no product form at any values.
 
     Steps, choices and repeats only; all groups together need one exponential service time at a
     station whose order looks at no class, and any times at a shared one. A lock is a station of the
@@ -61,7 +61,7 @@ def services_alike(
 
 
 def has_product_form(model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]) -> bool:
-    """Return whether all stations of the cycles have product form, whatever the numbers."""
+    """Return whether all stations of the cycles have product form at any values."""
     equal_times = services_alike(model, trees, queues)
     return equal_times is not None and all(len(times) <= 1 for times in equal_times)
 
@@ -87,8 +87,8 @@ def product_form_points(
 
 
 def _is_plain(node: Activity) -> bool:
-    """Return whether a node leaves the product form as it is: its children are executed one after
-    the other, as often as it says.
+    """Return whether a node is compatible with product form: its children are executed one after
+    the other, as often as the node says in any state.
     """
     if isinstance(node, VisitedHold):
         return isinstance(node.body, VisitedStep) and node.body.visit is None

@@ -176,6 +176,7 @@ class _PhaseSolver:
         cycle, n = solved.state.first, solved.state.processors
         member_time = repeated(times, cycle.time)
         if self._has_barriers or n == 1:
+            # Barriers keep the processors together, so that all end at once.
             return member_time.mean
         traversal = Traversal(self.model, solved.numbers, n, cycle.visit_times.waits)
         traversal.visit_times = cycle.visit_times
@@ -197,6 +198,7 @@ class _PhaseSolver:
             key: _where(times.real > 1, wait.scaled(wait_factor), cycle.visit_times.waits[key])
             for key, wait in steady_waits.items()
         }
+        # Operational: a phase is no shorter than the work of all its processors at any queue.
         work = self.recursion.work(
             self.recursion.tree.visit_ratios(solved.numbers), cycle.visit_times, n
         )
@@ -242,6 +244,7 @@ class _StaggeredEnd:
     def __init__(self, curve: Sequence[Array], own: RandomTime) -> None:
         self.curve, self.own = curve, own
         ends = ordered_ends(own, len(curve))
+        # From N down to 1: the first gap passes while all are at work.
         pace = np.stack(np.broadcast_arrays(*reversed(curve)), axis=-1)
         gaps = np.diff(ends, axis=-1, prepend=0) * pace / nonzero(curve[-1])[..., None]
         unended_share = np.arange(len(curve), 0, -1) / len(curve)
@@ -319,7 +322,8 @@ def _add(totals: _LineTotals, line_totals: _LineTotals, on_path: Array, in_all: 
 
 
 class _LineReader:
-    """Adds up the times of activities; a part that several lines share is added up once.
+    """Adds up times, visits and services over the activity of each processor; a part that several
+    processors share is added up once.
 
     The time is that of the closed form, computed term by term because numbers may be complex here,
     unlike those of a tape.
@@ -394,8 +398,8 @@ class _LineReader:
 
 
 def _queues_at(model: Model, name: str, lines: int) -> bool:
-    """Return whether processors may wait at a station that some lines visit: none does where each
-    finds a server of its own.
+    """Return whether processors may wait at a station in a superstep: none does where each finds a
+    server of its own.
 
     Raises
     ------
@@ -518,8 +522,8 @@ class _SuperstepSolver:
     def _waited_for(
         self, met_queue: str, work_left: Array, queue: str, factor: float = 1.0
     ) -> Array:
-        """Return the sum of each processor's waits for the others, n W for each other, at most its
-        whole service.
+        """Return the total wait of each processor for the visits of all others; for the visits of
+        each other one at most the whole service of these [s].
 
         Parameters
         ----------

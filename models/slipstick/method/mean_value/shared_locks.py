@@ -190,8 +190,8 @@ def _extrapolated(quarter: Array, half: Array, most: Array, times: float) -> Arr
 def _waits_of_some(
     queue: Queue, counted: int, share: float, times: tuple[Array, Array, RandomTime, Array]
 ) -> Array:
-    """Return the waits by a chain of `counted` customers whose cycle without waits is a part,
-    `share`, of the model's, so that the load stays the same [s].
+    """Return the waits in a chain of `counted` customers, whose cycle without waits is shortened by
+    the factor `share` so that the load stays the same [s].
     """
     elsewhere, chance, held, writing = times
     mean = (1 - chance) * held.mean + chance * writing
@@ -269,6 +269,7 @@ def _chain_waits(
         chain.events // 8,
         chain.rates.astype(int),
     )
+    # The choice evaluates all kinds, so the index of a gap must be valid for the others too.
     rates = np.choose(
         kind,
         [count / elsewhere, 1.0 / writing, count / reading, 1.0 / gaps[np.maximum(count, 1) - 1]],
@@ -311,6 +312,8 @@ def reader_writer_chain(order: str, customers: int, readers: int) -> MarkovChain
                     rows.dtype
                 )
                 counts = np.broadcast_to(count, chosen.shape)[chosen_rows].astype(float)
+                # One number holds the kind and how many writes and reads were drawn, so that the
+                # same chain serves any probability of a write.
                 yield chosen_rows, targets, counts, kind + 4 * writes + 8 * reads
 
     return explore_rows(np.zeros((1, 4), dtype=np.int16), transitions)
@@ -331,6 +334,7 @@ def _fair_transitions(
     yield arrives & free, (inside + 1, 0, 0, 0), thinking, _ARRIVAL, 0, 1
     yield arrives & free & (inside == 0), (0, 1, 0, 0), thinking, _ARRIVAL, 1, 0
     yield arrives & free & (inside > 0), (inside, 0, 0, 1), thinking, _ARRIVAL, 1, 0
+    # Whether a request that waits is to read or to write is drawn when it comes to the front.
     yield arrives & ~free, (inside, writer, 0, waiting + 1), thinking, _ARRIVAL, 0, 0
     writes = writer == 1
     yield writes & (waiting > 0), (0, 1, 0, waiting - 1), 1, _WRITER, 1, 0

@@ -148,6 +148,8 @@ class Traversal:
                 self._record_since_acquisition(visit)
                 return self._visited(visit, service)
             case VisitedHold(visit, VisitedHold(inner) as body, True):
+                # Two locks that are acquired at one moment: the outer one is held as long as the
+                # inner one.
                 waited = self._held(visit, body)
                 self._visited(visit, self.services[inner.index])
                 return sum_of([waited, self.wait(visit)])
@@ -214,7 +216,7 @@ class Traversal:
         return self.model.resources[queue].capacity if queue in self.model.resources else 1
 
     def shares_servers(self, visit: Visit) -> bool:
-        """Return whether a visit is to a station that all present share."""
+        """Return whether a visit is to a station whose servers are shared by all customers present."""
         resource = self.model.resources.get(visit.queue)
         return isinstance(resource, Station) and DISCIPLINES[resource.discipline].shared
 
@@ -557,8 +559,8 @@ independent times.
 
 
 def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
-    """Return the time of a whole cycle; what comes after the last barrier is done with what comes
-    before the first.
+    """Return the time of a whole cycle; the steps after its last barrier are in one section with
+    those before its first.
     """
     sections, nodes_after = _cut(root, traversal.numbers)
     if not sections:
@@ -719,6 +721,8 @@ class _SynchronizedStart:
                 visit is not None and _queued(visit)
             ):
                 self._queue(visit)
+            # A geometric count differs from processor to processor, so that their turns cannot be
+            # followed together.
             case Repeat(count, body, spread=spread) if (
                 spread != GEOMETRIC
                 and is_contended([body])
@@ -1009,8 +1013,8 @@ class PassingTimes:
         return PassingTimes(np.where(random, times, shifted.times), gaps)
 
     def queued(self, service: RandomTime, servers: int, earlier_work: Array) -> PassingTimes:
-        """Return the times after each has waited for one of the servers, in order; the first finds
-        the work `earlier_work` [s].
+        """Return the times at which the processors begin service, in order, at one of the servers;
+        the first finds the work `earlier_work` [s].
 
         Exponential services of c servers end one by one, like those of one server that is c times
         as fast, except that a backlog up to (c - 1) / c of a service causes no wait. Constant
@@ -1040,13 +1044,14 @@ class PassingTimes:
             self, service.mean / servers, gap_variance
         )
         wait: Array = (waited.times - self.times).mean(axis=-1)
+        # Services of several servers may end out of order; a single server keeps it.
         if servers > 1:
             return waited.delayed(service), wait
         return PassingTimes(waited.times + service.mean[..., None], waited.gaps), wait
 
     def closed_up(self, before: PassingTimes, step: Array, gap_variance: Array) -> PassingTimes:
-        """Return the times of processors that waited and took turns: they follow closely, and the
-        last keeps its time.
+        """Return the times of processors that shared the servers in turns: those that waited end
+        close together, and the last keeps its time.
         """
         busy = _waiting_probability(self.times - before.times, step)
         gap = _gaps(self.times) * (1 - busy * (1 - gap_variance[..., None]))
