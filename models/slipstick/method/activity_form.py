@@ -42,7 +42,8 @@ _SLOPES_AT_ONCE = 512
 
 
 class ActivityForm(CompiledModel):
-    """A model compiled for a method that finds times and uses at many points together.
+    """A model compiled for a method that computes the times and the use of resources at many points
+    together.
 
     Parameters
     ----------
@@ -101,12 +102,14 @@ class ActivityForm(CompiledModel):
 
     @abstractmethod
     def errors(self, table: ActivityTable, exact: Flags) -> dict[int, str]:
-        """Return the class of the error at each approximate point, where none is promised."""
+        """Return, by point, why no error is promised for its approximate answer; empty where one is
+        promised.
+        """
 
     @property
     @abstractmethod
     def approximate(self) -> Remarks:
-        """Notes on an answer that is approximate."""
+        """The notes on an approximate answer, and the error promised for it."""
 
     def brief(self, values: Values) -> Solution:
         """Evaluate the time alone [s, points]."""
@@ -123,7 +126,7 @@ class ActivityForm(CompiledModel):
         )
 
     def table(self, numbers: Numbers, account: bool) -> ActivityTable:
-        """Compute the times at all points, as `solved` does; an error of the whole model becomes
+        """Compute the times at all points, as `solved` does; a refusal of the whole model becomes
         the reason at each point.
         """
         points = len(next(iter(numbers.values())))
@@ -131,6 +134,7 @@ class ActivityForm(CompiledModel):
         deadlocks = {
             index: text for index, (text,) in self._deadlocks.among(sizes_there, points).items()
         }
+        # Mean values of a model that deadlocks would be wrong, and may take long.
         if len(deadlocks) == points:
             return ActivityTable(np.ones(points), deadlocks)
         try:
@@ -196,7 +200,7 @@ class ActivityForm(CompiledModel):
         return replace(solution, refused=frozenset(table.refused))
 
     def _alone(self, step: Step, numbers: Numbers) -> Array:
-        """Return the time of one execution of a step that does not wait [s, points]."""
+        """Return the time of one execution of a step without waiting [s, points]."""
         speed = self.model.speed_alone(step)
         return numbers[step.time] if speed is None else numbers[step.time] / numbers[speed]
 
@@ -215,8 +219,8 @@ class ActivityForm(CompiledModel):
         return self.approximate
 
     def _gradient(self, values: Values, index: int) -> Gradient:
-        """Return the derivatives of the time by every parameter that does not count processors,
-        which are computed when they are read.
+        """Return the derivatives of the time by every parameter that does not count processors;
+        they are computed when they are read.
         """
         parameters = self.tape.parameters
         own_values = {
@@ -227,8 +231,8 @@ class ActivityForm(CompiledModel):
         return Gradient(slopes, own_values, parameters)
 
     def _slopes(self, own_values: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        """Return the derivatives of the time by each smooth parameter, from one solution of all
-        moved points.
+        """Compute the derivatives of the time by each smooth parameter, from one solution in which
+        each of them is moved in turn.
 
         Each parameter is a point of its own, at which it is moved by a small imaginary step:
         relative to its value, or in base units where that is 0.

@@ -58,7 +58,7 @@ def uncountable(
     most: int = MOST_PROCESSORS,
     method: str = MEAN_VALUE,
 ) -> dict[int, str]:
-    """Return, by point, the reason why a number of processors is not a whole number in range."""
+    """Return, by point, why a number of processors is refused: it is not a whole number in range."""
     values = sizes.real
     # A computed number may miss a whole one by rounding.
     uncounted = ~((values >= least) & (values <= most) & (np.abs(values - np.rint(values)) <= 1e-9))
@@ -87,10 +87,11 @@ MOST_COUNTED = 2.0**53
 
 
 def out_of_range(model: Model, numbers: Numbers, method: str = MEAN_VALUE) -> dict[int, str]:
-    """Return, by point, the reason why a time, a count or a probability is out of its range."""
+    """Return, by point, why a time, a count or a probability is refused: it is out of its range."""
     wrong: dict[int, str] = {}
     for allowed in _ranges(model, method):
         values = numbers[allowed.quantity].real
+        # Variances need squares of times, and a count beyond 2^53 has no next whole number.
         largest = LONGEST_TIME if allowed.quantity.dimension.time_power else MOST_COUNTED
         in_range = (values >= 0) & (values <= min(allowed.most, largest)) & np.isfinite(values)
         if allowed.above:
@@ -121,8 +122,8 @@ def out_of_range(model: Model, numbers: Numbers, method: str = MEAN_VALUE) -> di
 
 
 def _ranges(model: Model, method: str) -> Iterator[NumberRange]:
-    """Yield the numbers of the activities and of the resources that they use; how many processors
-    there are is checked by `uncountable`.
+    """Yield the numbers of activities and of the resources that these use, each with its range; the
+    number of processors is checked by `uncountable`.
     """
     counts = model.population.counts
     yield from (own for own in model.population.ranges if own.quantity not in counts)
@@ -135,7 +136,7 @@ def _ranges(model: Model, method: str) -> Iterator[NumberRange]:
 
 
 def _rounds_with_barriers(node: Activity) -> Iterator[Expr]:
-    """Yield the number of executions of each child that has a barrier inside, for nodes whose
+    """Yield the number of executions of each child that contains a barrier, for a node whose
     children are executed in turn.
     """
     if not node.odds and node.combination is Combination.IN_TURN:
@@ -147,7 +148,7 @@ def _rounds_with_barriers(node: Activity) -> Iterator[Expr]:
 
 
 def check_values(model: Model, values: SetValues) -> None:
-    """Check that values set for parameters of a built model lie in the ranges of these parameters.
+    """Raise if a value set for a parameter of a built model lies outside its range.
 
     Parameters
     ----------
@@ -195,8 +196,8 @@ def _check_range(allowed: NumberRange, name: str, value: NDArray[np.float64] | f
 
 
 def _check_sum(odds: Sequence[Expr], values: SetValues) -> None:
-    """Check that probabilities of a choice add up to 1, where one of them is set and all are
-    known.
+    """Raise if the probabilities of a choice do not add up to 1, where one of them is set and all
+    are known.
     """
     terms: list[NDArray[np.float64] | float | None] = []
     names = [quantity.name for quantity in odds if isinstance(quantity, Parameter)]
@@ -247,7 +248,7 @@ class ActivityTable:
         self.time = self.unknown()
 
     def unknown(self, *rows: int) -> Array:
-        """Return NaN for all points."""
+        """Return an array of NaN, one for each point in each of some rows."""
         return np.full((*rows, len(self.size)), np.nan, dtype=self.size.dtype)
 
     @property
@@ -277,7 +278,7 @@ class ActivityTable:
             column[..., list(reasons)] = np.nan
 
     def put(self, points: Array, rows: Array, time: Array, **tables: Mapping[str, Array]) -> None:
-        """Fill in some points, each from its row of the columns."""
+        """Fill in the answers of some points, each from its row of the columns."""
         filled = [(self.time, time)]
         for kind, columns in tables.items():
             known_columns = getattr(self, kind)

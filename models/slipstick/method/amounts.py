@@ -22,7 +22,7 @@ from slipstick.model.system import Model
 def amounts_and_half_widths(
     tape: Tape, fixed_values: Values, means: Columns, half_widths: Columns
 ) -> tuple[list[Array], list[Array]]:
-    """Return amounts, and half the widths of their intervals [points].
+    """Compute amounts, and half the widths of their intervals [points].
 
     Half-widths of the means add up by their squares, to first order: means of one run depend on
     each other, which is left out.
@@ -55,7 +55,7 @@ Slopes = Callable[[Values, Sequence[str], Sequence[str]], Mapping[str, tuple[Arr
 
 @dataclass(frozen=True)
 class Amounts:
-    """The amounts of a model, added to what a method finds.
+    """The amounts of a model, which are computed from the solution of any method.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Amounts:
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """Names of what amounts are computed from beside the values of the answer."""
+        """Names of the parameters that amounts depend on, beside the values of the answer."""
         return tuple(self.model.parameters)
 
     @cached_property
@@ -78,12 +78,13 @@ class Amounts:
         return frozenset(replace(self.model, amounts={}).parameters)
 
     def solvable(self, values: Values) -> Values:
-        """Leave out the parameters that nothing but amounts is computed from."""
+        """Return the values without those of parameters that only amounts depend on."""
+        # Points that differ in prices alone then share one solution.
         of_amounts_only = set(self.parameters) - self._solved
         return {name: value for name, value in values.items() if name not in of_amounts_only}
 
     def added(self, solution: Solution, values: Values) -> Solution:
-        """Add the amounts that follow from the values of a solution.
+        """Add the amounts whose values a solution has.
 
         Parameters
         ----------
@@ -128,6 +129,7 @@ class Amounts:
         amounts_at_means, half_widths_of_amounts = amounts_and_half_widths(
             Tape(list(computable.values())), values, means_of_values, half_widths
         )
+        # An amount of constants alone has no meaning at a point without an answer.
         answered = np.where(np.isnan(solution.values.get(self.quantity, np.zeros(1))), np.nan, 0.0)
         columns_of_amounts = {
             f"amount[{name}]": column + answered

@@ -66,7 +66,7 @@ AGAINST_ONE = (
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """Notes on one point, its seed, and the other parts of an answer that are no numbers; see
+    """Notes on the answer at one point, and its parts that are no numbers, such as its seed; see
     `slipstick.answer.Answer`.
 
     Parameters
@@ -196,7 +196,7 @@ class Solution:
     checks: Mapping[int, Verdict] = field(default_factory=dict)
 
     def remarks_at(self, index: int) -> Remarks:
-        """Return the remarks on a point that belong to its whole answer."""
+        """Return the remarks on a point from the solution that holds its whole answer."""
         solution, place = self, index
         while solution.detail is not None:
             solution, place = solution.detail(place)
@@ -244,8 +244,8 @@ class CompiledModel:
         return False
 
     def takes(self, values: Values) -> Flags:
-        """Return at which aligned points the method answers where none is named; one flag if it is
-        the same at all of them.
+        """Return at which aligned points the method answers if no method is named; one flag if it
+        is the same at all points.
         """
         return np.ones(1, dtype=bool)
 
@@ -262,12 +262,12 @@ class CompiledModel:
         return values if self.amounts is None else self.amounts.solvable(values)
 
     def brief_points(self, values: Values) -> Answers:
-        """Compute the first quantity alone, at aligned points."""
+        """Compute the first quantity alone at aligned points."""
         return self._held(self.brief(self.solvable(values)), values)
 
     def _held(self, solution: Solution, values: Values) -> Answers:
-        """Add identities, requirements and amounts to a solution; compare it with the bounds when
-        its position to them is first read.
+        """Apply identities, requirements and amounts to a solution. It is compared with its bounds
+        only when that comparison is read.
         """
         compiled = self.bounds
         if self.identities is not None:
@@ -389,7 +389,7 @@ def _in_base_units(value: float, dimension: Dimension) -> str:
 
 
 def _refused(solution: Solution, words: str, broken: Flags) -> Solution:
-    """Remove the answers of some points, all for one reason."""
+    """Remove the answers of some points, for the reason in `words`."""
     remarks, detail = solution.remarks, solution.detail
 
     def told(index: int) -> Remarks:
@@ -406,7 +406,7 @@ def _refused(solution: Solution, words: str, broken: Flags) -> Solution:
 
 
 class Answers:
-    """A solution, read as columns or as answers.
+    """The solution of a method, to be read as columns or as answers.
 
     Parameters
     ----------
@@ -543,6 +543,8 @@ class Answers:
         solution, bound = self.solution, self.outside.get(index, "")
         left_out, estimates = solution.left_out, solution.estimates
         check = solution.checks.get(index)
+        # A block holds the columns; what one point alone needs, such as derivatives, is computed
+        # now.
         while solution.detail is not None:
             solution, index = solution.detail(index)
         remarks = solution.remarks(index)
@@ -623,8 +625,8 @@ TABLES = ("values", "low", "high", "account", "technology", "steps", "once")
 
 
 def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) -> Solution:
-    """Join solutions of different points into one; a column is NaN at a point whose solution lacks
-    it.
+    """Join the solutions of different points into one; a column is NaN at points whose solution
+    lacks it.
 
     Parameters
     ----------
@@ -671,6 +673,7 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         checks=by_row["checks"],
         errors=by_row["errors"],
         stages=stages,
+        # Notes and derivatives stay with the piece that computed them.
         detail=solution_by_row.__getitem__,
         interrupted=any(solution.interrupted for _, solution in pieces),
     )
@@ -686,7 +689,7 @@ ROUNDING = 1e-9
 def _outside(
     name: str, solution: Solution, bounds: Solution, rows: NDArray[np.intp]
 ) -> dict[int, str]:
-    """Return, by point, a description of how far a value lies below its lower or above its upper
+    """Return, by point, a sentence on a value that lies below its lower bound or above its upper
     bound.
     """
     words: dict[int, str] = {}
@@ -711,6 +714,8 @@ def _outside(
                 at(ends[name], index) if name in ends else math.nan
                 for ends in (solution.low, solution.high)
             )
+            # The interval of an estimate contains the bound, so that chance explains the
+            # difference.
             if low <= limit[place] <= high:
                 words[index] += HELD
     return words
@@ -745,7 +750,9 @@ def _in_words(value: float, unit: str) -> str:
 
 
 def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:
-    """Note what speed-up and efficiency are relative to, and what overlaps the processors lost."""
+    """Yield notes on what speed-up and efficiency are relative to, and on useful work that overlaps
+    the processors lost.
+    """
     has_speedup = {"speedup", "throughput", "time"} <= values.keys()  # none beyond all numbers
     if has_speedup and values.get("efficiency"):
         processors, workers = (
@@ -773,7 +780,9 @@ def _at(columns: Columns, index: int) -> dict[str, float]:
 
 
 def added_up(booked: Columns, key: Callable[[str], str]) -> dict[str, Array]:
-    """Return seconds added up by a key of their labels, in the order of first appearance."""
+    """Add up seconds by label under the names that `key` gives the labels, in the order of first
+    appearance.
+    """
     sums: dict[str, Array] = {}
     for label, seconds in booked.items():
         name = key(label)
@@ -830,6 +839,7 @@ def activity_solution(
         for name, think_time in think_times.items():
             cycle = values[named_of("time", name)]
             values[named_of("response_time", name)] = cycle - think_time
+        # Last, because speed-up and efficiency of parallel work replace those of the account.
         values |= beside(account)
     values |= {**single, **{name: np.array([count]) for name, count in model.counted.items()}}
     for name, (busy, present, wait) in uses.items():
@@ -855,7 +865,9 @@ def activity_solution(
 
 
 def think_times(model: Model, values: Values) -> dict[str, Array]:
-    """Return the think time of a cycle of each group, 0 for arriving customers [s, points]."""
+    """Return the mean think time in a cycle of each group whose response time is reported; 0 for
+    arriving customers [s, points].
+    """
     groups = [group for group in model.population.groups if group.responds]
     steps = [thinking(group.cycle) for group in groups]
     times = [zero(TIME) if step is None else step.time for step in steps]
@@ -880,7 +892,7 @@ def _work(model: Model, account: Columns, n: Array, time: Array) -> dict[str, Ar
 
 
 class SingleProcessorValues:
-    """Values that compare the time of a processor among others with its time alone.
+    """Values that compare the time of a processor among others with its time when it runs alone.
 
     Parameters
     ----------
@@ -921,8 +933,8 @@ class SingleProcessorValues:
 def perturbed(
     exprs: Mapping[Key, Expr], values_here: Mapping[str, float], names: Sequence[str]
 ) -> dict[Key, NDArray[np.complex128]]:
-    """Evaluate expressions at one point, and beside it once for each parameter, moved by a complex
-    step.
+    """Evaluate expressions at one point, and for each of some parameters with that parameter moved
+    by a complex step.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What became of each value that was asked for: answered, to be had by another method, or not
+"""The state of each value that a user asked for: answered, to be had by another method, or not
 defined for the model.
 
 Every value that `slipstick.method.names` lists for a model has a state in every answer for it, so
@@ -50,8 +50,8 @@ _STUDIES = {
 def states(
     model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, names: Iterable[str]
 ) -> dict[str, AskedValue]:
-    """Return, for each value that was asked for, whether the answer has it, and if not, why and
-    which method has it.
+    """Return the state of each value that was asked for: answered, available by another method, or
+    undefined, with the reason.
 
     Parameters
     ----------
@@ -139,8 +139,8 @@ def _of_activity(model: Model, answer: Answer, name: str) -> AskedValue:
 
 
 def _locks(model: Model, name: str) -> bool:
-    """Return whether a fairness is that of a lock; without a resource in its name, whether the
-    model has a lock.
+    """Return whether a fairness refers to a lock: the resource in its name is one, or, without a
+    resource in its name, the model has one.
     """
     resource_name = name.partition("[")[2].removesuffix("]")
     resource_names = [resource_name] if resource_name else list(model.resources)
@@ -194,8 +194,8 @@ def method_needed(
     asked_values: Mapping[str, AskedValue],
     answer: Answer,
 ) -> str:
-    """Name a method that has all values that were asked for and are missing; empty if none is
-    missing, or no method has all of them.
+    """Name the method that has all values that were asked for and are missing; empty if none is
+    missing, or no single method has them all.
     """
     needed = {value.method for value in asked_values.values() if value.state == OTHER_METHOD}
     return needed.pop() if len(needed) == 1 and not isinstance(model, Law) else ""
@@ -231,7 +231,7 @@ def needs_simulation(
 
 
 def names_in(texts: Iterable[str], kinds: Collection[str] = _ESTIMATED) -> set[str]:
-    """Find the names of values in texts, such as conditions.
+    """Return the names of values of some kinds that occur in texts, such as conditions.
 
     >>> names_in(["response_time_quantile[jobs,0.95] <= 1 s and time < 2 s", "fairness"])
     {'response_time_quantile[jobs,0.95]'}

@@ -56,7 +56,7 @@ OPEN_ONLY = "of an open stream only the least time is known"
 
 
 class CompiledBounds(CompiledModel):
-    """Bounds that enclose time and throughput of a model, compiled for many points.
+    """Bounds that enclose the time and the throughput of a model, compiled for many points.
 
     For N processors that repeat a cycle of span T_0 and ask D_r seconds of resource r with c_r
     servers::
@@ -119,6 +119,7 @@ class CompiledBounds(CompiledModel):
             {"time": np.max([*lows.values()], axis=0)},
             {} if highest is None else {"time": highest},
         )
+        # The note names the cause that binds at the point; ties go to the first.
         binding = np.argmax([*lows.values()], axis=0)
         if not self.model.population.open:
             with np.errstate(all="ignore"):
@@ -169,7 +170,9 @@ def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:
 
 
 def _at_constant_speed(model: Model, chosen: Callable[..., Expr]) -> Model:
-    """Return a model whose stations with rates always work at one of them."""
+    """Return a model in which each station with rates always works at one rate, the highest or the
+    lowest.
+    """
     with_rates = {
         name: resource
         for name, resource in model.resources.items()
@@ -251,19 +254,20 @@ def _monitors_time(pool: Resource) -> Expr:
 
 
 def _high(model: Model) -> Expr | None:
-    """Return the upper bound, where its conditions hold."""
+    """Return the upper bound on the time; None where its conditions do not hold."""
     if model.population.streams or not (model.population.groups and _plain(model)):
         return None
     cycle = model.bodies[0]
     work_by_resource = demands(cycle, model)
+    # At infinite servers no customer waits for others, so that their work adds nothing.
     queued = [name for name in model.resources if UNLIMITED not in model.resources[name].constructs]
     work = total((work_by_resource.get(name, zero(TIME)) for name in queued), TIME)
     return time(cycle, model, booked=False) + (total(model.population.counts) - 1) * work
 
 
 def _plain(model: Model) -> bool:
-    """Return whether a model has only steps, choices and repeats, and product form at every
-    queue.
+    """Return whether a model has product form at every queue, and no nodes but steps, choices and
+    repeats.
     """
     resources_used = [step.resource for step in model.steps]
     for node in (node for body in model.bodies for node in steps(body)):

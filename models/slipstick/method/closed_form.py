@@ -154,7 +154,7 @@ class ClosedForm(CompiledModel):
         )
 
     def times(self, values: Values) -> Array:
-        """Return the time alone [s, points], without asking at which points it is exact."""
+        """Return the time alone, without the test at which points it is exact [s, points]."""
         return self._alone(self.solvable(values))
 
     def _alone(self, values: Values) -> Array:
@@ -165,8 +165,8 @@ class ClosedForm(CompiledModel):
         return without(time, self._saturation.reasons(values))
 
     def brief(self, values: Values) -> Solution:
-        """Return the time alone, the fast path for large sweeps; NaN where it comes out negative
-        [s, points].
+        """Return the time alone, which is fast enough for large sweeps; NaN where it comes out
+        negative [s, points].
         """
         time = self._alone(values)
         return Solution(
@@ -180,8 +180,8 @@ class ClosedForm(CompiledModel):
     def slopes(
         self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
-        """Return values with their derivatives: of the time by its tape, of other values by
-        differences; see `CompiledModel`.
+        """Return values with their derivatives: the time is differentiated by its tape, other
+        values by differences; see `CompiledModel`.
         """
         if list(columns) != [self.quantity]:
             return super().slopes(values, names, columns)
@@ -194,14 +194,15 @@ class ClosedForm(CompiledModel):
         return self.exact(values)
 
     def exact(self, values: Values) -> Flags:
-        """Return at which points the closed form leaves nothing out; one flag if it is the same at
-        all.
+        """Return at which points the closed form neglects nothing; one flag if it is the same at
+        all points.
         """
         return self._contention.nothing(values)
 
     def solution(self, values: Values) -> Solution:
         """Evaluate time, account and derivatives at aligned points."""
         time_slopes = self.tape.differentiate(values, 0)
+        # The account is a second expression only where processors differ, as in phases.
         split = time_slopes if self.account is self.time else self.tape.differentiate(values, 1)
         columns = iter(self.tape.run(values)[2:])
         size = next(columns)
@@ -298,7 +299,7 @@ def _not_negative(time: Array) -> Array:
 def _asked_by_others(
     resource: str, groups: Mapping[str, tuple[Array, Array, Mapping[str, Array]]]
 ) -> Array:
-    """Return the busy servers of a resource that serve the groups after the first."""
+    """Return the mean number of servers of a resource that are busy for the groups after the first."""
     busy = np.zeros(1)
     for cycle, size, work in list(groups.values())[1:]:
         # A group with nothing to do takes no time and asks for nothing.
@@ -307,9 +308,7 @@ def _asked_by_others(
 
 
 def _use(busy: Array, servers: int, nothing: Flags) -> tuple[Array, Array, Array]:
-    """Return utilization, number present and wait of a station at which there is never a wait: all
-    requests present are in service.
-    """
+    """Return utilization, number present and wait of a station at which no request ever waits."""
     none = np.where(nothing, np.zeros(len(busy)), np.nan)
     return busy / servers + none, busy + none, none
 
@@ -321,8 +320,8 @@ def whole_time(model: Model) -> Expr:
 
 
 def _account_time(model: Model) -> Expr:
-    """Return the time of a cycle or program, booked by label as the mean over all processors; those
-    that take no part in a phase are idle [s].
+    """Return the time of a cycle or program with each part booked to its label, as the mean over
+    all processors; those outside a phase are idle [s].
     """
     if isinstance(model.population, SuperstepPopulation):
         return _superstep_account(model.population, model)
@@ -345,8 +344,8 @@ def _account_time(model: Model) -> Expr:
 
 
 def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
-    """Return the time of supersteps, booked by label as the mean over the processors' lines; a line
-    is idle until the slowest has ended [s].
+    """Return the time of supersteps with each part booked to its label, as the mean over all
+    processors; a processor is idle until the slowest has ended [s].
     """
     booked_times: dict[int, Expr] = {}
     unbooked_times: dict[int, Expr] = {}
@@ -373,7 +372,7 @@ def _demands(cycle: Activity, model: Model) -> dict[str, Expr]:
 
 
 def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
-    """Return the cycle time of each group, its size, and the work that one of its cycles demands of
+    """Return, for each group, the time of its cycle, its size, and the service demand of a cycle at
     each station.
     """
     return {
@@ -388,8 +387,8 @@ def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
 
 
 def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
-    """Return the times of one item at the serial stages of each pipeline [s]; empty for supersteps,
-    where a pipeline is one of many operations.
+    """Return the time of one item at each serial stage of each pipeline [s]; empty for supersteps,
+    which may have very many pipelines.
     """
     if isinstance(model.population, SuperstepPopulation):
         return {}
@@ -455,7 +454,7 @@ def _along(
     value: float,
     own_values: Mapping[str, float],
 ) -> list[Takeover]:
-    """Return the takeovers nearest to a parameter's value, below and above it."""
+    """Find the takeovers nearest to the value of a parameter, below and above it."""
 
     def times_at(points: Array) -> Array:
         columns = tape.run({**own_values, parameter.name: points})

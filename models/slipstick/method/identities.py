@@ -1,4 +1,4 @@
-"""What is true of every answer, whatever method it is from; an answer that breaks it is not shown.
+"""Identities that every answer obeys, whatever its method; an answer that breaks one is not shown.
 
 A closed group of N has N = X (Z + R), Little's law relates what is present, passes and stays at a
 station, throughput times demand are busy servers, no server is busy for more than all the time, and
@@ -55,7 +55,8 @@ REPORT = "this is a defect of slipstick; please report it with the model"
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product of a rate and a time that equals a known number, or another value of the answer.
+    """An identity of the form rate x time = total, where the total is a known number or another
+    value of the answer.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class ResourceLoad:
-    """What one pass of an activity asks of a station, a lock or permits.
+    """The demand and the visits of one pass of an activity at a station, a lock or permits.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class ResourceLoad:
 
     @property
     def numbers(self) -> tuple[Expr, Expr, Expr]:
-        """The demand, the visits and the rate."""
+        """The demand, the visits and the speed for a customer alone."""
         return self.demand or zero(TIME), self.visits, self.rate or Number(1.0)
 
 
@@ -182,8 +183,8 @@ class Identities:
             yield np.abs(product_value - total) > allowed, text, product_value, total
 
     def _of_resources(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
-        """Check the utilization law and Little's law at the stations of an activity, and Little's law
-        for those who wait for its locks and permits.
+        """Check the utilization law and Little's law at the stations of an activity, and Little's
+        law for the waits at its locks and permits.
 
         A simulation draws services and visits, so that both hold for what it drew by definition.
         """
@@ -225,8 +226,8 @@ IdentityCheck = tuple[Flags, str, Array, Array]
 
 
 def _without(solution: Solution, broken: Mapping[int, str]) -> Solution:
-    """Remove the answers of some points, and mark the points as refused, so that another method is
-    asked.
+    """Remove the answers of some points, and mark these as refused, so that the next method is
+    tried.
     """
     methods = solution.methods or [solution.method] * solution.count
     failures = {
@@ -262,7 +263,8 @@ def _without(solution: Solution, broken: Mapping[int, str]) -> Solution:
 
 
 def _of_activity(model: Model) -> Iterator[Product]:
-    """List the identities of an activity: of the first group, and of each that has a name.
+    """List the identities of an activity: Little's law for the first group, and for each group that
+    has a name.
 
     Arrivals and programs that end are left out: the throughput of a stream is given, and that of
     the phases of a program is of the whole program by definition.
@@ -279,8 +281,8 @@ def _of_activity(model: Model) -> Iterator[Product]:
 
 
 def _resource_loads(model: Model) -> list[ResourceLoad]:
-    """List what one pass asks of each resource whose visits each wait once: in a closed population
-    of one kind, in a stream, and in the phases of a program, whose rounds are spread over the
+    """List the demand and visits of one pass at each resource where each visit waits once: for a
+    closed population of one group, a stream, and phases, whose rounds are spread over the
     processors.
     """
     passes = _passes(model)
@@ -315,15 +317,15 @@ def _resource_loads(model: Model) -> list[ResourceLoad]:
 
 
 def _counts_each_once(resource: ResourceKind) -> bool:
-    """Return whether each visit waits once and then takes one server, or permit."""
+    """Return whether each visit to a resource waits once and then takes one server or permit."""
     if isinstance(resource, Lock):
         return resource.word is None and not LOCKS[resource.kind].spinning
     return isinstance(resource, Station | Permits | ReaderWriterLock)
 
 
 def _passes(model: Model) -> list[tuple[Activity, Expr]]:
-    """List the bodies of a model, with how often a processor passes each; none where groups pass
-    unlike ones.
+    """List the bodies of a model, each with how often a processor passes through it; empty where
+    groups have different bodies.
     """
     population = model.population
     if isinstance(population, PhasedPopulation):
@@ -342,7 +344,7 @@ def _visited(node: Activity) -> dict[str, Expr]:
 
 
 def _takes_one(node: Activity) -> bool:
-    """Return whether a node is a visit that waits once and takes one server, or permit, until its
+    """Return whether a node is a visit that waits once and holds one server or permit until its
     processor goes on.
     """
     unlike = {SECOND_PHASES, SEVERAL_PERMITS} & node.constructs
@@ -350,7 +352,7 @@ def _takes_one(node: Activity) -> bool:
 
 
 def _of_network(model: QueueingNetwork) -> Iterator[Product]:
-    """List the identities of a network: of each closed class or chain, and Little's law of each
+    """List the identities of a network: Little's law of each closed class or chain, and of each
     class at each station.
 
     Networks that lose customers are left out: throughput is of those that are served, and times are
@@ -414,7 +416,7 @@ _NOT_NEGATIVE = ("time", "throughput", "response_time", "residence_time", "queue
 
 
 def _loads(solution: Solution) -> Iterator[IdentityCheck]:
-    """Check that servers are busy for at most all the time, and that amounts are not negative."""
+    """Check that no utilization is above 1, and that times, rates and numbers are not negative."""
     for name, column in solution.values.items():
         kind, place = name.partition("[")[::2]
         if kind == "utilization":
@@ -428,9 +430,8 @@ def _loads(solution: Solution) -> Iterator[IdentityCheck]:
 
 
 def _computes_waiting(solution: Solution) -> NDArray[np.bool_]:
-    """Return at which points the method leaves no waiting out: an approximation may leave out that
-    a processor waits for itself, for which it promises no error, and the row says that it is
-    outside of the bounds.
+    """Return at which points the method neglects no waiting. Only there a utilization above 1 is a
+    contradiction: approximations may neglect that a processor waits for itself.
     """
     complete: NDArray[np.bool_] = np.asarray(solution.exact) | _simulated(solution)
     return complete
@@ -452,6 +453,6 @@ def _half_width(solution: Solution, name: str) -> Array:
 
 
 def _slack(solution: Solution) -> Array:
-    """Return the relative difference that is allowed at each point."""
+    """Return the relative difference that an identity may have at each point."""
     methods = solution.methods or [solution.method]
     return np.array([OF_SIMULATIONS if method == SIMULATION else ROUNDING for method in methods])

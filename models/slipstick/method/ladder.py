@@ -44,7 +44,7 @@ approximation with a promised error, and of simulation, which is the last."""
 
 
 class Acceptance(NamedTuple):
-    """Whether a method answers for a model when no method is named, and the reason if it does not."""
+    """Whether a method answers for a model when no method is named; if not, the reason."""
 
     yes: bool
     why_not: str = ""
@@ -103,7 +103,8 @@ class Method:
 
 
 class LadderForm(CompiledModel):
-    """A model compiled for the methods of its ladder; each is compiled when a point needs it.
+    """A model compiled for the methods of its ladder, which solve each point by the first of them
+    that takes it; a method is compiled when a point needs it.
 
     One sweep may have several methods, and every row says which it is by. Where an exact method
     takes over from another they agree.
@@ -135,6 +136,8 @@ class LadderForm(CompiledModel):
         self._forms: dict[str, CompiledModel | None] = {}
         self.refusals: dict[str, str] = {}
         self._failures: dict[str, str] = {}
+        # The first method alone is compiled now: a later one may cost seconds, and no point may
+        # need it.
         forms = [form for form in map(self.form, self._methods[:1]) if form is not None]
         used = list(model.parameters) if isinstance(model, Model) else []
         first_forms = forms or [self._fallback[1]]
@@ -164,13 +167,13 @@ class LadderForm(CompiledModel):
 
     @property
     def closed(self) -> CompiledModel | None:
-        """The form of the first method, which is exact where it takes a point."""
+        """The form of the first method of the ladder, which is exact at the points that it takes."""
         return self.form(self._methods[0])
 
     @cached_property
     def _fallback(self) -> tuple[Method, CompiledModel]:
-        """The first method that takes every point, compiled; it answers where the methods that take
-        only some points do not.
+        """The first method that takes every point, and the model compiled by it; it solves the
+        points that methods before it do not take.
         """
         for method in self._methods:
             if not method.partial and (form := self.form(method)) is not None:
@@ -180,17 +183,17 @@ class LadderForm(CompiledModel):
 
     @property
     def method(self) -> str:
-        """Name of the method that answers where methods that take only some points do not."""
+        """Name of the first method that takes every point."""
         return self._fallback[0].name
 
     @property
     def block(self) -> int:
-        """The number of points that the method that takes every point solves together."""
+        """The number of points that are solved together by the first method that takes every point."""
         return 1 if self.estimated else BLOCK
 
     @property
     def estimated(self) -> bool:
-        """Whether the method that takes every point gives estimates; exact values then have
+        """Whether the first method that takes every point gives estimates; exact values then have
         intervals of width 0.
         """
         return self._fallback[0].estimates
@@ -210,7 +213,9 @@ class LadderForm(CompiledModel):
         return self._solved(values, lambda form, cut: form.brief(cut))
 
     def solution(self, values: Values) -> Solution:
-        """Solve each point by its method, and look at what is not exact by a second road."""
+        """Solve each point by its method, and check answers that may not be exact by a short
+        simulation.
+        """
         solution = self._solved(values, lambda form, cut: form.solution(cut))
         simulation = self._arguments[2]
         if self._smooth or simulation.check == CHECK_OFF or isinstance(self.model, AddedModel):
@@ -220,7 +225,7 @@ class LadderForm(CompiledModel):
         return checked(self.model, values, solution, simulation, self._simulated)
 
     def _simulated(self, values: Values) -> Solution:
-        """Solve by the last method of the ladder, which leaves nothing out."""
+        """Solve by the last method of the ladder, simulation, which neglects nothing."""
         form = self.form(self._methods[-1])
         if form is None:
             raise NoAnswerError(self.refusals[self._methods[-1].name])
@@ -229,8 +234,8 @@ class LadderForm(CompiledModel):
     def slopes(
         self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
-        """Return values with their derivatives: by the method that answers for all points, if it is
-        one and no value is an amount; else by differences.
+        """Return values with their derivatives: from the method itself if one method solves all
+        points and no value is an amount, else by differences.
         """
         solved_parts = self._parts(values, count_of(values))
         amounts = self.amounts is not None and any(name.startswith("amount[") for name in columns)
@@ -250,7 +255,7 @@ class LadderForm(CompiledModel):
         return self._fallback[1].unit(column)
 
     def _parts(self, values: Values, count: int) -> list[tuple[Rows, Method, CompiledModel]]:
-        """Divide the points among the methods that take them."""
+        """Assign each point to the first method of the ladder that takes it."""
         solved_parts: list[tuple[Rows, Method, CompiledModel]] = []
         values = self.solvable(values)
         unsolved = np.ones(count, dtype=bool)
@@ -295,8 +300,8 @@ class LadderForm(CompiledModel):
         form: CompiledModel,
         solve: Callable[[CompiledModel, Values], Solution],
     ) -> list[tuple[Rows, Solution]]:
-        """Solve some points by a method; solve the points that it refuses by the next method that
-        accepts them.
+        """Solve some points by a method, and the points at which it refuses or fails by the next
+        method that accepts the model.
         """
         all_rows = len(rows) == count
         values_of_rows = {
@@ -337,14 +342,16 @@ class LadderForm(CompiledModel):
         return [(rows, solution), *parts] if len(refused) < len(rows) else parts
 
     def _above(self, method: Method) -> tuple[Method, CompiledModel] | None:
-        """Return the next method that answers for the model, compiled; None after the last."""
+        """Return the next method on the ladder that answers for the model, with the model compiled
+        by it; None after the last.
+        """
         for higher in self._methods[self._methods.index(method) + 1 :]:
             if (form := self.form(higher)) is not None:
                 return higher, form
         return None
 
     def _alike(self, solution: Solution) -> Solution:
-        """Return a solution whose exact values have intervals of width 0, where other points are
+        """Return a solution with intervals of width 0 around exact values, where other points have
         estimates.
         """
         if not self.estimated or solution.low:
@@ -364,8 +371,8 @@ class LadderForm(CompiledModel):
 
 
 def _taken(form: CompiledModel, values: Values) -> NDArray[np.bool_]:
-    """Return which points a form takes; where it fails as it looks, all: it fails again as it solves
-    them, and those at which it does go on.
+    """Return which points a compiled model takes. If its code fails at that question, all: solving
+    them fails too, and passes them on to the next method with a note.
     """
     try:
         return np.asarray(form.takes(values))
@@ -376,7 +383,7 @@ def _taken(form: CompiledModel, values: Values) -> NDArray[np.bool_]:
 
 
 def _failure(method: Method, error: Exception) -> str:
-    """Return that a method failed by a fault of the program, and how."""
+    """Return a sentence that a method failed by an error in its code."""
     return f"{method.name} failed, a fault of slipstick ({type(error).__name__}: {error})"
 
 
@@ -392,8 +399,8 @@ Refusal: TypeAlias = Callable[[str], str]
 
 
 def led_on(reason: str, others: Collection[str], refusal: Refusal) -> str:
-    """Return the refusal of a method that was named. Where the methods that it names have no answer
-    either, another one that has one is named, or their reasons are given: each says what to change.
+    """Extend the reason of a refused named method by a way out: a method that has an answer, or the
+    reasons why the methods that it recommends have none.
 
     Parameters
     ----------
@@ -419,7 +426,9 @@ def led_on(reason: str, others: Collection[str], refusal: Refusal) -> str:
 
 
 def _refused_too(refusals: Mapping[str, str]) -> str:
-    """Return what further methods say, without repeating what two of them say."""
+    """Return the reasons why further methods have no answer; a reason that two of them share is
+    given once.
+    """
     first_with: dict[str, str] = {}
     for name, reason in refusals.items():
         first_with.setdefault(reason, name)
@@ -430,7 +439,9 @@ def _refused_too(refusals: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class _Named:
-    """A method that the user named for a model, and the others for it; see `named`."""
+    """A method that the user named for a model, with the other methods for such a model; see
+    `named`.
+    """
 
     method: Method
     model: Subject
@@ -439,7 +450,7 @@ class _Named:
     others: Mapping[str, Callable[[], Method]]
 
     def compiled(self) -> CompiledModel:
-        """Compile the model, so that each point without an answer says which method to name."""
+        """Compile the model so that each point without an answer names a method that has one."""
         try:
             compiled = self._in_words(self.method.compiled)
             form: CompiledModel = compiled(self.model, self.parameters, self.simulation)
@@ -454,27 +465,32 @@ class _Named:
         return form
 
     def _led_on(self, reason: str, values: Values) -> str:
-        """Return the reason of a refusal at some values, with a way out that leads on."""
+        """Extend the reason of a refusal at some values by a method that has an answer there; see
+        `led_on`.
+        """
         return led_on(reason, self.others, lambda name: self._refusal(name, values))
 
     def _refusal(self, name: str, values: Values) -> str:
-        """Return why another method has no answer; empty where it has one."""
+        """Return why another method has no answer at some values; empty if it has one."""
         short = replace(self.simulation, events=_TRIED, cycles=None, replications=1)
         try:
             other = self.others[name]()
             solution = other.compiled(self.model, self.parameters, short).solution(values)
             reason = solution.remarks_at(0).failed or ""
+            # A longer run may end cycles where this one ended none.
             return "" if other.estimates and reason.endswith(NOTHING_TO_ESTIMATE) else reason
         except Exception as error:  # noqa: BLE001  # a method that fails has no answer
             return str(error)
 
     def _fault(self, error: Exception) -> str:
-        """Return that the method failed by a fault of the program, and which other to name."""
+        """Return a sentence that the method failed by an error in its code, with the other methods
+        to name.
+        """
         way_out = f", or name another method: {', '.join(self.others)}" if self.others else ""
         return f"{_failure(self.method, error)}; please report it with the model{way_out}"
 
     def _in_words(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function whose faults are refusals in words."""
+        """Wrap a function so that errors in its code become refusals in words."""
 
         def called(*arguments: Any) -> Any:
             try:
@@ -489,7 +505,9 @@ class _Named:
     def _point_by_point(
         self, solve: Callable[[Values], Solution], quantity: str
     ) -> Callable[[Values], Solution]:
-        """Return a function that solves points, where only those that fail have no answer."""
+        """Wrap a function that solves points, so that an error in its code takes the answer only
+        from the points that cause it.
+        """
 
         def solved(values: Values) -> Solution:
             try:
@@ -522,7 +540,9 @@ class _Named:
         )
 
     def _with_ways_out(self, solution: Solution, values: Values) -> Solution:
-        """Add ways out to the refusal of a single point, and words to faults of what is deferred."""
+        """Add a way out to the reason of a refused single point, and turn errors in deferred code
+        into refusals.
+        """
         gradient = None if solution.gradient is None else self._in_words(solution.gradient)
         if count_of(values) > 1:  # of many points no other method is tried
             return replace(solution, gradient=gradient)
@@ -565,8 +585,8 @@ def named(
 
 
 def _noted(solution: Solution, reasons: Sequence[str | None]) -> Solution:
-    """Note at each point why the method before did not answer; where this method has no answer
-    either, both reasons stand, unless both say that something is saturated.
+    """Add a note to each point why the earlier methods did not answer. Where this method has no
+    answer either, its reason follows theirs, unless both are saturation.
     """
 
     def detail(index: int) -> tuple[Solution, int]:

@@ -81,7 +81,7 @@ def _mean_value(model: Subject, parameters: Parameters, simulation: Simulation) 
 
 
 def _promises(model: Subject, smooth: bool) -> Acceptance:
-    """Accept models for which mean value is exact or promises an error."""
+    """Accept models for which mean value is exact, or promises an error of at most a tenth."""
     from slipstick.method.mean_value.form import promise_holds
 
     if smooth or promise_holds(cast(Model, model)):
@@ -108,8 +108,8 @@ def _network(
 
 
 def _answers_network(model: Subject, smooth: bool) -> Acceptance:
-    """Accept a network that a solver answers at its own values: exactly, by a small chain, or by an
-    approximation whose measured error is at most a tenth.
+    """Accept a network that a solver answers at the network's own values: exactly, by a small
+    Markov chain, or by an approximation whose measured error is at most a tenth.
 
     What blocks is accepted in any case, because no simulation takes it.
     """
@@ -125,7 +125,7 @@ def _answers_network(model: Subject, smooth: bool) -> Acceptance:
 
 
 def _approximates(model: Subject, smooth: bool) -> Acceptance:
-    """Accept an approximation with a large error only if nothing can be simulated."""
+    """Accept an approximation with a large error only where nothing may be simulated."""
     return Acceptance(smooth, "" if smooth else "its measured error is over a tenth")
 
 
@@ -188,16 +188,16 @@ _OWN = (
 
 
 def method_named(kind: str, name: str) -> Method:
-    """Return the method of a name for a kind of model; another package's, such as the Markov chain
-    of activities, is imported now.
+    """Return a method by its name for a kind of model; a method of another package, such as the
+    Markov chain of activities, is imported only now.
     """
     own = {method.name: method for method in _OWN if method.kind == kind}
     return own[name] if name in own else METHODS_ADDED[f"{kind}/{name}"]
 
 
 def ladder(kind: str) -> list[Method]:
-    """Return the methods that answer for a kind of model if none is named, in the order in which
-    they are asked.
+    """List the methods that answer for a kind of model if none is named, in the order in which they
+    are tried.
     """
     methods = [method_named(kind, name) for name in known_methods(kind)]
     ranked = [(method.rank, method) for method in methods if method.rank is not None]
@@ -233,7 +233,7 @@ def kind_of(model: Subject) -> str:
 
 
 def left_out_of(model: Subject) -> Mapping[str, str]:
-    """Return what the import lost that a model comes from; a law comes from none."""
+    """Return what the import of a model lost, by name; a law is never imported."""
     return {} if isinstance(model, Law) else model.left_out
 
 
@@ -325,8 +325,8 @@ def default_answer(
 
 
 def _with_takeovers(form: CompiledModel | None, answer: Answer) -> Answer:
-    """Add takeovers to the limits of a closed form. They are searched one by one, so an answer with
-    more than `_MOST_TAKEOVERS` limits, a list too long to read, stays without them.
+    """Add takeovers to the limits of a closed form, unless there are more than `_MOST_TAKEOVERS`
+    limits: each is searched for by itself, and so long a list is not read.
     """
     if not isinstance(form, ClosedForm) or answer.failed or len(answer.limits) > _MOST_TAKEOVERS:
         return answer
@@ -403,7 +403,7 @@ def _with_groups(answer: Answer, groups: Sequence[str]) -> Answer:
 def _with_transient(
     answers: tuple[Answer, ...], model: Subject, parameters: Parameters, values: Collection[str]
 ) -> tuple[Answer, ...]:
-    """Add the transient values that are asked for."""
+    """Add the transient values of a network that are asked for."""
     if not isinstance(model, QueueingNetwork) or not any(map(is_transient, values)):
         return answers
     own_values = {
@@ -426,7 +426,7 @@ def _steady(
     simulation: Simulation | None,
     smooth: bool,
 ) -> tuple[Answer, ...]:
-    """Return the answers without transient values."""
+    """Return the answers in steady state, with a note on groups where there are several."""
     groups = group_names(model)
     if len(groups) > 1:
         answers = _of_one_group(model, parameters, method, simulation, smooth)
@@ -441,7 +441,7 @@ def _of_one_group(
     simulation: Simulation | None,
     smooth: bool,
 ) -> tuple[Answer, ...]:
-    """Return the answers without notes on groups."""
+    """Return the answers in steady state, without the note on groups."""
     if method is None:
         return (default_answer(model, parameters, simulation, smooth),)
     if method == BOUNDS and isinstance(model, QueueingNetwork):
@@ -453,8 +453,8 @@ def _of_one_group(
 
 
 def _known_method(kind: str, name: str | None) -> str | None:
-    """Return the name of a method that exists for a kind of model; None if the ladder of methods
-    answers.
+    """Return the name of the method, after a check that it exists for the kind of model; None if
+    the ladder of methods answers.
     """
     if name is None or (kind, name) == (NETWORK, BEST):
         return None

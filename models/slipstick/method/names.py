@@ -64,7 +64,7 @@ _AT = re.compile(
 
 
 def until(name: str) -> tuple[str, int] | None:
-    """Return, from the name of a first passage time, the station and the number of customers; None
+    """Parse the name of a first passage time: return the station and the number of customers, None
     for another name.
 
     >>> until("time_until[door,2]"), until("time")
@@ -75,7 +75,7 @@ def until(name: str) -> tuple[str, int] | None:
 
 
 def moment(name: str) -> tuple[str, str] | None:
-    """Return, from the name of a transient value, the name of the steady-state value and the time
+    """Parse the name of a transient value: return the name of the steady-state value and the time
     after the start, in seconds or as a path; None for another name.
 
     >>> moment("queue_length_at[door,2 min]"), moment("probability_at[door,2,parameters.when]"), moment("time")
@@ -88,12 +88,12 @@ def moment(name: str) -> tuple[str, str] | None:
 
 
 def is_transient(name: str) -> bool:
-    """Return whether a value is a transient value of a network."""
+    """Return whether a name is that of a transient value of a network."""
     return bool(until(name) or moment(name))
 
 
 class AnswerNames(Mapping[str, str]):
-    """The names of values that answers for a model can have, each with its base unit.
+    """The names of the values that answers for a model can have, each with its base unit.
 
     Parameters
     ----------
@@ -184,8 +184,8 @@ _MEANS = (
 
 
 def means_of(model: Model | QueueingNetwork) -> dict[str, Parameter]:
-    """Return, by name, the parameters that stand for the values from which amounts of a model may
-    be computed.
+    """Return, by the name of the value, the parameters that stand for values of the answer in the
+    amounts of a model.
 
     Of several groups the time and the throughput have the group's name.
 
@@ -315,7 +315,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
 
 
 def _simulated_only(model: Model) -> Iterator[str]:
-    """List the names of the values of an activity that only a simulation has."""
+    """List the names of the values of an activity that only simulation can give."""
     if thinking(model.bodies[0]) is None:
         yield from (f"time_quantile[{level:g}]" for level in TIME_QUANTILES)
     for group in model.population.groups:
@@ -340,7 +340,7 @@ def _simulated_only(model: Model) -> Iterator[str]:
 
 
 def _labels(model: Model, waiting: bool) -> Iterator[str]:
-    """List the labels to which time is booked: steps, locks and barriers, and waits.
+    """List the labels that time is booked to: steps, locks, barriers and waits.
 
     Without waiting, of groups those of the first, and of phases idle processors only where some
     have fewer than others.
@@ -362,8 +362,8 @@ def _labels(model: Model, waiting: bool) -> Iterator[str]:
 
 
 def _resources(model: Model, waiting: bool) -> list[str]:
-    """List the resources in use: stations, and where waiting is counted also locks, permits and
-    processors.
+    """List the resources in use: stations and, if waiting is counted, locks, permits and processors
+    too.
     """
     used = dict.fromkeys(step.resource for step in model.steps if step.resource is not None)
     if not waiting:  # and of phases and supersteps no use is known

@@ -103,6 +103,8 @@ def checked(
     methods = solution.methods or [solution.method] * solution.count
     looks: dict[int, Verdict] = {}
     chosen = rows if simulation.check == CHECK_ALL else _chosen(solution, rows)
+    # All other points are simulated only after a chosen one was rejected: a method that errs once
+    # may err elsewhere in the sweep.
     for rows_of_round in (chosen, [row for row in rows if row not in chosen]):
         if rows_of_round is not chosen and not any(
             look.word == REPLACED for look in looks.values()
@@ -151,7 +153,7 @@ def _replaced(
 
 def _compared(verdict: Verdict, answer: Solution) -> Verdict:
     """Return the verdict on a rejected value by the usual simulation, which is longer than the
-    check that rejected it and has other random streams: a value inside its interval is right.
+    rejecting check and has other random streams: a value inside its interval is accepted.
     """
     rejected = verdict.rejected
     if rejected is None or rejected.name not in answer.values or rejected.value is None:
@@ -170,7 +172,7 @@ def _compared(verdict: Verdict, answer: Solution) -> Verdict:
 
 
 def _row(solution: Solution, row: int) -> Solution:
-    """Return the solution of a single point."""
+    """Return the solution of one of the points alone."""
 
     def of_row(columns: Mapping[str, Array]) -> dict[str, Array]:
         return {name: np.array([at(column, row)]) for name, column in columns.items()}
@@ -194,7 +196,9 @@ def _point(values: Values, row: int) -> dict[str, float]:
 
 
 def _doubtful(subject: Model | QueueingNetwork, solution: Solution) -> list[int]:
-    """List the points whose answers are to be checked."""
+    """List the points whose answers need a check: those by an approximation, and closed forms that
+    may contain a maximum.
+    """
     first_values = next(iter(solution.values.values()), np.full(1, np.nan))
     times = np.broadcast_to(first_values, (solution.count,))
     methods = solution.methods or [solution.method] * solution.count
@@ -210,8 +214,8 @@ def _doubtful(subject: Model | QueueingNetwork, solution: Solution) -> list[int]
 
 
 def _takes_maxima(model: Model) -> bool:
-    """Return whether the closed form of a model may have used a maximum, or a count that is not
-    whole, in an answer that it calls exact.
+    """Return whether the closed form of a model may contain a maximum or a fractional count, which
+    it could wrongly call exact.
     """
     kinds = (BarrierWait, Fork, Pipeline, Repeat, Ask)
     return any(isinstance(node, kinds) for node in each_once(model.bodies))
@@ -221,6 +225,7 @@ def _chosen(solution: Solution, rows: list[int]) -> list[int]:
     """Select the points to check: both ends, the point nearest to a knee, and two at random."""
     loads = _loads(solution)
     knee = min(rows, key=lambda row: abs(float(at(loads, row)) - _KNEE))
+    # Seeded by the number of points, so that the same sweep checks the same points.
     draw = random.Random(len(rows))
     random_rows = draw.sample(rows, min(_AT_RANDOM, len(rows)))
     return list(dict.fromkeys([rows[0], rows[-1], knee, *random_rows]))
@@ -246,7 +251,7 @@ def _look(
     row: int,
     simulation: Simulation,
 ) -> Verdict:
-    """Return the verdict on the answer of one point."""
+    """Simulate one point shortly, and return the verdict on its answer."""
     from slipstick.sim.kept_looks import kept_look
     from slipstick.sim.second_look import AGREES, DIFFERS, UNSETTLED, second_look
 
@@ -259,6 +264,7 @@ def _look(
         if (solution.methods or [solution.method])[row if solution.methods else 0] == CLOSED_FORM:
             if plan.population > MOST_ADDED_UP:
                 return Verdict(NOT_CHECKED, "it is added up of too many processors")
+            # Closed forms are rarely wrong, so that a look at them is short.
             events = min(events, FOR_CLOSED_FORMS)
         waits_and_utilizations = _parts(plan, solution, row)
         look_at = second_look if simulation.check == CHECK_AGAIN else kept_look
@@ -318,7 +324,9 @@ def _words(verdicts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _parts(plan: Plan, solution: Solution, row: int) -> dict[str, float]:
-    """Return the answer's wait of a visit to each resource of a plan, and its utilization [s, 1]."""
+    """Return the answer's wait of a visit at each resource of a plan, and the utilization of the
+    resource [s, 1].
+    """
     from slipstick.sim.second_look import UTILIZATION, WAIT
 
     names = [f"{kind}[{name}]" for kind in (WAIT, UTILIZATION) for name in plan.resources]
@@ -347,6 +355,7 @@ def _of_activity(
     steps: dict[str, float] = {}
     once = {name: float(at(column, row)) for name, column in solution.once.items()}
     if len(plan.groups) == 1 and not _branches(model):
+        # Known means of steps are control variates: they take their own noise out of the estimate.
         columns = {name: solution.steps[name] for name in solution.once if name in solution.steps}
         steps = {name: float(at(column, row)) for name, column in columns.items()}
     needed = _cycles_needed(solution, row)
@@ -401,9 +410,7 @@ def _of_network(
 
 
 def _time_of(plan: Plan, group: int, solution: Solution) -> str:
-    """Return the name of the mean time of a group among the values of a solution; empty if it has
-    none.
-    """
+    """Return the name under which a solution has the mean time of a group; empty if it has none."""
     name = plan.groups[group].name
     plain_names = [] if group else ["response_time", "time"]
     for key in (f"response_time[{name}]", f"time[{name}]", *plain_names):
@@ -419,7 +426,9 @@ def _first(plan: Plan, group: int, solution: Solution, row: int) -> tuple[str, f
 
 
 def _cycles_needed(solution: Solution, row: int) -> float:
-    """Return the requests of a stream after which a run has settled: 100 / (1 - load)^2."""
+    """Return the number of requests of a stream after which a run is in steady state: 100 / (1 -
+    load)^2.
+    """
     # At a load of 1 no run is long enough.
     load = min(float(at(_loads(solution), row)), 0.9999)
     return 100.0 / (1.0 - load) ** 2

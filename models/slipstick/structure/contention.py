@@ -54,8 +54,8 @@ Excess = tuple[Expr, int]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The effects that the time of one pass neglects at aligned points; an array of length 1 holds
-    for all points.
+    """The effects that the time of one pass neglects, such as waiting, by aligned point; an array
+    of length 1 holds for all points.
 
     Parameters
     ----------
@@ -104,6 +104,7 @@ class Contention:
             self._crowded.update(_waits(model, node, present))
         self._others = {**_random_maxima(model, present), **_shared_stages(model)}
         counts = [*self._crowded.values(), *self._others.values()]
+        # The counts one by one are evaluated for notes only; `nothing` needs their maximum alone.
         self._tape = Tape([count for count, _ in counts])
         # One number for a point, so that a sweep keeps no array for each place where it may wait.
         excess = [count - most for count, most in dict.fromkeys(counts)]
@@ -126,8 +127,8 @@ class Contention:
 
 
 def _queues(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess]:
-    """Return, for each resource that steps use or hold, the largest number of requests at one
-    moment and the number that need not wait.
+    """Return, for each resource that steps use or hold, the most requests at one moment and the
+    number of them that need not wait.
     """
     written_resources = {name for node in nodes if node.mode == WRITE for name in node.held}
     served = [step.resource for step in model.steps if step.resource is not None]
@@ -145,7 +146,9 @@ def _queues(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess]:
 
 
 def _waits(model: Model, node: Activity, present: Expr) -> dict[str, Excess]:
-    """Return where a step waits for something other than a place at a resource."""
+    """Return where a step may wait for something other than a server or a free place, such as a
+    unit, a task or a barrier.
+    """
     if node.use in (NOTHING, SERVED, HELD, GIVEN):
         return {}
     # Whether a unit is there when it is asked for depends on the other processors, so that a wait
@@ -162,9 +165,8 @@ def _waits(model: Model, node: Activity, present: Expr) -> dict[str, Excess]:
 
 
 def _met_by_others(model: Model, barrier: str, parties: int | None, present: Expr) -> Excess:
-    """Return how many processors or groups a barrier makes wait for each other even if their times
-    are constant, and how many can meet without a wait: groups with different cycles, or all members
-    of the population but the barrier's parties.
+    """Return how many processors or groups can wait for each other at a barrier although their
+    times are constant, and how many of them meet without a wait.
     """
     # Members of the population beyond the parties of one meeting have to wait for the next meeting.
     if parties is not None:
@@ -180,8 +182,9 @@ def _met_by_others(model: Model, barrier: str, parties: int | None, present: Exp
 
 
 def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
-    """Return the counts that make a maximum random, with notes: variation in parallel branches and
-    items, and, of several processors, variation in activities after which they meet.
+    """Return the variation that makes a maximum of times random, with the note on it: that of
+    parallel branches and items, and, for several processors, that of the activities after which
+    they meet.
     """
     compared = [node for node in side_by_side(model.bodies) if not node.beside]
     bodies_compared = [
@@ -204,12 +207,13 @@ def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
 
 
 def variation(activities: Iterable[Activity]) -> Expr:
-    """Return a number that is above 0 where a time or a count in some activities varies [1]."""
+    """Return a number that is above 0 if a time or a count in some of the activities varies [1]."""
     return total(dict.fromkeys(node.variation for node in each_once(activities)))
 
 
 class Variation:
-    """The places of a model where a time or a count is random, compiled for many points.
+    """The variation of times and counts in a model, compiled to tell at many points whether
+    anything is random.
 
     Product form needs something random: where nothing is, all processors stay as they started, in
     step or not, and no mean of all states is what they do. Two processors that work 1 s and then
@@ -252,7 +256,7 @@ class Variation:
 
 def _shared_stages(model: Model) -> dict[str, Excess]:
     """Return a note for each set of resources that several stages of one pipeline share; pipelines
-    that share the same resources have one note.
+    with the same set have one note.
     """
     sharing: dict[tuple[str, ...], dict[str, Expr]] = {}
     for node in each_once(model.bodies):
@@ -271,6 +275,7 @@ def _shared_stages(model: Model) -> dict[str, Excess]:
             "as separate servers, though several use"
             f" {', '.join(IN_WORDS.get(name, name) for name in shared_names)}"
         )
+        # One note for all, so that a program of hundreds of pipelines stays readable.
         if len(items) > FEW:
             note = f"takes the stages of {len(items)} pipelines {use_in_words}"
             notes[note] = (maximum(*items.values()), 1)
@@ -284,6 +289,7 @@ def _shared_stages(model: Model) -> dict[str, Excess]:
 
 def _used(bodies: Iterable[Activity]) -> set[str]:
     served = (name for node in each_once(bodies) if node.use == SERVED for name in node.uses)
+    # Each request to another processor goes to a different one, so that stages do not share it.
     return {name for name in served if name != "each-other"}
 
 
@@ -303,6 +309,7 @@ def _asked_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
             return present
         if counts and not is_processor(name):
             return total(width * count for width, count in zip(of_bodies, counts, strict=True))
+        # Beside its own requests a processor serves those that others send to it, one of each.
         if name == "own":
             further_processors = present - 1 if {"other", "each-other"} & set(names) else 0.0
             return largest(of_bodies) + further_processors
@@ -347,9 +354,7 @@ class Saturation:
         self._tape = Tape(columns)
 
     def reasons(self, values: Values) -> dict[int, str]:
-        """Return, by the number of the aligned point, a sentence on the first resource that is
-        saturated there.
-        """
+        """Return, by the number of the aligned point, a sentence on the first saturated resource."""
         if not self._names:
             return {}
         evaluated = iter(self._tape.run(only(values, self._tape.parameters)))
@@ -377,7 +382,7 @@ class Saturation:
 
 
 def without(column: Array, points: Collection[int]) -> Array:
-    """Return a column with NaN at some points."""
+    """Return a column in which some points are NaN."""
     if not points:
         return column
     taken = np.isin(np.arange(len(column)), list(points))

@@ -13,7 +13,8 @@ from slipstick.model.system import Model
 
 
 class Deadlocks:
-    """The deadlocks that are possible because locks are taken in a cycle; see `lock_cycle`.
+    """The deadlocks that are possible in a model because locks are taken in a cycle; see
+    `lock_cycle`.
 
     Parameters
     ----------
@@ -26,7 +27,9 @@ class Deadlocks:
         self._tape = Tape(list(self._population.counts))
 
     def reasons(self, values: Values) -> dict[int, tuple[str]]:
-        """Find the aligned points, by number, with enough processors for a deadlock."""
+        """Return, by the number of the aligned point, why processors can wait for each other
+        without end, where there are enough of them.
+        """
         return (
             self.among(self._tape.run(only(values, self._tape.parameters)), count_of(values))
             if self._words
@@ -34,8 +37,8 @@ class Deadlocks:
         )
 
     def among(self, sizes: Sequence[Array], points: int) -> dict[int, tuple[str]]:
-        """Find the points with enough processors for a deadlock, from the sizes of the populations,
-        in the order of `counts`: of phases, of groups, or of all [points].
+        """Return the reasons at the points with enough processors for a deadlock, from the sizes of
+        the populations in the order of `counts`.
         """
         if not self._words:
             return {}
@@ -51,8 +54,8 @@ class Deadlocks:
 
 
 def lock_cycle(model: Model) -> tuple[str, int]:
-    """Find locks, or permits of one, that are taken in a cycle, so that their holders may wait for
-    each other.
+    """Find locks that are taken in a cycle, so that their holders may wait for each other without
+    end.
 
     Two requests are no danger to each other if one lock is held at both, or if a barrier of all
     processors or the end of a phase is between them.
@@ -85,6 +88,7 @@ def lock_cycle(model: Model) -> tuple[str, int]:
         nested.update(
             dict.fromkeys(_nested_holds(model, body, 0 if groups_run_together else number))
         )
+    # Pruned first, because following all paths takes a time that grows fast with their number.
     requests = _without_ends(list(nested))
     locks = next(filter(None, (_closing((request,), requests) for request in requests)), ())
     if not locks:
@@ -102,8 +106,8 @@ def lock_cycle(model: Model) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class _NestedHold:
-    """A lock requested while another is held, in a part of a body between two barriers of all
-    processors.
+    """A request for a lock while another is held, in a section of a body between two barriers of
+    all processors.
 
     Parameters
     ----------
@@ -119,8 +123,8 @@ class _NestedHold:
 
 
 def _without_ends(requests: list[_NestedHold]) -> list[_NestedHold]:
-    """Remove requests that are in no cycle, because a path ends there; where locks have an
-    order, these are all.
+    """Remove requests that belong to no cycle because no request follows them; where locks are
+    taken in one order, these are all.
     """
     while True:
         going_on = {(request.section, request.held) for request in requests}
@@ -153,16 +157,16 @@ def _closing(path: tuple[_NestedHold, ...], requests: Sequence[_NestedHold]) -> 
 
 
 def _requests_in_branches(body: Activity, locks: Sequence[str]) -> bool:
-    """Return whether some of the locks are taken in a fork or pipeline, whose parts run at the same
-    time.
+    """Return whether some of the locks are taken in a fork or pipeline, whose parts are under way
+    at the same time.
     """
     branches = (node for node in steps(body) if is_parallel(node))
     return any(set(inner.held) & set(locks) for node in branches for inner in steps(node))
 
 
 def _nested_holds(model: Model, cycle: Activity, body: int) -> Iterator[_NestedHold]:
-    """List the requests of a body, section by section; `body` numbers those that run one after
-    the other.
+    """List the requests for a lock under another one in a body, section by section; `body` is the
+    number of the body among those that run one after the other.
     """
     requests, sections = list[_NestedHold](), 0
 

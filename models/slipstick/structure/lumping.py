@@ -27,8 +27,8 @@ LUMPED_FROM = 8
 
 @dataclass(frozen=True, slots=True)
 class LumpedActivities:
-    """Activities in which one of several alike resources, such as the modules of a memory, stands
-    for all of them.
+    """Activities in which one resource stands for several alike ones, such as the modules of a
+    memory.
 
     Exact but for rounding: a choice takes each copy with the same probability and does the same
     there, so by symmetry all copies have the same use, and an arrival at one of m copies finds 1/m
@@ -49,8 +49,8 @@ class LumpedActivities:
     chances: dict[Expr, tuple[Expr, int]] = field(default_factory=dict)
 
     def account(self, booked: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
-        """Divide what is booked to each label among the labels that it stands for; list them in
-        the order given.
+        """Divide the time booked to each label equally among the labels that it stands for, and
+        list them in `order`.
         """
         divided: dict[str, Array] = {}
         for label, seconds in booked.items():
@@ -59,9 +59,7 @@ class LumpedActivities:
         return {label: divided[label] for label in order}
 
     def uses(self, lumped_uses: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
-        """Copy the use of each queue to the queues that it stands for; list them in the order
-        given.
-        """
+        """Copy the use of each queue to all queues that it stands for, and list them in `order`."""
         uses_by_name = {
             name: column
             for lumped_name, column in lumped_uses.items()
@@ -71,8 +69,8 @@ class LumpedActivities:
 
 
 def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
-    """Lump alike resources, except in activities with forks, pipelines or barriers, which
-    compare times.
+    """Lump alike resources into one; activities with forks, pipelines or barriers, which compare
+    times, stay as they are.
     """
     nodes = [node for activity in activities for node in steps(activity)]
     lumping = LumpedActivities(())
@@ -118,8 +116,8 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
 
 
 class _Shape:
-    """The structure of a part of an activity, without the names of its resources and labels,
-    which are listed in order.
+    """The structure of a part of an activity, in which resources have numbers in place of names;
+    the names and labels are listed beside it in order.
     """
 
     def __init__(self, body: Activity, model: Model) -> None:
@@ -162,8 +160,8 @@ _Option = tuple[Expr, Activity]
 def _alike_options(
     choice: Choice, model: Model
 ) -> Iterator[tuple[Sequence[_Shape], Sequence[_Option]]]:
-    """Group the options of a choice that have the same probability and structure at different
-    resources.
+    """Group the options of a choice that have the same probability and the same structure at
+    different resources.
     """
     alike: dict[object, list[tuple[_Shape, _Option]]] = {}
     for p, body in choice.options:
@@ -172,6 +170,7 @@ def _alike_options(
     for group in alike.values():
         shapes, options = [shape for shape, _ in group], [option for _, option in group]
         names = [name for shape in shapes for name in shape.names]
+        # Options that share a resource are not symmetric: each name occurs once.
         if len(group) >= LUMPED_FROM and len(set(names)) == len(names) > 0:
             yield shapes, options
         else:

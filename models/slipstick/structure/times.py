@@ -50,6 +50,7 @@ def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr]
     own = own_time(activity, model, booked)
     match activity.combination:
         case Combination.IN_TURN:
+            # What goes on beside the processor adds no time to it.
             child_times = (
                 number * time(child, model, booked, known)
                 for number, child in activity.weighted
@@ -72,14 +73,15 @@ def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr]
 
 
 def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
-    """Return the time of one execution without that of its children, and without contention: the
-    time of a step, or the cost of using a resource [s].
+    """Return the time of one execution of a node itself, without its children and without
+    contention: the time of a step, or the cost of using a resource [s].
     """
     if isinstance(activity, Step):
         alone = model.time_alone(activity)
         return Booked(activity.name, alone) if booked else alone
     if not activity.children and activity.use == NOTHING and not isinstance(activity, Then):
         raise no_rule(METHOD, activity)
+    # Other processors, as resources, cost nothing beside the time of the step.
     costs = (
         model.resources[name].use_time(name, model.population.present, booked)
         for name in activity.uses

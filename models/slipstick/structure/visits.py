@@ -110,8 +110,8 @@ class Visit:
     mode: str = ""
 
     def can_meet(self, second: Visit) -> bool:
-        """Return whether two processors can be at these visits at once: not if one must hold alone
-        what the other holds.
+        """Return whether two processors can be at these two visits at the same time: not if one of
+        them holds alone what the other one holds.
         """
         return not (self.exclusive & second.held or second.exclusive & self.held)
 
@@ -177,8 +177,8 @@ def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]
 
 
 class _TreeBuilder:
-    """Rebuilds activities in the order of execution and knows which locks were released just
-    before.
+    """Rebuilds activities in the order of execution, and records which locks were released
+    immediately before each visit.
     """
 
     def __init__(self, model: Model) -> None:
@@ -214,15 +214,15 @@ class _TreeBuilder:
         return visited
 
     def _apart(self, body: Activity, held: frozenset[str]) -> Activity:
-        """Rebuild a part that does not begin where the one written before it ends, so that no lock
-        was released just before.
+        """Rebuild a part that does not follow immediately on the part rebuilt before it, so that no
+        lock was released just before.
         """
         self.released = frozenset()
         return self.rebuilt(body, held)
 
     def _hold(self, node: Hold, held: frozenset[str]) -> Activity:
-        """Return a lock's hold with the accesses of an uncontended acquire and release as visits;
-        the accesses with which a queue lock is acquired are one visit.
+        """Return the hold of a lock with visits for the accesses to its word in an uncontended
+        acquire and release; a queue lock makes all accesses of an acquire in one visit.
         """
         lock = node.resource
         _refuse_barriers(node.children, "hold")
@@ -254,8 +254,8 @@ class _TreeBuilder:
         return Then((*acquire_visits, visited)) if acquire_visits else visited
 
     def _hold_together(self, chain: Sequence[Hold], held: frozenset[str]) -> Activity:
-        """Return the holds of locks that are taken at one moment: while one of the locks is waited
-        for, none is held.
+        """Return the holds of locks that are acquired at one moment: while a processor waits for
+        one of them, it holds none.
 
         Assumes that the locks are waited for one after the other; in fact all are tried again after
         a pause. Against a simulation of circuits through two stages with six processors the
@@ -294,6 +294,8 @@ class _TreeBuilder:
                 if step is not None
                 else self.model.held_resource(queue).label(queue)
             )
+        # A reader shares its lock with others, so that only a lock of one place, or one held to
+        # write, keeps others away.
         exclusive = self.written | {
             name for name in held if self.model.resources[name].capacity == 1
         }
@@ -314,7 +316,7 @@ def _refuse_barriers(bodies: Sequence[Activity], kind_of_part: str) -> None:
 
 
 def without_holding(node: Activity, name: str) -> Activity:
-    """Copy a part of a tree as if a lock, or permits, were not held around it."""
+    """Copy a part of a tree, and leave out that a lock or permits are held around it."""
     if not isinstance(node, VisitedStep | VisitedHold):
         return node.rebuilt([without_holding(child, name) for child in node.children])
     visit = node.visit and replace(
@@ -332,7 +334,7 @@ def mean_service(step: Step | LockAccess, numbers: Numbers) -> Array:
 
 
 def visit_of(node: Activity) -> Visit | None:
-    """Return the visit that a node of a tree begins with, if any."""
+    """Return the visit with which a node of a tree begins; None if it begins without one."""
     return node.visit if isinstance(node, VisitedStep | VisitedHold) else None
 
 
@@ -345,8 +347,8 @@ def visits_in(node: Activity) -> Iterator[Visit]:
 
 
 def value_of(number: Expr, numbers: Numbers) -> Array:
-    """Return the value of a number of executions at each point; the constant 1 is not among the
-    numbers of a model.
+    """Return the value of a number of executions at each point. The constant 1 is handled apart,
+    because it is not among the numbers of a model.
     """
     return np.ones(1) if is_number(number, 1.0) else numbers[number]
 
@@ -372,7 +374,8 @@ MOST_WRITTEN_OUT = 12
 
 @dataclass(slots=True)
 class Places:
-    """The services of an activity in their order, and which of them follow each other at once.
+    """The services of an activity in their order, and how often one immediately follows another at
+    the same queue.
 
     A place is one visit in one turn of the repetitions around it, where these are few.
 
@@ -412,11 +415,15 @@ class Places:
         for place, p in after:
             for earlier, q in before:
                 if self.visits[earlier].queue == self.visits[place].queue:
+                    # Only returns to the same queue matter: elsewhere an arrival finds the state of
+                    # a random moment.
                     key = earlier, place
                     self.follows[key] = self.follows.get(key, 0.0) + times * p * q
 
     def _ends(self, node: Activity, ratio: Array, numbers: Numbers) -> tuple[_Ends, _Ends]:
-        """Return the first and the last places of a part that is executed `ratio` times."""
+        """Return the first and the last places of a part that is executed `ratio` times, each with
+        its probability.
+        """
         if isinstance(node, Repeat):
             geometric = node.spread == GEOMETRIC
             return self._repeated(numbers[node.count], node.body, ratio, numbers, geometric)
@@ -424,6 +431,8 @@ class Places:
             self._ends(child, ratio * value_of(number, numbers), numbers)
             for number, child in node.weighted
         ]
+        # At their ends a processor comes from a branch, a lock or a meeting, not from a queue
+        # alone.
         if is_parallel(node) or node.use in (HELD, MET):
             return [], []
         if node.odds:
@@ -457,8 +466,8 @@ class Places:
     def _repeated(
         self, count: Array, body: Activity, ratio: Array, numbers: Numbers, geometric: bool
     ) -> tuple[_Ends, _Ends]:
-        """Write out the turns of a repetition where they are few and their number is whole; else
-        take the number of turns as geometric.
+        """Return the first and the last places of a repetition: its turns are written out where
+        they are few and their number is whole, else the number of turns is taken as geometric.
         """
         count_of_turns = float(count.flat[0].real)
         few_turns = (
@@ -536,7 +545,7 @@ class Queue:
 
     @property
     def label(self) -> str:
-        """The label to which waiting for work in progress is booked."""
+        """The label to which waiting at this queue is booked."""
         return self.visits[0].label if self.lock else f"wait:{self.visits[0].queue}"
 
 

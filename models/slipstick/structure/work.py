@@ -45,8 +45,8 @@ def total_work(
     of: Callable[[Activity], dict[str, Expr]],
     known: dict[int, dict[str, Expr]] | None = None,
 ) -> dict[str, Expr]:
-    """Return the times of everything that one pass executes, side by side or not, added up by name
-    [s].
+    """Return the times of everything that one pass executes, added up by name, whether it runs side
+    by side or not [s].
 
     Parameters
     ----------
@@ -55,6 +55,7 @@ def total_work(
     known : sums of parts that trees share, by identity
     """
     known = {} if known is None else known
+    # By identity: trees share parts, and without it the work would grow with the number of paths.
     if id(activity) not in known:
         work_of_children = [
             _times(number, total_work(child, of, known)) for number, child in activity.weighted
@@ -66,8 +67,8 @@ def total_work(
 def _by_name(
     mappings: Iterable[Mapping[str, Expr]], joined: Callable[[list[Expr]], Expr]
 ) -> dict[str, Expr]:
-    """Collect the terms that several mappings have under the same name, and join them; names stay
-    in the order of their first appearance.
+    """Collect the terms of several mappings by name and combine those of each name; names stay in
+    the order of their first appearance.
     """
     terms: dict[str, list[Expr]] = {}
     for mapping in mappings:
@@ -102,8 +103,8 @@ def demands(activity: Activity, model: Model) -> dict[str, Expr]:
 
 
 def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
-    """Return a lower bound on how long one pass holds each lock; a writer counts as many times as
-    readers could hold the lock [s].
+    """Return a lower bound on how long one pass holds each lock [s]. A writer holds all the places
+    that readers could hold.
     """
 
     def held(node: Activity) -> dict[str, Expr]:
@@ -123,8 +124,8 @@ def _held_time(node: Activity, name: str, model: Model) -> Expr:
 
 
 def time_of(node: Activity, model: Model, key: StepKey) -> dict[str, Expr]:
-    """Return the time of a step by its key, as long as it takes alone; an empty mapping for a node
-    that is no step, or a step without a key.
+    """Return the time of a step without contention, under the name that `key` gives it; empty for a
+    node that is no step, or a step without a name.
     """
     if not isinstance(node, Step) or (name := key(node)) is None:
         return {}
@@ -132,8 +133,8 @@ def time_of(node: Activity, model: Model, key: StepKey) -> dict[str, Expr]:
 
 
 def work_of_steps(model: Model, key: StepKey) -> dict[str, Expr]:
-    """Return the time of the steps in all branches and items, added up by a key, for a processor in
-    a cycle or a program [s].
+    """Return the work of a processor in a cycle or a program: the times of its steps in all
+    branches and items, added up by the names that `key` gives them [s].
     """
     population, known = model.population, dict[int, dict[str, Expr]]()
 
@@ -142,6 +143,8 @@ def work_of_steps(model: Model, key: StepKey) -> dict[str, Expr]:
 
     match population:
         case PhasedPopulation(phases):
+            # A processor takes part in a phase with the probability that it is one of its
+            # processors.
             shares = (phase.repeat * (phase.processors / population.size) for phase in phases)
             return _added(
                 _times(share, work(phase.cycle))
@@ -170,7 +173,7 @@ def most_at_once(
     activity: Activity, counted: Callable[[Activity], str | None], known: dict[int, dict[str, Expr]]
 ) -> dict[str, Expr]:
     """Return the largest number of requests of an activity that can be under way at once, by name,
-    without limits by servers and locks [1].
+    if no server or lock limited them [1].
 
     Parameters
     ----------
@@ -219,12 +222,14 @@ def _items_at_once(
 
 
 def largest(terms: Iterable[Expr]) -> Expr:
-    """Return the largest of some numbers, each taken once."""
+    """Return the maximum of some numbers, equal expressions taken once."""
     return maximum(*dict.fromkeys(terms))
 
 
 def _most(bodies: Sequence[Activity], key: StepKey) -> dict[str, Expr]:
-    """Return the largest number of steps that can be under way at once, by a key [1]."""
+    """Return the largest number of steps that can be under way at once, by the name that `key`
+    gives them [1].
+    """
     known: dict[int, dict[str, Expr]] = {}
 
     def counted(node: Activity) -> str | None:
@@ -300,8 +305,8 @@ class ParallelWork:
         self._numbers["work", ""] = work_of_steps(model, counted)[""]
 
     def numbers(self, values: Values) -> dict[tuple[str, str], Array]:
-        """Evaluate at aligned points w, w_r and W_u of the useful steps, W of each component, and W
-        and w of each pipeline; see `slipstick.method.closed_form` for the symbols.
+        """Evaluate the symbols of `slipstick.method.closed_form` at aligned points: w, w_r and W_u
+        of the useful steps, W of each component, and W and w of each pipeline.
         """
         return dict(
             zip(self._numbers, self._tape.run(only(values, self._tape.parameters)), strict=False)
@@ -330,6 +335,8 @@ class ParallelWork:
             columns[f"occupation[{name}]"] = work / time
             # A maximum of random times is split approximately; a line cannot hold more than all
             # branches.
+            # The account follows the line that ends last; all other work of a component is hidden
+            # behind it.
             hidden = work - account.get(name, np.zeros(1))
             columns[f"overlap[{name}]"] = np.where(hidden > ROUNDING * work, hidden, 0.0) / time
         for name in self.pipelines.keys() & spans.keys():
@@ -356,7 +363,7 @@ class ParallelWork:
 
 
 def _limit(place: str, requests: Array, size: Array | float, servers: Array | float) -> Array:
-    """Limit the steps that all processors together can have under way at a place."""
+    """Return how many of the requests of all processors can be under way at a place."""
     if place == PROCESSORS:
         # The others of a processor that is alone are outside the model.
         return np.where(np.equal(size, 1), requests, size)
@@ -365,8 +372,8 @@ def _limit(place: str, requests: Array, size: Array | float, servers: Array | fl
 
 
 def _servers(resource: ResourceKind) -> Expr:
-    """Return how many steps a resource can do at once; with rates how many times as fast as for one
-    alone it can be.
+    """Return how many steps a resource can serve at once; for a station with rates, its greatest
+    speed relative to that for one step.
     """
     alone = resource.speed_alone
     if isinstance(resource, Station) and alone is not None:
@@ -381,8 +388,8 @@ def _place(step: Step) -> str:
 
 
 def _serial_work(pipeline: Pipeline, model: Model) -> tuple[Expr, Expr]:
-    """Return the time of all steps in the serial stages in one execution [s], and how many can be
-    under way at once [1].
+    """Return the time of all steps in the serial stages of a pipeline in one execution [s], and how
+    many of these steps can be under way at once [1].
     """
     serial = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
     serial_stages_only = replace(pipeline, stages=serial)
