@@ -23,7 +23,7 @@ MOST_CUSTOMERS = 2.0**53
 
 @dataclass(frozen=True, slots=True)
 class NetworkPoints:
-    """The arrays of a network at aligned points.
+    """The arrays of a network at aligned points, by class and by chain.
 
     Parameters
     ----------
@@ -62,14 +62,15 @@ class NetworkPoints:
             return entries
         pairs = zip(self.routes.source, self.routes.target, strict=True)
         for route, ((class_before, station), (class_after, _)) in enumerate(pairs):
+            # A move within a class is no entry: the customer is a member already.
             if class_after not in (OUTSIDE, class_before):
                 passing = self.visits[:, class_before, station] * self.routes.probability[:, route]
                 entries[:, class_after] += passing
         return entries
 
     def select(self, points: Any) -> NetworkPoints:
-        """Take some of the points, by slice, mask or indices, without the reasons for points
-        that have no answer.
+        """Select some of the points by slice, mask or indices; the reasons for points without an
+        answer are not kept.
         """
         cubes = {name: getattr(self, name)[points] for name in ("service", "visits", "scv")}
         routes = None if self.routes is None else self.routes.select(points)
@@ -93,7 +94,8 @@ SMALLEST, LARGEST = 1e-150, 1e150
 
 
 class NetworkLayout:
-    """A network whose numbers are evaluated at many points together.
+    """A network compiled to evaluate its numbers, and to build the arrays that solvers take, at
+    many points together.
 
     Parameters
     ----------
@@ -118,7 +120,7 @@ class NetworkLayout:
         self.tape = Tape(list(self._exprs.values()))
 
     def columns(self, values: Values) -> dict[str, Array]:
-        """Evaluate every number of the network, by its place [points]."""
+        """Evaluate every number of the network, by its path [points]."""
         results = self.tape.run(values)
         points = max([1, *(np.size(value) for value in values.values()), *map(len, results)])
         return {
@@ -129,8 +131,8 @@ class NetworkLayout:
     def perturbed(
         self, values_at_point: Mapping[str, float], names: Sequence[str]
     ) -> dict[str, Array]:
-        """Evaluate every number at one point and with each of some parameters moved, see
-        `slipstick.method.answers.perturbed`.
+        """Evaluate every number at one point, and again with each of some parameters moved by a
+        complex step; see `slipstick.method.answers.perturbed`.
         """
         values_of_names = {
             name: values_at_point.get(name, parameter.value or 0.0)
@@ -212,8 +214,8 @@ class NetworkLayout:
         return self.classes.index(place[0]), self.stations.index(place[1])
 
     def _route(self, routes: Routes, chain_of: NDArray[np.intp], visited: Array) -> dict[int, str]:
-        """Write the visits that follow from the routes into `visited`; return, by point, the
-        reasons why there are none.
+        """Write the visits that follow from the routes into `visited`; return, by point, why they
+        do not follow.
         """
         wrong = self._sums(routes.probability.real)
         for c, (name, chain) in enumerate(self.chains.items()):
@@ -234,12 +236,13 @@ class NetworkLayout:
         wrong |= {
             int(point): "the routes of some chain never come back" for point in np.flatnonzero(lost)
         }
+        # Zeros keep the other points in one call of the solver; the reason replaces their answer.
         visited[list(wrong)] = 0.0
         return wrong
 
     def _unsound(self, columns: Columns) -> dict[int, str]:
-        """Return, by point, the first number that is negative, not finite, out of range, or not
-        whole though it counts customers.
+        """Return, by point, the first number that is negative, infinite or out of range, or a
+        fractional number of customers.
         """
         wrong: dict[int, str] = {}
         groups = {
@@ -282,8 +285,8 @@ class NetworkLayout:
         return wrong
 
     def _alike(self, service: Array, visits: Array) -> tuple[Array, Array]:
-        """Return service and visits with the demands of several classes at a first-come station as
-        visits of one service time.
+        """Return service and visits in which the demands of several classes at a first-come station
+        are visits of one common service time.
 
         A demand does not say how it is split into visits; with one service time the station has
         product form.
@@ -298,6 +301,7 @@ class NetworkLayout:
                 labels_served = [
                     r for r, label in enumerate(self.classes) if label in station.service
                 ]
+                # A service time that the station states wins; else the longest demand is one visit.
                 longest_service = service[:, labels_served or members, k].real.max(axis=1)
                 for r in members:
                     visits[:, r, k] = quotient(service[:, r, k], longest_service)
@@ -376,8 +380,8 @@ class NetworkLayout:
         return think, arrivals, population, bursts
 
     def _patience(self, columns: Columns, members: Sequence[Sequence[str]]) -> dict[str, Any]:
-        """Return how long customers of each class wait at each station, and whether that time is
-        constant; for a chain, by the class of it that has a patience.
+        """Return the patience of each class at each station, and whether it is constant (a
+        timeout); a chain has the patience of its class that has one.
         """
         patience_times = [
             (c, k, key, columns[f"stations.{name}.{key}.{label}"])
@@ -399,8 +403,8 @@ class NetworkLayout:
         return {"patience": patience, "timeouts": constant}
 
     def _bursts(self, columns: Columns, prefix: str) -> Array:
-        """Return the rates of arrivals between bursts and in them, and the rates at which bursts
-        begin and end [points, 4].
+        """Return the arrival rates between and within bursts, and the rates at which bursts begin
+        and end [points, 4].
         """
         quiet, burst = columns[f"{prefix}.arrivals"], columns[f"{prefix}.burst_arrivals"]
         # A time of 0 is refused beside; here it must not divide.

@@ -47,8 +47,8 @@ KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
 
 
 def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
-    """Compute bounds of throughput and response time of every class, by every kind of bound that
-    applies.
+    """Compute bounds on the throughput and the response time of every class, one answer for each
+    kind of bound that applies.
 
     From bounds of the throughput X of N customers with think time Z follow those of the response
     time, N / X - Z. Of an arriving class the throughput is known, and the response time is at least
@@ -87,7 +87,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
 
 
 def _refused(arrays: NetworkPoints) -> dict[int, str]:
-    """Return, by point, the reason why there are no bounds."""
+    """Return, by point, why there are no bounds."""
     network, wrong = arrays.network, unsolvable(arrays)
     if network.losses:
         why = f"{network.losses}, and the bounds do not cover loss or blocking"
@@ -148,6 +148,7 @@ class CompiledNetworkBounds(CompiledModel):
         """Evaluate the bounds at aligned points."""
         arrays = self.arrays(values)
         wrong, (bounds_by_kind, _) = _refused(arrays), _by_kind(arrays)
+        # Each kind holds where its assumptions do, so that the tightest of them holds too.
         low = np.max([low for low, _ in bounds_by_kind.values()], axis=0)
         high = np.min([high for _, high in bounds_by_kind.values()], axis=0)
         return Solution(
@@ -165,8 +166,8 @@ class CompiledNetworkBounds(CompiledModel):
 def _columns(
     arrays: NetworkPoints, low: Array, high: Array, wrong: Sequence[int] = ()
 ) -> dict[str, Any]:
-    """Return values and bounds that follow from bounds of the throughputs (points, classes); NaN if
-    there are none.
+    """Return the values and bounds that follow from bounds on the throughputs (points, classes);
+    NaN where there are none.
     """
     network = arrays.network
     crossings, (shortest, _) = saturation_population(network).real, full_speed_demands(network)

@@ -87,6 +87,7 @@ def _account(
     Only where all customers are of one chain; adds up to the cycle with its think time. A station
     whose speed depends on how many are there has no service apart from waiting.
     """
+    # The parts of several chains would be of different customers, and not add up to one cycle.
     empty = arrays.network.closed.all() and not arrays.network.population.any()
     if len(compiled.chains) != 1 or empty:
         return {}
@@ -155,7 +156,7 @@ APPROXIMATE_QUANTILES = (
 def quantiles(
     compiled: NetworkLayout, network: NetworkArrays, measures: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return quantiles of response times, and the relative error of those that are approximate.
+    """Return quantiles of response times, and the relative errors of those that are approximate.
 
     Exact where the transform is known: every customer visits each station of its path once, and
     none overtakes another there: stations are exponential and first come first served, all
@@ -231,7 +232,7 @@ def shares_within_target(
 
 
 def _path(compiled: NetworkLayout, network: NetworkArrays, c: int) -> NDArray[np.intp]:
-    """Return the stations that a chain visits; none where its numbers of visits are not known."""
+    """Return the stations that a chain visits; none where the number of visits to them is unknown."""
     label = list(compiled.chains)[c]
     path = np.flatnonzero(network.demand[0, c].real > 0)
     with_visits = all(label in compiled.model.stations[compiled.stations[k]].service for k in path)
@@ -239,8 +240,8 @@ def _path(compiled: NetworkLayout, network: NetworkArrays, c: int) -> NDArray[np
 
 
 def has_quantiles(model: QueueingNetwork, label: str, exact: bool = False) -> bool:
-    """Return whether quantiles of the response time of a class or chain have a formula, at the
-    model's own values; nothing is solved.
+    """Return whether quantiles of the response time of a class or chain have a formula at the
+    model's own values, without solving anything.
 
     Parameters
     ----------
@@ -281,8 +282,8 @@ def _loads(network: NetworkArrays) -> Array:
 
 
 def _product_form_visits(network: NetworkArrays, c: int) -> bool:
-    """Return whether a chain is of the kind of networks for which errors of approximate quantiles
-    were measured.
+    """Return whether a chain belongs to the networks for which errors of approximate quantiles were
+    measured: open, in product form, and with at most one visit to a station.
     """
     visited, scv, visits = (
         network.demand[0, c].real > 0,
@@ -338,8 +339,8 @@ def _approximate_transform(
 
 
 def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) -> bool:
-    """Return whether no customer of a class is overtaken on its path, nor delayed by a customer
-    that was behind it.
+    """Return whether no customer of a class is overtaken on its path, and none that was behind it
+    delays it.
     """
     visits = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[:, path]
     single_class = len(network.classes) == 1
@@ -377,8 +378,8 @@ def _alike(network: NetworkArrays) -> NDArray[np.bool_]:
 
 
 def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
-    """Return notes on the variant that solved, its stopping rule, its usual error, and the
-    assumptions about the network.
+    """Return notes on the solver, its stopping rule, its usual error, and the assumptions about the
+    network.
     """
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     error = [f"usual error: {solution.usual_error}"] if solution.usual_error else []
@@ -409,7 +410,9 @@ def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
 
 
 def _shared(arrays: NetworkPoints, residence: Array) -> Array:
-    """Divide the time of a chain at each station among its classes [s, points, classes, stations]."""
+    """Divide the residence time of each chain at each station among its classes [s, points,
+    classes, stations].
+    """
     network = arrays.network
     time = residence[:, arrays.chain_of]
     is_single_class = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
@@ -428,7 +431,7 @@ def _shared(arrays: NetworkPoints, residence: Array) -> Array:
 
 
 class Measures:
-    """The measures of classes and chains.
+    """The measures of classes and chains, read from the solution of a network.
 
     The response time of a chain is that of all its classes in one cycle. Where customers are lost,
     visits count that were made, as a part of those stated.
@@ -472,6 +475,8 @@ class Measures:
                     _shared(arrays, solution.residence),
                 )
                 self._queue = solution.throughput[:, chain_of, None] * self._residence
+                # A class alone in its chain has the queue that the solver found; others follow from
+                # Little's law.
                 is_single_class = np.bincount(chain_of)[chain_of] == 1
                 self._queue[:, is_single_class] = solution.queue[:, chain_of][:, is_single_class]
                 visit_share = quotient(arrays.visits * arrays.service, network.demand[:, chain_of])
@@ -479,7 +484,7 @@ class Measures:
         self._utilization = busy
 
     def columns(self) -> dict[str, Array]:
-        """Return every measure by name; NaN where it has no meaning."""
+        """Return every measure by name; NaN where it is undefined."""
         with np.errstate(all="ignore"):
             return {**self.chains(), **self._by_class(), **self._totals(), **self._probabilities()}
 
@@ -700,8 +705,8 @@ class CompiledNetwork(CompiledModel):
         return _numbers_of_point(network) * len(self.smooth)
 
     def _derivative_seconds(self, network: NetworkArrays, solver: str) -> float:
-        """Estimate the processor time of the derivatives by all parameters [s]; 0 of a Markov
-        chain, which has its own limit.
+        """Estimate the processor time that the derivatives by all parameters take [s]; 0 for a
+        Markov chain, which has a limit of its own.
         """
         if solver in APPROXIMATE_NUMBER:
             return self._derivative_numbers(network) * APPROXIMATE_NUMBER[solver]
@@ -720,8 +725,8 @@ class CompiledNetwork(CompiledModel):
     def _gradient(
         self, own_values: Mapping[str, float], network: NetworkArrays, solver: str
     ) -> Gradient:
-        """Return the derivatives of throughputs and response times, which are computed when they
-        are read; none where they take more numbers than the limit.
+        """Return the derivatives of throughputs and response times, computed when they are read;
+        none where they would take more numbers than the limit.
         """
         parameters = self.compiled.tape.parameters
         if self._derivative_numbers(network) > limit("derivatives"):
@@ -736,7 +741,7 @@ class CompiledNetwork(CompiledModel):
     def _slopes(
         self, own_values: Mapping[str, float], solver: str, seconds: float
     ) -> dict[str, dict[str, float]]:
-        """Return the derivatives of throughputs and response times, by the complex step, many
+        """Compute the derivatives of throughputs and response times by the complex step, many
         parameters in one call; empty if a point is not solved.
         """
         names = self.smooth
@@ -764,7 +769,9 @@ class CompiledNetwork(CompiledModel):
         return slopes
 
     def _without_shares(self, network: NetworkArrays) -> tuple[str, ...]:
-        """Return a note if an answer has no shares because their derivatives are over the limit."""
+        """Return a note if an answer has no shares because their derivatives would exceed the
+        limit.
+        """
         numbers = self._derivative_numbers(network)
         if numbers <= limit("derivatives"):
             return ()
@@ -783,8 +790,8 @@ def _numbers_of_point(network: NetworkArrays) -> int:
 
 
 def _numbers(classes: int, stations: int) -> int:
-    """Return how many numbers an approximation holds at each point: Linearizer a change of each
-    class at each station for each class that leaves.
+    """Return how many numbers Linearizer holds at each point: for each class that leaves, the
+    change of each class at each station.
     """
     return max(1, classes**2 * (classes + 1) * stations)
 
@@ -796,7 +803,7 @@ def _measured(
     read: Callable[[Measures], Columns],
     alike: bool = False,
 ) -> tuple[Columns, list[SolvedTogether], dict[int, str]]:
-    """Solve a network and return columns read from the solutions, NaN at a point without one."""
+    """Solve a network and read columns from its solutions; NaN at a point without a solution."""
     pieces, wrong = solved_points(arrays, solver, alike=alike)
     count = arrays.network.points
     if len(pieces) == 1 and len(pieces[0].points) == count:
@@ -839,7 +846,7 @@ def _one_point(numbers: Mapping[str, float]) -> dict[str, Array]:
 
 
 def _too_many(name: str, network: NetworkArrays) -> bool:
-    """Return whether a probability is that of more customers than the network has at this point."""
+    """Return whether a name is a probability of more customers than the network has at this point."""
     kind, _, arguments = name.partition("[")
     most = int(network.population.sum()) if network.closed.all() else None
     return (

@@ -32,7 +32,8 @@ BEFORE_STEADY_STATE = (
 def by_class(
     arrays: NetworkPoints, limit: float | None = None, alternatives: str = ""
 ) -> MarkovSolution:
-    """Solve a network as a Markov chain; the solution's classes are the network's, not its chains.
+    """Solve a network as a Markov chain; the solution has the classes of the network, not its
+    chains.
 
     Throughput is the chain's in cycles, for each of its classes.
 
@@ -64,8 +65,8 @@ def by_class(
 def chain_at(
     arrays: NetworkPoints, truncation: int | None, limit: float | None
 ) -> tuple[StateSpace, MarkovChain]:
-    """Return the chain of a network at one point, with its stations in order, to follow it before
-    its steady state.
+    """Build the Markov chain of a network at one point, to follow it before its steady state; also
+    return its state space, with the stations in order.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def chain_at(
 
 
 def _alternatives(arrays: NetworkPoints) -> str:
-    """Name the alternatives to a chain."""
+    """Return advice on what to do instead of a Markov chain that is too large."""
     if any(blocking != LOSS for blocking in arrays.network.blocking):
         return "ask for fewer customers or smaller capacities; no other method blocks"
     if arrays.network.losses or arrays.network.not_poisson:
@@ -98,8 +99,8 @@ def _alternatives(arrays: NetworkPoints) -> str:
 
 
 def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | None]:
-    """Return the network with a class for each class of its chains, and the routing at each point;
-    None instead of the routing if no class changes.
+    """Return the network with one class for each class of its chains, and the routing at each
+    point; no routing if no customer changes class.
     """
     network, chain_of, routes, references = (
         arrays.network,
@@ -115,6 +116,7 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
         np.where(keeps_class[:, None], joined[:, chain_of], own)
         for joined, own in ((network.service, arrays.service), (network.visits, arrays.visits))
     )
+    # All customers of a chain begin in the class of its reference.
     is_first = np.array([keeps_class[r] or references[c][0] == r for r, c in enumerate(chain_of)])
     network_of_classes = replace(
         network,
@@ -145,7 +147,7 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
 
 
 def _routed(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
-    """Return the chains whose customers go along routes, by number, with the numbers of their
+    """Return the chains whose customers follow routes, by number, each with the numbers of its
     classes.
     """
     assert arrays.routes is not None
@@ -154,14 +156,15 @@ def _routed(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
 
 
 def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
-    """Replace the throughput of each chain by its cycles in a second; a cycle ends at the reference, a
-    class at a station.
+    """Replace the throughput of each chain by its cycles in a second; a cycle ends at the reference
+    of the chain, which is a class at a station.
     """
     flow, begun = solution.throughput.copy(), solution.begun.copy()
     network = arrays.network
     phases_known = known_phases(arrays.scv, network.phases, arrays.classes, network.stations)
     for c, members in _routed(arrays).items():
         place = (slice(None), *arrays.references[c])
+        # Of those admitted a part abandons the queue: only the others end their service.
         admitted = solution.ended / (1 - solution.abandoned)
         ended, came, stated = (
             values[place] for values in (solution.ended, admitted, arrays.visits)
@@ -178,7 +181,7 @@ def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolutio
 
 
 def _of_chains(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
-    """Add up the classes of each chain in a solution."""
+    """Add up the classes of each chain in a solution, as the laws for chains need it."""
     first_classes = [
         int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))
     ]

@@ -64,7 +64,7 @@ at which a region is entered, `_queued` labels the wait of a class before a regi
 
 
 class FlatNetwork:
-    """A network at one point as a plan for the simulator, with the meaning of the plan's parts.
+    """A network at one point, as a plan for the simulator with the meaning of its parts.
 
     A class that keeps its class goes to the stations in the order written: one of V <= 1 visits is
     passed by with probability 1 - V; one of V > 1 is visited again at once with probability 1 - 1/V
@@ -142,8 +142,8 @@ class FlatNetwork:
         self.plan = self.builder.plan()
 
     def known_times(self, chain: str) -> tuple[dict[str, float], dict[str, float]]:
-        """Return the mean time of a chain in service at each place, in a cycle and of one visit,
-        by its label [s].
+        """Return the mean service time of a chain at each place by its label, in a cycle and of one
+        visit [s]; empty for a chain whose customers may be lost.
 
         Nothing of a chain whose customers may be lost.
         """
@@ -169,8 +169,8 @@ class FlatNetwork:
         return float(self.columns[path][0].real)
 
     def _work(self, c: int, name: str, chain: Chain) -> Iterator[tuple[Place, float, float, float]]:
-        """Yield every place of a chain that takes time, or that routing leads to: the place, the
-        visits in a cycle, the visits stated, and the mean service [1, 1, s].
+        """Yield every place of a chain that takes time or that a route leads to, with its visits in
+        a cycle, the visits as stated, and the mean service [1, 1, s].
         """
         network, routed = self.arrays.network, name in self.model.chains
         for label in chain.classes:
@@ -266,12 +266,12 @@ class FlatNetwork:
         return region if region and self.model.regions[region].loses else ""
 
     def _lost_at(self, chain: str, place: Place) -> str:
-        """Return the mark at which a customer goes on that is lost at a place."""
+        """Return the mark at which a customer goes on after it was lost at a place."""
         region = self.model.region_of(place[1])
         return _lost_inside(chain, region) if region else _lost(chain)
 
     def _enter(self, chain: str, place: Place, region: str) -> None:
-        """Write the entrance to a region on the way to a place."""
+        """Write the entrance to a region, before the visit to a place in it."""
         if self._losing_region(place):
             most = self.model.regions[region].capacity
             self.builder.admit(_entering(place, region), region, most, _lost(chain))
@@ -281,7 +281,7 @@ class FlatNetwork:
         return [place for place in self.visits if place[0] in chain.classes]
 
     def _count(self, c: int, name: str, chain: Chain) -> None:
-        """Note where the cycles of a chain that may lose customers are counted: not every cycle
+        """Record where cycles are counted, for a chain that may lose customers: not every cycle
         that begins is completed.
         """
         places = self._places(chain)
@@ -290,6 +290,7 @@ class FlatNetwork:
             begins = [chain.reference[1]]
         else:
             counted = {places[0]: self.visits[places[0]]}
+            # A cycle begins at any station up to the first that no customer passes by.
             sure = next(
                 (index for index, place in enumerate(places) if self.visits[place] >= 1),
                 len(places),
@@ -309,8 +310,8 @@ class FlatNetwork:
         return [*stations, *filter(None, regions)]
 
     def _may_be_full(self, name: str) -> bool:
-        """Return whether the customers at a station or in a region, or on their way to it, may ever
-        be as many as its capacity.
+        """Return whether as many customers as its capacity may ever be at a station or in a region,
+        or on their way to it.
         """
         network, region = self.arrays.network, self.model.regions.get(name)
         most = region.capacity if region else self.model.stations[name].capacity
@@ -323,8 +324,8 @@ class FlatNetwork:
         )
 
     def _think(self, c: int, name: str) -> int:
-        """Write the beginning of a cycle: the thinking, if there is one, after which response time
-        counts; return the number of its first instruction.
+        """Write the beginning of a cycle: the thinking, after which the response time counts.
+        Return the number of its first instruction.
         """
         start, mean = self.builder.next_instruction, float(self.arrays.network.think[0, c].real)
         if mean > 0:
@@ -353,7 +354,7 @@ class FlatNetwork:
         return start
 
     def _visits(self, name: str, place: Place) -> None:
-        """Write a visit to a place, repeated at once where there are more in the mean."""
+        """Write the visits to a place; a mean number above 1 is a geometric repetition."""
         visits, visit = self.visits[place], partial(self._visit, name, place)
         if visits > 1:
             self.builder.repeat_with_probability(1 - 1 / visits, visit, f"{_served(place)} again")
@@ -361,8 +362,8 @@ class FlatNetwork:
             visit()
 
     def _in_region(self, name: str, region: str, places: Sequence[Place]) -> None:
-        """Write the visits of a class to stations of one region in a row: it enters before the first
-        that it does not pass by, and leaves behind the last.
+        """Write the visits of a class to stations of one region in a row. A customer enters the
+        region before the first station that it visits, and leaves it after the last.
         """
         builder, run, outside = self.builder, f"{name} from {places[0][1]}", True
         inside = [f"{run}: inside {region} before {index}" for index in range(len(places) + 1)]
@@ -395,6 +396,7 @@ class FlatNetwork:
         the instruction at which a cycle begins.
         """
         builder, start = self.builder, self.builder.next_instruction
+        # The reference first, so that the instructions of a cycle begin where customers start.
         for place in sorted(self._places(chain), key=lambda place: place != chain.reference):
             if self._ends_at(chain, place):
                 builder.mark(_end(place))
@@ -524,7 +526,7 @@ def _solution(
 
 
 def flat_network(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
-    """Turn a network at one point into a plan.
+    """Write a network at one point as a plan for the simulator.
 
     Raises
     ------
@@ -544,8 +546,8 @@ def flat_network(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNe
 
 
 def _without_load(arrays: NetworkPoints, stations: Sequence[str]) -> NetworkPoints:
-    """Return a network in which no customers arrive of the classes that visit some stations: how
-    many of them are lost there, and so how many come to others, is what the simulation finds.
+    """Return a network without the arrivals of the classes that visit some lossy stations: how many
+    of them are lost, and so how many reach other stations, only the simulation finds.
     """
     network = arrays.network
     visits = network.visits[:, :, np.isin(network.stations, stations)].real > 0
@@ -554,7 +556,7 @@ def _without_load(arrays: NetworkPoints, stations: Sequence[str]) -> NetworkPoin
 
 
 def _check_places(name: str, region: Region, flat: FlatNetwork) -> None:
-    """Raise if more customers arrive for a region in which they wait than its places can hold.
+    """Raise if a region in which customers wait is saturated by the arrivals alone.
 
     Of classes whose customers may be lost, nothing is counted, nor are waits inside the region, so a
     region that is not saturated here may be saturated all the same; a simulation of it does not
@@ -566,6 +568,7 @@ def _check_places(name: str, region: Region, flat: FlatNetwork) -> None:
         for k, station in enumerate(network.stations)
         if station in region.stations
     ]
+    # Losses lower the load by an amount that only the run tells.
     never_lost = [chain not in flat.first for chain in flat.compiled.chains]
     held = float((network.arrivals[0].real * sum(loads))[never_lost].sum())
     if (load := held / region.capacity) >= 1:
@@ -578,8 +581,8 @@ def _check_places(name: str, region: Region, flat: FlatNetwork) -> None:
 
 
 def _least_places(rates: Array | None, most: int) -> float:
-    """Return the fewest places that customers at a station hold while it does work at speed 1: n at
-    a time of those present, at their speed.
+    """Return the fewest places that customers at a station occupy on average while it works at
+    speed 1.
 
     Parameters
     ----------
@@ -606,7 +609,7 @@ class _NetworkEstimates:
         }
 
     def values(self) -> dict[str, Value]:
-        """Read every value off the run."""
+        """Compute the value of every estimate."""
         return {
             name: as_value(estimate, unit_of(name))
             for name, estimate in self._values()
@@ -614,7 +617,7 @@ class _NetworkEstimates:
         }
 
     def remarks(self) -> Remarks:
-        """Make the notes on the run."""
+        """Return the notes on the run."""
         result = self.result
         notes = (*(notes_of(result) if result else (NO_CUSTOMERS,)), *assumed(self.compiled))
         notes = (*notes, ABANDONMENT) if self.flat.arrays.patience else notes
@@ -639,7 +642,7 @@ class _NetworkEstimates:
 
     @property
     def certain(self) -> bool:
-        """Whether every mean is known to rounding."""
+        """Whether every mean is known up to rounding."""
         estimates = (estimate for name, estimate in self.values().items() if "quantile" not in name)
         return all(
             estimate.low is not None
@@ -764,14 +767,16 @@ class _NetworkEstimates:
         return [place for place in self.flat.visits if self.chain_of[place[0]] == chain]
 
     def sum(self, weights: Iterable[Array]) -> Array:
-        """Return the sum of weights of columns."""
+        """Add up weights of columns; zeros if there are none."""
         total: Array = sum(weights, np.zeros(self.layout.width))
         return total
 
     def _response(
         self, chain: str, places: list[Place], queued: Sequence[str] = ()
     ) -> Estimate | None:
-        """Estimate the time at places in a cycle, with that of some classes before regions [s]."""
+        """Estimate the time that a cycle spends at some places, and that some classes wait before
+        regions [s].
+        """
         times = self.sum(map(self.time, places)) + self.sum(map(self._before_regions, queued))
         return self._ratio(chain, times, self.cycles(chain))
 
@@ -790,7 +795,7 @@ class _NetworkEstimates:
 
     def cycles(self, chain: str) -> Array:
         """Return weights of the columns that count the cycles of a chain; where customers are lost,
-        its passages at the first station.
+        they count its visits to the first station.
         """
         if chain in self.flat.first:
             return self.sum(
@@ -829,8 +834,8 @@ class _NetworkEstimates:
         return self._booked(_served(place)) + self.waited(place)
 
     def waited(self, place: Place) -> Array:
-        """Return weights of the columns for the waiting time of a class at a station, in cycles
-        that have not ended as well.
+        """Return weights of the columns for the waiting time of a class at a station, that of
+        unended cycles included.
         """
         booked = self._booked(_waited(place))
         unbooked_part = self._unbooked.get(place, 0.0)
@@ -841,9 +846,9 @@ class _NetworkEstimates:
 
     @cached_property
     def _unbooked(self) -> dict[Place, float]:
-        """Return, for chains whose customers starve, the share of the time of unended cycles at
-        each place, in proportion to the time at its station beyond what is booked there, and to its
-        visits.
+        """Compute, for chains whose customers starve, the share of each place in the time of
+        unended cycles: in proportion to its visits, and to the time at its station that is not
+        booked there.
         """
         times: dict[Place, float] = {}
         result = self.result
@@ -870,7 +875,7 @@ class _NetworkEstimates:
     def _at_tally(
         self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served
     ) -> Array:
-        """Return weights of the columns of a tally, of zeros if the place has none."""
+        """Return weights of the columns of the tally of a place; zeros if it has none."""
         tallies = self.flat.plan.tallies
         return self.sum(
             self.layout.column(columns[tallies.index(tally)])
@@ -880,7 +885,7 @@ class _NetworkEstimates:
 
     def _busy(self, place: Place) -> Array:
         """Return weights of the columns for the time that a class keeps servers busy; at a station
-        of rates, its part by the work done.
+        with rates, its share of the work done there.
         """
         name = place[1]
         if not self.stations[name].rates or self.result is None:
@@ -915,7 +920,9 @@ class _NetworkEstimates:
         return self.result.ratio(top, bottom)
 
     def account(self) -> dict[str, Estimate]:
-        """Follow one customer through a cycle; only where all are of one chain."""
+        """Estimate the time of one customer in a cycle, by component; empty where there are several
+        chains.
+        """
         if len(self.compiled.chains) != 1 or self.result is None:
             return {}
         (chain,) = self.compiled.chains
@@ -947,11 +954,12 @@ def _shares(
     base: Result,
     simulation: Simulation,
 ) -> tuple[Gradient, dict[str, Value], str]:
-    """Differentiate the first response time by the parameters that matter most by approximate
-    mean values.
+    """Estimate the shares of the first response time by differences of simulations, for the
+    parameters with the largest approximate shares.
     """
     chain = next(iter(compiled.chains))
     value = f"response_time[{chain}]"
+    # No solver takes regions; a rough order is enough here.
     approximate = CompiledNetwork(replace(compiled.model, regions={}), LINEARIZER)
     # The approximate shares only rank the parameters; each of those chosen costs two simulations.
     guess = approximate.points(values).answer(0).share.get(value, {})

@@ -36,7 +36,7 @@ SETTLED = 1e-6
 
 
 def _solution_by(arrays: NetworkPoints, solver: str, limit: int | None = None) -> NetworkSolution:
-    """Call a solver; its libraries are imported only then."""
+    """Call a solver by name; its libraries are imported only now."""
     network = arrays.network
     if solver == MARKOV_CHAIN:
         from slipstick.method.networks.markov import by_class
@@ -72,8 +72,8 @@ class SolvedTogether:
 def solved_points(
     arrays: NetworkPoints, solver: str, *, alike: bool = False
 ) -> tuple[list[SolvedTogether], dict[int, str]]:
-    """Solve all points that can be solved, together where possible; also say why the others have no
-    answer, by number.
+    """Solve all points that can be solved, together where possible; also return, by point, why the
+    others have no answer.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def solved_points(
 
 
 def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
-    """Find the points that no solver can solve, with the reason: an undefined number, or a
-    saturated station.
+    """Return, by point, why no solver can solve it: a number is undefined, or a station is
+    saturated.
     """
     return {**saturated(arrays.network, arrays.network.never_saturated), **arrays.wrong}
 
@@ -100,8 +100,8 @@ def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
 def _pieces(
     arrays: NetworkPoints, points: NDArray[np.intp], solver: str, wrong: dict[int, str], alike: bool
 ) -> Iterator[SolvedTogether]:
-    """Solve points together; where that fails, solve each half, until the points that fail are
-    single and their reasons are known.
+    """Solve points together. Where that fails, solve each half alone, until only single points
+    fail, whose reasons are recorded.
     """
     chosen_arrays = arrays if len(points) == arrays.network.points else arrays.select(points)
     try:
@@ -121,7 +121,7 @@ def _pieces(
 
 
 def _solved(arrays: NetworkPoints, solver: str) -> NetworkSolution:
-    """Solve, and hold the solution against the laws that every network obeys."""
+    """Solve a network, and check the solution against the laws that every network obeys."""
     network = arrays.network
     if network.losses and solver != MARKOV_CHAIN:
         raise ModelError(
@@ -154,7 +154,8 @@ def preferred(arrays: NetworkPoints) -> str:
 
 
 def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
-    """Solve by the preferred method, and return which it was.
+    """Solve a network by the preferred method, or by Linearizer where the Markov chain is too
+    large; also return which of them it was.
 
     Raises
     ------

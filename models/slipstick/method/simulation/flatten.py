@@ -104,7 +104,7 @@ Parties = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """A plan, with the numbers of its model that the plan does not hold.
+    """A plan for the simulator, with those facts about the model that the plan does not hold.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
 
 
 def _groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
-    """Write the cycle of each group of processors; an empty group is left out."""
+    """Write the cycle of each group; a group without processors or arrivals is left out."""
     sizes = [
         _whole(numbers[group.processors], "the population", least=int(group is groups[0]))
         for group in groups
@@ -193,7 +193,7 @@ def _groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
 
 
 def _between(pattern: ArrivalPattern, rate: Expr, numbers: Numbers) -> Times | None:
-    """Return the times between arrivals of a population; None without arrivals."""
+    """Return the distribution of the times between arrivals of a population; None without arrivals."""
     per_second = numbers[rate]
     if pattern.burst_time is not None and pattern.quiet_time is not None:
         burst = 0.0 if pattern.burst_arrivals is None else numbers[pattern.burst_arrivals]
@@ -211,7 +211,7 @@ def _between(pattern: ArrivalPattern, rate: Expr, numbers: Numbers) -> Times | N
 
 
 def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
-    """Return, for each barrier, the number of processors whose cycle comes to it."""
+    """Return, for each barrier and pool, the number of processors whose cycle comes to it."""
     parties: dict[str, int] = {}
     for group, size in zip(groups, sizes, strict=True):
         meetings = (node for node in steps(group.cycle) if node.use in (MET, ASKED))
@@ -221,7 +221,7 @@ def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
 
 
 def _program(population: PhasedPopulation, writer: Writer, numbers: Numbers) -> Flat:
-    """Write the phases, once for each set of processors that take part in the same phases."""
+    """Write the phases; processors that take part in the same phases share their instructions."""
     sizes = [
         _whole(numbers[phase.processors], "the processors of a phase")
         for phase in population.phases
@@ -230,6 +230,7 @@ def _program(population: PhasedPopulation, writer: Writer, numbers: Numbers) -> 
     writer.begin(count)
     starts: list[int] = []
     for member in range(count):
+        # A processor in the same phases as the one before starts at the same instruction.
         if member and all((member < size) == (member - 1 < size) for size in sizes):
             starts.append(starts[-1])
             continue
@@ -282,8 +283,8 @@ class Writer:
         return Flat(self.builder.plan(), population, self.once, notes, targets_by_name)
 
     def begin(self, members: int) -> None:
-        """Add the resources that are used; the processors of a population are stations of their
-        own.
+        """Add the resources of the model to the plan; the processors of a population become
+        stations of their own.
         """
         self.members, self.others = members, members - 1
         self._check_size(max(members, 1))
@@ -331,8 +332,8 @@ class Writer:
             )
 
     def _check_size(self, members: int) -> None:
-        """Raise if more branches and items of a model would be under way at once than there is
-        memory for; of arrivals, those of one customer.
+        """Raise if a model would have more branches and items under way at once than memory holds;
+        for arrivals, those of one customer count.
         """
         counts_by_node: dict[int, float] = {}
         at_once = members * max(self._at_once(body, counts_by_node) for body in self.model.bodies)
@@ -366,8 +367,8 @@ class Writer:
         return counts_by_node[id(activity)]
 
     def _pool(self, name: str, pool: TaskPool) -> None:
-        """Add the problems of a pool to the plan, one after the other, with the times of their
-        parts.
+        """Add the problems of a pool to the plan, one after the other, with the tasks of each and
+        the times of their parts.
         """
         leaf, interior = self.numbers[pool.leaf], self.numbers[pool.interior]
         problems: list[list[int]] = []
@@ -400,6 +401,7 @@ class Writer:
         # Accesses in a row are one access of their whole time.
         kind, rounds = _QUEUE_LOCKS.get(lock.kind, (lock.kind, 1))
         access = ServiceTime("deterministic", rounds * self.numbers[lock.access], 0.0)
+        # Pauses that do not double have no longest one.
         longest_pause = self.numbers[lock.most] if lock.back_off == "exponential" else math.inf
         home = lock.home if self.members else None
         return LockImplementation(
@@ -451,8 +453,8 @@ class Writer:
         rule(activity, self, parties)
 
     def later(self, activity: Activity, parties: Parties) -> Callable[[], None]:
-        """Return a function that writes an activity, for a builder that calls it at the right
-        place.
+        """Return a function that writes an activity, which the builder calls where its instructions
+        belong.
         """
         return partial(self.write, activity, parties)
 
@@ -563,9 +565,7 @@ class Writer:
             self._serve_at_processor(step, time)
 
     def _serve_at_processor(self, step: Step, time: ServiceTime | DistributedTime) -> None:
-        """Write a visit to a processor: to the requesting one itself, to another, or to a numbered
-        one.
-        """
+        """Write a visit to a processor: its own, another one, or one with a number."""
         assert step.resource is not None
         wait = f"wait:{step.resource}"
         numbered = re.fullmatch(r"processor\[([0-9]+)\]", step.resource)
@@ -589,7 +589,7 @@ class Writer:
         self.builder.serve(OWN, time, step.name, wait=wait, where=Where.DESTINATION)
 
     def _most_at_once(self) -> int:
-        """Return how many other processors a single one uses at the same time at most: one for each
+        """Return the most other processors that a single processor uses at one moment: one for each
         branch or item.
         """
         nodes = [node for body in self.model.bodies for node in steps(body)]
@@ -645,7 +645,9 @@ class Writer:
         return value
 
     def _number(self, activity: Activity) -> str:
-        """Return the number of a choice or a repeat, so that the name of its stream is stable."""
+        """Return the number of a step that draws at random, so that its random stream has the same
+        name in each run.
+        """
         return self._choices.setdefault(id(activity), str(len(self._choices) + 1))
 
 
@@ -704,7 +706,7 @@ def timeline(
     events: int = 20_000,
 ) -> Timeline:
     """Simulate the first cycles of every processor of a model, or a program to its end, and record
-    all of it.
+    when each of them does what.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def notes_of(result: Result) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Computes shares of a mean from differences of runs with the same random numbers.
+    """Computes shares of a mean by differences between runs with the same random numbers.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Differences:
         own_values: Mapping[str, float],
         parameters: Mapping[str, Parameter],
     ) -> tuple[Gradient, dict[str, Value], str]:
-        """Return the gradient, shares with intervals, and a note; each parameter costs two runs,
+        """Return the gradient, shares with intervals, and a note; each parameter takes two runs,
         and a parameter that is 0 has no share.
 
         Parameters
@@ -226,6 +226,7 @@ def compared_with_one(
         # simulation's clock.
         time_alone = replace(time_alone, value=time_among.value)
     assert time_alone.value
+    # Relative errors of independent estimates add up by their squares in a ratio.
     spread = 0.0 if processors == 1 else math.hypot(_relative(time_alone), _relative(time_among))
     shortest = time_alone.value
     if time_among.value < shortest <= time_among.value * (1 + spread):
@@ -320,8 +321,8 @@ SURELY = 2.0
 def _overloads(
     model: Model, values_given: Mapping[str, float], values: Mapping[str, Value]
 ) -> Iterator[str]:
-    """Yield a note for each resource that may be asked for more than it can do by branches for
-    which no processor waits, so that nothing slows down those that begin them.
+    """Yield a note for each resource that may be overloaded by branches that no processor waits
+    for, so that nothing slows down those that begin them.
 
     A run of any length has finite queues there, so the load is computed from the throughput: its
     service of one cycle is known.
@@ -420,7 +421,7 @@ def one_point(
 
 
 class _SimulatedAccount:
-    """The account of a run: seconds of a cycle by label; a label with nothing booked is left out.
+    """The account of a run: the seconds of a cycle by label; labels without time are left out.
 
     It adds up to the mean time. The cycles that ended are booked, and are scaled to the time of all
     customers (`slipstick.sim.estimate.time_spent`). Where a part of that time is in cycles that
@@ -437,6 +438,8 @@ class _SimulatedAccount:
         booked[first_column : first_column + count] = 1.0
         total = float(sums @ booked)
         unended = bool(result.unended())
+        # Booked are the ended cycles; those cut off by the ends of the run scale them to all of the
+        # time.
         scale = float(sums @ self.time) / total if total and not unended else 1.0
         self._weights = {
             label: scale * self.layout.column(first_column + index)
@@ -448,15 +451,15 @@ class _SimulatedAccount:
             self._weights[label] = earlier + share * (self.time - booked)
 
     def estimates(self, key: Callable[[str], str]) -> dict[str, Estimate]:
-        """Estimate the seconds of a cycle by a key of the labels."""
+        """Estimate the seconds of a cycle, added up under the names that `key` gives the labels."""
         cycles = self.layout.column(self.layout.cycles[0])
         return {
             name: self.result.ratio(weight, cycles) for name, weight in self.weights(key).items()
         }
 
     def weights(self, key: Callable[[str], str]) -> dict[str, Array]:
-        """Return the weights of the labels, added up by a key of the labels, in the order of first
-        appearance.
+        """Return the weights of the labels, added up under the names that `key` gives them, in the
+        order of first appearance.
         """
         weights_by_name: dict[str, Array] = {}
         for label, weights in self._weights.items():
@@ -468,9 +471,9 @@ class _SimulatedAccount:
 
 
 def waiting_column(result: Result, index: int) -> Array:
-    """Pick the time waited at a resource out of a row of statistics: of all present the time beyond
-    that in service, but where a holder takes several permits, and at a station with rates, the waits
-    as they were counted.
+    """Return the weights of the statistics that add up to the time waited at a resource: the time
+    present less the time in service, or the waits as counted where holders take several permits and
+    at stations with rates.
     """
     plan, layout = result.plan, result.layout
     lock = index - len(plan.stations)
@@ -482,7 +485,7 @@ def waiting_column(result: Result, index: int) -> Array:
 
 
 def unbooked_waits(result: Result) -> dict[str, float]:
-    """Divide the waiting that is not booked to an ended cycle among the resources.
+    """Divide the waiting time that is in no ended cycle among the resources.
 
     Parameters
     ----------
@@ -509,8 +512,8 @@ def unbooked_waits(result: Result) -> dict[str, float]:
 
 
 def _cycles_of_first(model: Model, result: Result) -> Array:
-    """Return the weights of the columns that add up the cycles of the first group, thinking
-    included [s].
+    """Return the weights of the statistics that add up to the time of the cycles of the first
+    group, thinking included [s].
     """
     weights_of_time = cycle_spent if thinking(model.bodies[0]) else time_spent
     return weights_of_time(result.plan, result.batches, 0)
@@ -518,7 +521,7 @@ def _cycles_of_first(model: Model, result: Result) -> Array:
 
 def _responses(model: Model, flat: Flat, result: Result) -> Iterator[tuple[str, Estimate]]:
     """Yield the response times of the groups that think or arrive, and the share of responses
-    within the target of each group that has one.
+    within the target of each group with a target.
     """
     by_name = {group.name or ALL: group for group in model.population.groups}
     for index, customers in enumerate(result.plan.groups):
@@ -545,6 +548,7 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
         # Members that are never away go round N / T times a second: Little's law on the whole
         # system.
         n = flat.population
+        # The reciprocal turns the ends of the interval around.
         low, high = (None if end is None or end <= 0 else n / end for end in (time.high, time.low))
         estimates["throughput"] = Estimate(n / time.mean, low, high)
     if model.population.groups and model.population.groups[0].name:
@@ -643,14 +647,15 @@ def _resources(result: Result) -> dict[str, Estimate]:
         elif servers[name] < MOST_HOLDERS:
             values[f"utilization[{name}]"] = result.ratio(use, elapsed * servers[name] * copies)
         values[f"queue_length[{name}]"] = result.ratio(area, elapsed * copies)
+        # A resource that no visit has ended at has no mean wait.
         if result.batches @ done @ np.ones(len(result.batches)) > 0:
             values[f"wait[{name}]"] = result.ratio(waiting, done)
     return values
 
 
 def _accesses(result: Result) -> dict[str, Estimate]:
-    """Estimate the accesses to words and flags of each lock that has a home, from that node and
-    from others, an acquisition.
+    """Estimate, for each lock with a home node, the accesses to its words and flags per
+    acquisition, from that node and from other nodes.
     """
     layout, values = result.layout, {}
     names = [lock.name for lock in result.plan.locks]
@@ -668,8 +673,8 @@ def _accesses(result: Result) -> dict[str, Estimate]:
 
 
 def _attempts(result: Result) -> dict[str, Estimate]:
-    """Estimate, for each resource that attempts visit, the part of the tries that are abandoned,
-    the tries of an attempt, and the attempts that succeed in a second.
+    """Estimate, for each resource that attempts visit, the fraction of tries that are abandoned,
+    the tries per attempt, and the rate of attempts that succeed.
     """
     layout, estimates = result.layout, {}
     columns = {
@@ -689,7 +694,8 @@ def _attempts(result: Result) -> dict[str, Estimate]:
 
 
 def _fairness(result: Result) -> dict[str, Estimate]:
-    r"""Estimate how evenly the waits for each lock, and for all together, are spread: Jain's index.
+    r"""Estimate how evenly waits are spread, for each lock and for all locks together: Jain's
+    index.
 
     W^2 / (n Q) of n waits, where W adds them up, from request until acquisition, and Q their
     squares: 1 where all waits are as long, 1 / n where one waits for all. The interval is that of
@@ -715,6 +721,7 @@ def _fairness(result: Result) -> dict[str, Estimate]:
         )
         n, w, q = (float(sums @ column) for column in (counts, waited, squares))
         if q > 0:
+            # The derivatives of w^2 / (n q) by w and n, so that the batches give its variance.
             fairness = w * w / (n * q)
             values[name] = result.ratio(
                 2 * fairness / w * waited - fairness / n * counts, squares / q
@@ -725,7 +732,7 @@ def _fairness(result: Result) -> dict[str, Estimate]:
 def _shares(
     model: Model, values_given: Mapping[str, float], mean: float, base: Result, settings: Simulation
 ) -> tuple[Gradient, dict[str, Value], str]:
-    """Estimate the shares of the parameters whose shares are largest in closed form, by differences
+    """Estimate the shares of the parameters with the largest shares in closed form, by differences
     of simulations.
     """
     compiled = ClosedForm(model)
@@ -752,7 +759,7 @@ def _shares(
 
 
 class CompiledSimulation(CompiledModel):
-    """A model that is simulated at one point after the other.
+    """A model that is simulated at each point by itself.
 
     Every point has the same streams of random numbers, so that points differ by what was varied and
     not by chance.
