@@ -99,7 +99,7 @@ as a DVSM's, `system` the operating system's part (system calls), `protocol` the
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Step(Activity):
-    """A leaf: time spent at a resource, or nowhere in particular.
+    """A step of an activity without parts: a service at a resource, or a delay.
 
     Parameters
     ----------
@@ -225,6 +225,7 @@ class Fork(Activity):
 
     @property
     def beside(self) -> tuple[Activity, ...]:
+        # Which branches are waited for is known only as they end: any of them may outlast the fork.
         return () if self.join is None else self.branches
 
 
@@ -339,7 +340,7 @@ class Hold(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Attempt(Activity):
-    """A visit that is abandoned if it has not begun within a time, and is tried again.
+    """A visit that is abandoned if it does not begin within a time, and may be tried again.
 
     Parameters
     ----------
@@ -437,8 +438,8 @@ MOST_RETRIES = 1000
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pick(Activity):
-    """One of several activities, chosen by the numbers present at their first resources at that
-    moment.
+    """One of several activities, chosen by the numbers of customers present at their first
+    resources when the choice is made.
 
     Parameters
     ----------
@@ -467,7 +468,7 @@ class Pick(Activity):
 
 
 def _first_resource(activity: Activity) -> str:
-    """Return the resource at which an activity begins; empty without one."""
+    """Return the resource at which an activity begins; empty if it begins without one."""
     if isinstance(activity, Then) and activity.parts:
         return _first_resource(activity.parts[0])
     if isinstance(activity, Attempt):
@@ -520,8 +521,8 @@ class Pipeline(Activity):
 
     @property
     def executions(self) -> tuple[Expr, ...]:
-        """The number of items for the body of a stage with one body; one for each body of a stage
-        with a body for each item.
+        """The number of items, for the body of a stage with one body for all; 1 for each body of a
+        stage with one for each item.
         """
         return tuple(
             self.items if len(stage.bodies) == 1 else ONCE
@@ -531,6 +532,7 @@ class Pipeline(Activity):
 
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
+        # Bodies that are written item by item leave no room for a fraction of an item.
         words = f"the number of items of {self.name}"
         return (NumberRange(words, self.items, 1.0, whole=not self.identical),)
 
@@ -548,7 +550,7 @@ class Pipeline(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BarrierWait(Activity):
-    """Wait for the whole population, or for `parties` members of it.
+    """A wait at a barrier for the whole population, or for `parties` members of it.
 
     Parameters
     ----------
@@ -565,7 +567,7 @@ class BarrierWait(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UnitStep(Activity):
-    """A step that takes or gives a unit of a counter: of a semaphore, a bounded buffer or a
+    """A step that takes or gives one unit of a counter: a semaphore, a bounded buffer or a
     condition of a monitor.
     """
 
@@ -576,8 +578,8 @@ class UnitStep(Activity):
 
 
 class WaitUnit(UnitStep):
-    """Take a unit; where there is none, wait for one, outside the monitor if the counter is a
-    condition of it.
+    """Take a unit of a counter, or wait for one; a wait for a condition of a monitor leaves the
+    monitor.
     """
 
     __slots__ = ()
@@ -586,8 +588,8 @@ class WaitUnit(UnitStep):
 
 
 class SignalUnit(UnitStep):
-    """Release a unit; a condition of a monitor passes the monitor to the processor that has waited
-    longest for the unit.
+    """Release a unit of a counter; a signal to a condition hands the monitor to the processor that
+    has waited longest for the unit.
     """
 
     __slots__ = ()
@@ -669,7 +671,7 @@ def delay(
 
 
 def thinking(cycle: Activity) -> Step | None:
-    """Return the delay with think time at which a cycle begins; None if the cycle begins otherwise."""
+    """Return the delay with think time that begins a cycle; None if the cycle begins otherwise."""
     first_part = cycle.parts[0] if isinstance(cycle, Then) and cycle.parts else cycle
     return first_part if isinstance(first_part, Step) and first_part.think else None
 
@@ -690,7 +692,8 @@ def then(*parts: Activity) -> Activity:
 
 @checked(branches=ACTIVITY, join=optional(LIKE))
 def fork(*branches: Activity, join: Like | None = None) -> Activity:
-    """Issue requests together and wait for all, or for the first few; adds no processors.
+    """Issue requests together and wait for all of them, or for the first few; a fork adds no
+    processors.
 
     Parameters
     ----------
@@ -765,7 +768,7 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
 
 @checked(count=LIKE, body=ACTIVITY, spread=TEXT)
 def repeat(count: Like, body: Activity, spread: str = WHOLE) -> Repeat:
-    """Execute an activity a number of times in a row; the number varies as one of `SPREADS` says.
+    """Execute an activity a number of times in a row, fixed or random as one of `SPREADS`.
 
     Parameters
     ----------
@@ -838,7 +841,8 @@ def attempt(
     otherwise: Activity | None = None,
     queue: Like | None = None,
 ) -> Attempt:
-    """Visit a station, or hold a lock or permits, if that begins in time; else try again.
+    """Visit a station, or hold a lock or permits, if that begins in time; else try again or give
+    up.
 
     Parameters
     ----------
@@ -921,7 +925,8 @@ def signal(counter: str) -> SignalUnit:
 
 @checked(buffer=TEXT, body=ACTIVITY)
 def put(buffer: str, body: Activity) -> Activity:
-    """Put an item into a bounded buffer: wait for a place, do the body, give the item.
+    """Put an item into a bounded buffer: wait for a free place, execute the body, and signal the
+    item.
 
     Parameters
     ----------
@@ -936,7 +941,8 @@ def put(buffer: str, body: Activity) -> Activity:
 
 @checked(buffer=TEXT, body=ACTIVITY)
 def get(buffer: str, body: Activity) -> Activity:
-    """Get an item out of a bounded buffer: wait for one, do the body, give its place back.
+    """Get an item out of a bounded buffer: wait for an item, execute the body, and signal its free
+    place.
 
     Parameters
     ----------
@@ -1020,7 +1026,7 @@ def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipel
 
 @checked(name=TEXT, parties=optional(whole(1)))
 def barrier(name: str, parties: int | None = None) -> BarrierWait:
-    """Wait for the whole population, or for `parties` members of it.
+    """Wait at a barrier for the whole population, or for `parties` members of it.
 
     Parameters
     ----------
@@ -1046,7 +1052,8 @@ def mapped(
     rename: Callable[[str], str] = lambda name: name,
     known: dict[int, Activity] | None = None,
 ) -> Activity:
-    """Return a tree with each step changed; parts that the tree shares stay shared.
+    """Return a copy of a tree in which each step is changed; parts that the tree shares stay
+    shared.
 
     Parameters
     ----------
@@ -1079,7 +1086,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
 
 
 def check_name(name: str) -> None:
-    """Raise if a name has spaces or cannot stand in a path."""
+    """Raise if a name has spaces or other characters that cannot stand in a path."""
     if len(name) > 64 or not NAME.fullmatch(name):
         raise ModelError(
             f"{name[:64]!r} cannot be a name: write letters, digits, _ - and dots, starting with a"
@@ -1088,7 +1095,7 @@ def check_name(name: str) -> None:
 
 
 def check_model_name(name: str) -> None:
-    """Raise if a model's name cannot be printed in a line; the name of a file can."""
+    """Raise if a model's name cannot be printed on one line."""
     if not (name and name.isprintable() and len(name) <= 255):
         raise ModelError(
             f"{name[:64]!r} cannot name a model: write at most 255 characters that can be printed"
@@ -1096,9 +1103,7 @@ def check_model_name(name: str) -> None:
 
 
 def timed(value: Like, name: str) -> Expr:
-    """Return a time as an expression: an expression as it is, a number as a parameter of the given
-    name.
-    """
+    """Return a time as an expression; a plain number becomes a parameter of the given name."""
     if not isinstance(value, Expr):
         check_name(name)
         seconds = constant(as_expr(value))
@@ -1106,6 +1111,7 @@ def timed(value: Like, name: str) -> Expr:
             raise ModelError(f"the time of {name} must be at least 0 s, got {seconds!r}")
         # processor[1] becomes processor.1: brackets cannot stand in a path.
         return Parameter(name.replace("[", ".").removesuffix("]"), TIME, seconds)
+    # The constant 0 is allowed: it has no share.
     for node in walk(value):
         if isinstance(node, Number) and node.dimension.time_power and node.value:
             raise ModelError(
@@ -1116,11 +1122,12 @@ def timed(value: Like, name: str) -> Expr:
 
 
 def counted(value: Like, what: str) -> Expr:
-    """Return a count as an expression, from a plain number or an expression."""
+    """Return a count as an expression; raise if it has a unit."""
     return _of_dimension(as_expr(value), COUNT, what)
 
 
 def _of_dimension(value: Expr, wanted: Dimension, what: str) -> Expr:
+    # A plain 0 fits any dimension.
     if value == Number(0.0):
         return total((), wanted)
     if value.dimension != wanted:
@@ -1129,7 +1136,7 @@ def _of_dimension(value: Expr, wanted: Dimension, what: str) -> Expr:
 
 
 def at_least(value: Expr, least: int, what: str) -> None:
-    """Raise if the value of a count is known and too small."""
+    """Raise if the value of a count is known and below the least allowed."""
     if (
         isinstance(value, Number | Parameter)
         and value.value is not None

@@ -1,4 +1,4 @@
-"""What the calculator asks of a kind of model that another package adds.
+"""The interface of a kind of model that another package adds.
 
 The package names its files in the group ``slipstick.kinds`` of entry points and its methods in
 ``slipstick.methods``; what the two have in common is a class derived from `AddedModel`.
@@ -14,7 +14,8 @@ from slipstick.expression.nodes import Expr, Parameter
 
 
 class AddedModel(ABC):
-    """A model of a kind that another package adds; its default is simulated where it is not exact.
+    """A model of a kind that another package adds. By default it is simulated where no exact method
+    answers.
 
     Attributes
     ----------
@@ -36,11 +37,11 @@ class AddedModel(ABC):
 
     @abstractmethod
     def answer_names(self) -> Iterable[str]:
-        """Return the names of the values of answers, amounts included; the first one of all first."""
+        """Return the names of the values of answers, amounts included, the most important first."""
 
     @abstractmethod
     def needs_simulation(self, name: str, method: str | None) -> bool:
-        """Return whether a value needs a simulation.
+        """Return whether only a simulation gives a value, if the method `method` answers.
 
         Parameters
         ----------
@@ -50,6 +51,6 @@ class AddedModel(ABC):
 
     @abstractmethod
     def definitions(self) -> Mapping[tuple[str, str], Expr]:
-        """Return the expressions that define the model, by the letter and the index of their
-        symbols.
+        """Return the expressions that define the model, by the letter and the index of the symbol
+        of each.
         """

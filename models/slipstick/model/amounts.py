@@ -15,7 +15,7 @@ _DIMENSIONS = {"s": TIME, "1/s": RATE, "B": BYTES, "1": COUNT}
 
 
 def answer_value(name: str) -> Parameter:
-    """Return the parameter that stands for a value of the answer in an expression of an amount.
+    """Return the parameter that stands for a value of the answer in the expression of an amount.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def values_needed(amount: Expr) -> frozenset[str]:
 
 
 def amounts_known(amounts: Mapping[str, Expr], names: Iterable[str]) -> list[str]:
-    """List the amounts that follow from some values.
+    """List the amounts that can be computed from some values of the answer.
 
     Parameters
     ----------

@@ -35,7 +35,8 @@ from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
 
 
 def lowered(network: QueueingNetwork) -> Model:
-    """Write a network as a model of activities, whose numbers are the network's own expressions.
+    """Convert a network to a model of an activity, whose numbers are the expressions of the
+    network.
 
     A class thinks, if it does, and goes to the stations in the order written: of V visits to one, V
     below 1 is a choice, and V above 1 a first visit and a geometric repeat. Demands of several
@@ -81,7 +82,7 @@ def _population(groups: Sequence[Group]) -> ClosedPopulation | OpenPopulation:
 
 
 def _cannot_be_said(network: QueueingNetwork) -> Iterator[str]:
-    """Yield each trait of a network that activities cannot express."""
+    """Yield each trait of a network that activities cannot express, in words."""
     if network.chains:
         yield f"customers change their class ({', '.join(network.chains)})"
     if network.amounts:
@@ -136,14 +137,15 @@ def _program(network: QueueingNetwork, label: str, member: CustomerClass) -> Act
 
 
 def _inside(region: str, visits: Sequence[list[Activity]]) -> list[Activity]:
-    """Return the activities for visits to stations of one region in a row, under one permit; a class
-    that passes them all by takes none.
+    """Return the activities for visits to stations of one region in a row, under one permit of the
+    region; a class that visits none of them takes no permit.
     """
     if not visits:
         return []
     (first, *others), rest = visits[0], list(visits[1:])
     if not isinstance(first, Choice):
         return [Hold(region, Then((first, *others, *chain.from_iterable(rest))))]
+    # A customer that passes by the first station enters the region at a later one, or never.
     (here, step), (past, _) = first.options
     inside = Hold(region, Then((step, *chain.from_iterable(rest))))
     return [Choice(((here, inside), (past, Then(tuple(_inside(region, rest))))))]
@@ -168,8 +170,8 @@ def _step(station: NetworkStation, label: str, name: str, time: Expr) -> Step:
 
 
 def _visits(step: Step, visits: Expr) -> list[Activity]:
-    """Return the activities for the visits to a station: a step and its geometric repetition for a
-    mean of at least 1, else a choice that may pass the station by.
+    """Return the activities for the visits to a station: a geometric repetition for a mean of at
+    least 1, else a choice between one visit and none.
     """
     mean = _value(visits)
     if mean == 1:
@@ -182,8 +184,6 @@ def _visits(step: Step, visits: Expr) -> list[Activity]:
 
 
 def _value(number: Expr) -> float:
-    """Return the value of a number at the network's own values, which decides the shape of an
-    activity.
-    """
+    """Return the value of a number, which decides the shape of an activity."""
     (column,) = Tape([number]).run({})
     return float(column[0].real)

@@ -206,8 +206,7 @@ _Lines = TypeVar("_Lines", int, "NDArray[np.integer[Any]]")
 
 
 def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> dict[str, _Lines]:
-    """Return the output that each request through stages of k x k switches needs at each stage, and
-    the module.
+    """Return the output of a switch that each request needs at each stage, and at last the module.
 
     The network is an omega network: before each stage, lines are shuffled, so that the number of a
     line moves up by one digit to the base k; the switch puts the next digit of the destination in

@@ -1,4 +1,4 @@
-"""Queueing networks: classes of customers that go round, or through, stations.
+"""Queueing networks: classes of customers that visit stations in a cycle, or once.
 
 All faults of a queueing network are reported at once, each with its place.
 """
@@ -73,7 +73,7 @@ class ClosedClass:
 
 @dataclass(frozen=True, slots=True)
 class OpenClass:
-    """An open class: customers arrive, go through once and leave.
+    """An open class: customers arrive, pass through the network once and leave.
 
     Arrivals are a Poisson stream. With bursts its rate changes: a two-state Markov-modulated
     Poisson process. With a trace they come at its times, again from the start at its end.
@@ -174,7 +174,7 @@ class NetworkStation:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Stations that a limited number of customers are at together, waiting and in service.
+    """Stations that together hold a limited number of customers, waiting or in service.
 
     A customer takes a place when it comes to a station of the region from outside, and gives it back
     when it leaves for a station that is outside, or when its cycle ends.
@@ -197,13 +197,13 @@ class Region:
 
     @property
     def loses(self) -> bool:
-        """Whether a customer that comes to the full region is lost."""
+        """Whether a customer that arrives at the full region is lost."""
         return self.blocking == LOSS
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Classes that customers change between, and how many customers there are in all of them.
+    """Classes between which customers change, and the number of customers in all of them together.
 
     Parameters
     ----------
@@ -220,8 +220,8 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The probability of a move from a class at a station to another place; a target of None
-    leaves the network.
+    """The probability that a customer of a class moves from a station to another place; a target of
+    None leaves the network.
     """
 
     source: Place
@@ -303,13 +303,13 @@ class QueueingNetwork:
         return frozenset({REGIONS} if self.regions else ())
 
     def region_of(self, station: str) -> str:
-        """Return the name of the region that a station is in; empty if it is in none."""
+        """Return the region that contains a station; empty if none does."""
         return next(
             (name for name, region in self.regions.items() if station in region.stations), ""
         )
 
     def quantities(self) -> Iterator[tuple[str, Expr]]:
-        """Yield every number of the network that may vary, with its place."""
+        """Yield every number of the network that may vary, with its path."""
         expressions: list[tuple[str, Expr]] = []
 
         def note(path: str, value: Expr) -> Expr:
@@ -353,7 +353,7 @@ def network(
     amounts: Mapping[str, Expr] | None = None,
     regions: Mapping[str, Region] | None = None,
 ) -> QueueingNetwork:
-    """Put a queueing network together; every number becomes a parameter named after its place.
+    """Build a queueing network; every number becomes a parameter that is named after its place.
 
     Parameters
     ----------
@@ -429,8 +429,8 @@ def open_class(
     trace: Sequence[float] = (),
     target_time: Like = 0.0,
 ) -> OpenClass:
-    """Make customers arrive at a rate [1/s], a Poisson stream, one with bursts, or a trace, go
-    through once and leave.
+    """Make a class of customers that arrive at a rate [1/s], pass through once and leave: as a
+    Poisson stream, with bursts, or by a trace.
 
     Parameters
     ----------
@@ -478,7 +478,7 @@ def station(
     timeout: Mapping[str, Like] | None = None,
     distribution: Mapping[str, TimeLaw] | None = None,
 ) -> NetworkStation:
-    """Describe a station by class: its demand, or a service time and visits; see `NetworkStation`.
+    """Make a station: its demand, or its service time and visits, by class; see `NetworkStation`.
 
     Parameters
     ----------
@@ -520,8 +520,8 @@ def station(
 
 @checked(classes=listed(TEXT), members=_CLASS, reference=_PLACE)
 def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> Chain:
-    """Group classes that customers change between; a cycle begins and ends at the reference, a
-    class at a station.
+    """Make a chain: classes between which customers change. A cycle begins and ends at the
+    reference, a class at a station.
 
     Parameters
     ----------
@@ -534,7 +534,7 @@ def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> C
 
 @checked(stations=listed(TEXT), capacity=whole(1), blocking=TEXT)
 def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Region:
-    """Limit how many customers are at several stations together; see `Region`.
+    """Make a region: a limit of the customers at several stations together; see `Region`.
 
     Parameters
     ----------
@@ -550,7 +550,7 @@ def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Regi
 
 @checked(source=_PLACE, target=optional(_PLACE), probability=LIKE)
 def route(source: Place, target: Place | None, probability: Like) -> Route:
-    """Route departures of a class from a station to another place; None leaves the network.
+    """Make a route: where customers of a class go from a station; None leaves the network.
 
     Parameters
     ----------
@@ -561,8 +561,8 @@ def route(source: Place, target: Place | None, probability: Like) -> Route:
 
 
 def _amount(value: Like, dimension: Dimension, amount_in_words: str) -> Expr:
-    """Take an expression of the right dimension, or a plain number in base units that is not
-    negative.
+    """Return a number of the right dimension as an expression; a plain number is in base units and
+    not negative.
     """
     if isinstance(value, Expr):
         if value.dimension != dimension:
@@ -576,7 +576,9 @@ def _amount(value: Like, dimension: Dimension, amount_in_words: str) -> Expr:
 
 
 def _changed(value: Any, path: str, change: Callable[[str, Expr], Expr]) -> Any:
-    """Rebuild a part of a network with each of its numbers changed, given its place."""
+    """Return a copy of a part of a network in which each number is changed by a function of its
+    value and place.
+    """
     if isinstance(value, Expr):
         return change(path, value)
     if isinstance(value, Mapping):
@@ -626,17 +628,17 @@ def faults(network: QueueingNetwork) -> list[Fault]:
 
 
 def no_class(label: str, known_classes: Sequence[str]) -> str:
-    """Return the refusal of a class that does not exist."""
+    """Return the message that a class does not exist."""
     return f"there is no class {label!r}{did_you_mean(label, known_classes)}"
 
 
 def no_station(name: str, known_stations: Sequence[str]) -> str:
-    """Return the refusal of a station that does not exist."""
+    """Return the message that a station does not exist."""
     return f"there is no station {name!r}{did_you_mean(name, known_stations)}"
 
 
 class _Inspection:
-    """Checks a network, part by part, and lists its faults."""
+    """Checks the parts of a network one by one, and lists their faults."""
 
     def __init__(self, network: QueueingNetwork) -> None:
         self._network = network
@@ -744,8 +746,8 @@ class _Inspection:
             yield Fault((*place, "priority"), why, key=True)
 
     def _abandonment(self, name: str, station: NetworkStation) -> Iterator[Fault]:
-        """Check that customers may abandon the queue: those that wait for a service that is not
-        interrupted.
+        """Check that customers can abandon the queue: it must be one with waiting and without
+        interrupted service.
         """
         for key in ("patience", "timeout"):
             for label, time in getattr(station, key).items():
@@ -771,7 +773,7 @@ class _Inspection:
     def _patience_of(
         self, label: str, time: Expr, key: str, name: str, station: NetworkStation
     ) -> Iterator[Fault]:
-        """Check the patience or the timeout, as `key` says, of one class at a station."""
+        """Check the patience or the timeout (`key`) of one class at a station."""
         place = ("stations", name, key, label)
         if label in self._names and label not in station.visitors():
             yield Fault(place, f"{label} has no service at {name}; leave its {key} out", key=True)
@@ -836,7 +838,7 @@ class _Inspection:
             yield Fault((*place, 1), no_station(station, list(self._network.stations)))
 
     def _routes(self, all_known: bool) -> Iterator[Fault]:
-        """Check each route, and all routes together only if every name is known."""
+        """Check each route by itself, and all routes together only if every name in them exists."""
         routes_seen: set[tuple[Place, Place | None]] = set()
         for index, route in enumerate(self._network.routing):
             for fault in self._route(route, index):
@@ -854,7 +856,9 @@ class _Inspection:
             yield from self._ways()
 
     def _regions(self) -> Iterator[Fault]:
-        """Check that stations exist, that each is in one region, and that no cycle ends inside."""
+        """Check that the stations of regions exist, that each is in one region only, and that no
+        cycle ends inside a region.
+        """
         region_of: dict[str, str] = {}
         for name, region in self._network.regions.items():
             place = ("regions", name)
@@ -947,7 +951,9 @@ class _Inspection:
         return label not in service and all(class_name in self._names for class_name in service)
 
     def _sums(self) -> Iterator[Fault]:
-        """Check that the probabilities of leaving each place add up to 1, where they are known."""
+        """Check that the probabilities of the routes out of each place add up to 1, where they are
+        known.
+        """
         routes_from: dict[Place, list[tuple[int, float | None]]] = {}
         for index, route in enumerate(self._network.routing):
             routes_from.setdefault(route.source, []).append((index, _value(route.probability)))
@@ -965,8 +971,8 @@ class _Inspection:
                 yield Fault(("routing", routes[-1][0], "probability"), why)
 
     def _ways(self) -> Iterator[Fault]:
-        """Check that every place is reached from the reference, and that every customer returns or
-        leaves.
+        """Check that every place can be reached from the reference, and that every customer returns
+        or leaves.
         """
         forward: dict[Place | None, list[Place]] = {}
         back: dict[Place | None, list[Place]] = {}
@@ -1008,7 +1014,7 @@ class _Inspection:
 
 
 def _reached(start: Place | None, next_places: Ways) -> set[Place]:
-    """Return the places that can be reached from a place, the place itself included."""
+    """Return the places that can be reached from a place, itself included."""
     places_reached = set() if start is None else {start}
     todo: list[Place | None] = [start]
     while todo:

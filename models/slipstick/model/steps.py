@@ -1,4 +1,4 @@
-"""What a kind of step says of itself, once for all methods.
+"""The protocol of kinds of steps: what each kind states once for all methods.
 
 Each kind is a class. Without a default, because a default would guess, it states
 
@@ -45,7 +45,7 @@ from slipstick.expression.nodes import Expr, Number, Parameter, floor, maximum
 
 
 class Combination(Enum):
-    """The way in which the children of a step follow each other."""
+    """How the children of a step follow each other."""
 
     IN_TURN = "one after the other, or one of them: at most one child is under way"
     LONGEST = "all at once: all executions of all children are under way, and the last ends it"
@@ -53,7 +53,7 @@ class Combination(Enum):
 
 
 class NumberRange(NamedTuple):
-    """A number of a part of a model, with the values that it may have.
+    """A number of a part of a model, with the range of values that it may have.
 
     Parameters
     ----------
@@ -108,18 +108,20 @@ _ROUNDING = 1e-9
 
 
 def fraction(count: Expr) -> Expr:
-    """Return a number above 0 where a count is not whole, so that it is random: the fraction is
-    the probability of one more [1].
+    """Return a number that is above 0 if a count is not whole: then it is random, and its fraction
+    is the probability of one more execution [1].
 
     >>> fraction(Number(2.5)).value > 0, fraction(Number(3.0)).value
     (True, 0.0)
     """
+    # Within the slack on either side a count is whole: arithmetic makes 2.9999999 of 3.
     slack = _ROUNDING * maximum(count, 1.0)
     return maximum(count + slack - floor(count + slack) - 2 * slack, NEVER)
 
 
 def check_fields(kind: type[Any]) -> None:
-    """Raise a TypeError for a field of a kind that is not known to every method, nor `special`.
+    """Raise a TypeError if a class has a field that it declares neither as plain, which every
+    method knows, nor as special.
 
     A field without a default may be one of `made_of`, or the name of a resource (`named`).
     """
@@ -139,16 +141,14 @@ def check_fields(kind: type[Any]) -> None:
 
 
 def special_values(part: Any) -> tuple[tuple[str, object], ...]:
-    """Return the fields that a method must know and that differ from their defaults, each with its
-    value.
-    """
+    """Return the special fields that differ from their defaults, each with its value."""
     defaults = part.__dataclass_fields__
     values = [(name, getattr(part, name)) for name in part.special]
     return tuple((name, value) for name, value in values if value != defaults[name].default)
 
 
 def constructs_of(part: Any) -> frozenset[str]:
-    """Return the constructs of a part, by its special fields that differ from their defaults."""
+    """Return the constructs of a part: those of its special fields that differ from their defaults."""
     if not part.special:
         return _NONE
     return frozenset(part.special[name] for name, _ in special_values(part))
@@ -181,7 +181,7 @@ class ModelPart:
 
     @property
     def constructs(self) -> frozenset[str]:
-        """The constructs of the part, which a method must declare to know."""
+        """The constructs of the part; a method that does not know one of them refuses the model."""
         return constructs_of(self)
 
     def __repr__(self) -> str:
@@ -200,7 +200,7 @@ class ModelPart:
         return tuple(self._collect(Expr, []))
 
     def rebuilt(self, children: Iterable[Activity]) -> Self:
-        """Return a copy with other children, as many and in the same order as `children`."""
+        """Return a copy with other children, which replace its own in their order."""
         if not children:
             return self
         new = iter(children)
@@ -223,7 +223,7 @@ def _add_parts(value: object, kind: type[Any], collected: list[Any]) -> None:
 
 
 def _with(value: Any, children: Iterator[Activity]) -> Any:
-    """Return a copy of a value in which the activities are replaced by others, in order."""
+    """Return a copy of a value in which activities are replaced, in order."""
     if isinstance(value, Activity):
         return next(children)
     if isinstance(value, tuple):
@@ -232,7 +232,7 @@ def _with(value: Any, children: Iterator[Activity]) -> Any:
 
 
 class Activity(ModelPart):
-    """The work of one processor; ``a >> b`` is a, then b.
+    """The work of one processor; ``a >> b`` executes a, then b.
 
     Attributes
     ----------
@@ -267,21 +267,21 @@ class Activity(ModelPart):
     @property
     @abstractmethod
     def executions(self) -> tuple[Expr | ByState, ...]:
-        """Mean number of executions of each child in one of its own, in the order of `children`;
-        `BY_STATE` where it depends on the state [1].
+        """The mean number of executions of each child in one execution of the step, in the order of
+        `children`; `BY_STATE` where it depends on the state [1].
         """
 
     @property
     @abstractmethod
     def variation(self) -> Expr:
-        """A number above 0 where its own time, or the number of executions of a child, varies even
-        if all times of its children are constant [1].
+        """A number that is above 0 if the step's own time or the number of executions of a child
+        varies, even where the times of its children are constant [1].
         """
 
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
-        """The numbers of its own, each with the values that it may have: at least 0, where the
-        kind does not say more.
+        """The step's own numbers, each with the values that it may have; at least 0 unless the kind
+        states more.
         """
         return tuple(
             NumberRange(f"a number of a {self.kind}", number) for number in self.expressions
@@ -289,12 +289,14 @@ class Activity(ModelPart):
 
     @property
     def odds(self) -> tuple[Expr, ...]:
-        """Probabilities of its children, of which it executes exactly one; they add up to 1 [1]."""
+        """The probabilities of the children, of which exactly one is executed; empty for other
+        kinds of steps [1].
+        """
         return ()
 
     @property
     def weighted(self) -> tuple[tuple[Expr, Activity], ...]:
-        """Its children, each with its mean number of executions.
+        """The children, each with its mean number of executions.
 
         Raises
         ------
@@ -310,40 +312,40 @@ class Activity(ModelPart):
 
     @property
     def beside(self) -> tuple[Activity, ...]:
-        """The children that are executed while the processor goes on, at the end of the others."""
+        """The children that are executed while the processor goes on, after the others."""
         return ()
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """The resource that it names itself, without those of its children."""
+        """The names of the resources that the step itself uses, without those of its children."""
         name = getattr(self, self.named) if self.named else None
         return () if name is None else (name,)
 
     @property
     def counter(self) -> str:
-        """The counter that it takes a unit of, or gives one to; empty for what does neither."""
+        """The counter of which the step takes or gives a unit; empty for other kinds of steps."""
         return ""
 
     @property
     def parties(self) -> int | None:
-        """How many processors meet at it; None where it is the whole population, or it is no
-        meeting.
+        """The number of processors that meet at the step; None for the whole population, and for
+        other kinds of steps.
         """
         return None
 
     @property
     def held(self) -> tuple[str, ...]:
-        """The resources that it holds while its children are executed."""
+        """The resources that are held while the children are executed."""
         return self.uses if self.use == HELD else ()
 
     @property
     def mode(self) -> str:
-        """How it holds a reader-writer lock; empty for what holds none."""
+        """The mode in which a reader-writer lock is held; empty for other kinds of steps."""
         return ""
 
     @property
     def kind(self) -> str:
-        """The name of its kind for messages."""
+        """The name of the kind of step in messages."""
         return self.word or type(self).__name__.lower()
 
     def __repr__(self) -> str:
@@ -351,21 +353,19 @@ class Activity(ModelPart):
 
 
 def once(children: tuple[Activity, ...]) -> tuple[Expr, ...]:
-    """Return the executions of children of which each is executed exactly once."""
+    """Return the executions of children that are each executed exactly once."""
     return (ONCE,) * len(children)
 
 
 def no_rule(method: str, node: Activity) -> NoAnswerError:
-    """Return the error of a method that has no rule for a kind of step."""
+    """Return the error with which a method refuses a kind of step."""
     return NoAnswerError(
         f"{method} has no rule for steps of the kind {node.kind}; ask for another method"
     )
 
 
 def arguments_of(part: ModelPart) -> Iterator[str]:
-    """Yield the fields as arguments, as a user would write them, without those that have their
-    defaults.
-    """
+    """Yield the fields of a part as Python arguments, without those that have their defaults."""
     for field in fields(part):
         value = getattr(part, field.name)
         if field.default is MISSING:
@@ -375,7 +375,9 @@ def arguments_of(part: ModelPart) -> Iterator[str]:
 
 
 def shown(value: object) -> str:
-    """Show a parameter that has a value as the number a user would write."""
+    """Return a value as a user would write it in Python; a named parameter with a value as its
+    number.
+    """
     if isinstance(value, tuple):
         return f"({', '.join(map(shown, value))})"
     has_plain_name = (
@@ -394,9 +396,10 @@ def steps(activity: Activity) -> Iterator[Activity]:
 
 
 def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
-    """Yield every activity of several trees, a part that they share only once, in the order
-    written.
+    """Yield every activity of several trees in the order written; a part that the trees share comes
+    once.
     """
+    # By identity: trees share parts, and to compare them as equal would walk both.
     seen: set[int] = set()
     stack = list(activities)[::-1]
     while stack:
@@ -408,22 +411,18 @@ def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
 
 
 def side_by_side(activities: Iterable[Activity]) -> list[Activity]:
-    """List the nodes whose children, or the items that pass through them, are under way at
-    once, each once.
-    """
+    """List the nodes, each once, whose children or items are under way at the same time."""
     return [node for node in each_once(activities) if is_parallel(node)]
 
 
 def is_parallel(node: Activity) -> bool:
-    """Return whether children of a node, or items that pass through them, are under way at
-    once.
-    """
+    """Return whether the children of a node, or its items, are under way at the same time."""
     return node.combination is not Combination.IN_TURN
 
 
 def requested(node: Activity) -> str | None:
-    """Return the resource that a node waits for until it is served there, or holds it; None without
-    one.
+    """Return the resource at which a node queues to be served or to hold it; None for a node that
+    queues at none.
     """
     return next(iter(node.uses), None) if node.use in (SERVED, HELD) else None
 

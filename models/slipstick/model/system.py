@@ -169,19 +169,19 @@ class ResourceKind:
 
     @property
     def constructs(self) -> frozenset[str]:
-        """The constructs of the resource, which a method must declare to know; see
-        `slipstick.model.steps`.
+        """The constructs of the resource; a method that does not know one of them refuses the
+        model. See `slipstick.model.steps`.
         """
         return constructs_of(self)
 
     @property
     @abstractmethod
     def capacity(self) -> int:
-        """How many processors use it at a time."""
+        """The number of processors that can use it at the same time."""
 
     @abstractmethod
     def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
-        """Return the time of one use without contention, beside that of the step [s].
+        """Return the cost of one use without contention, in addition to the time of the step [s].
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class ResourceKind:
 
     @property
     def time_classes(self) -> Mapping[str, str]:
-        """The technology class that scales each of its times, by attribute; empty where none does."""
+        """The technology class that scales each of its times, by attribute; empty if it has none."""
         return {}
 
     @property
@@ -214,12 +214,14 @@ class ResourceKind:
 
     @property
     def full_speed(self) -> Expr:
-        """The work that it does in a second when any number of processors are present [1]."""
+        """The largest amount of work that it does in a second, however many processors are present
+        [1].
+        """
         return Number(float(self.capacity))
 
     @property
     def speed_alone(self) -> Expr | None:
-        """The speed at which it serves a processor that is there alone; None where it is 1 [1]."""
+        """The speed at which it serves a processor that is alone there; None for 1 [1]."""
         return None
 
     @property
@@ -228,7 +230,7 @@ class ResourceKind:
         return {} if self.capacity < MOST_HOLDERS else {"utilization": NEVER_ALL_BUSY}
 
     def with_parameters(self, name: str) -> Any:
-        """Return a copy whose times that are numbers are parameters.
+        """Return a copy in which times that are plain numbers become parameters.
 
         Parameters
         ----------
@@ -240,12 +242,13 @@ class ResourceKind:
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """The units at the start of each counter that steps wait for and signal."""
+        """The initial units of each counter that steps wait for and signal."""
         return {}
 
     @abstractmethod
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
-        """Return the labels that the account books its uses to, waits at stations left out.
+        """Return the labels under which the account books its use; those of waits at stations are
+        left out.
 
         Parameters
         ----------
@@ -254,7 +257,7 @@ class ResourceKind:
         """
 
     def scaled(self, factors: Mapping[str, Expr]) -> Any:
-        """Return a copy with its times multiplied by the factors of their technology classes."""
+        """Return a copy in which each time is multiplied by the factor of its technology class."""
         scaled_times = {
             name: getattr(self, name) * factors[kind]
             for name, kind in self.time_classes.items()
@@ -271,7 +274,7 @@ INFINITE = 2**53
 @checked(servers=whole(1, MOST_HOLDERS), discipline=TEXT, rates=listed(LIKE))
 @dataclass(frozen=True, slots=True)
 class Station(ResourceKind):
-    """Servers with a queue, or without one.
+    """Servers with a queue, or without a queue.
 
     Parameters
     ----------
@@ -347,8 +350,8 @@ class Station(ResourceKind):
 
 
 class HeldResource(ResourceKind, abstract=True):
-    """A resource that a processor holds while it executes a body; requests that find `capacity`
-    holders wait.
+    """A resource that a processor holds while it executes a body; a request waits while `capacity`
+    processors hold it.
 
     Attribute by class: `waits`, what the account books a wait to before the resource's name. The
     properties are those of a resource that is acquired and released at no cost.
@@ -365,7 +368,7 @@ class HeldResource(ResourceKind, abstract=True):
         return (self.label(name),) if waiting or any(self.accesses) else ()
 
     def access_time(self, name: str, booked: bool) -> Expr:
-        """Return the time of all accesses to the word without contention [s]."""
+        """Return the time of all accesses to the lock's word without contention [s]."""
         count = sum(self.accesses)
         if not count:
             return zero(TIME)
@@ -373,22 +376,22 @@ class HeldResource(ResourceKind, abstract=True):
         return Booked(self.label(name), seconds) if booked else seconds
 
     def label(self, name: str) -> str:
-        """Return the account label of the time from the request until it is held."""
+        """Return the account label for the time from the request until the resource is held."""
         return f"{self.waits}:{name}"
 
     @property
     def word(self) -> str | None:
-        """The station that holds its word; None without one."""
+        """The station that holds the lock's word; None without one."""
         return None
 
     @property
     def access(self) -> Expr:
-        """Time that one access to the word takes [s]."""
+        """The time of one access to the word [s]."""
         return zero(TIME)
 
     @property
     def accesses(self) -> tuple[int, int]:
-        """The number of accesses to the word of an acquire and of a release, without contention."""
+        """The number of accesses to the word for an acquire and for a release, without contention."""
         return 0, 0
 
 
@@ -467,7 +470,7 @@ class Lock(HeldResource):
 @dataclass(frozen=True, slots=True)
 class Permits(HeldResource):
     """A counted resource, such as a pool of threads, connections or licences: a number of permits,
-    each held over a body.
+    each of which a processor holds during a body.
 
     Permits are granted in the order of the requests, at no cost; with one permit they are a FIFO
     lock.
@@ -512,6 +515,7 @@ class ReaderWriterLock(HeldResource):
 
     def rank(self, mode: str) -> int:
         """Return the rank of a request; smaller ones go first."""
+        # 0 for the kind that goes first, and for all where the lock is fair.
         return int(READER_WRITER_ORDERS[self.order] not in ("", mode))
 
 
@@ -597,7 +601,8 @@ def buffer(places: int, items: int = 0) -> Semaphores:
 )
 @dataclass(frozen=True, slots=True)
 class TaskPool(ResourceKind):
-    """Tasks that add tasks, kept in queues; every access to a queue is inside its monitor.
+    """A pool of tasks that add further tasks, kept in queues; every access to a queue is inside the
+    monitor of the queue.
 
     A processor that asks enters the monitor of its own queue, or of the next that has a task, and
     takes one; without any it waits outside. A processor that adds or takes a task admits a waiting
@@ -640,8 +645,8 @@ class TaskPool(ResourceKind):
         ]
 
     def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
-        """Return the mean over the problems of max(work / processors, path), and a last access; the
-        excess of the path is booked to a barrier [s].
+        """Return the mean over the problems of max(work / processors, path), plus a last access;
+        the part of the path beyond the work is booked to a barrier [s].
         """
         problems = self.problem_times()
         labels = (name, f"{MONITOR}:{name}", f"{BARRIER}:{name}")
@@ -670,7 +675,7 @@ class TaskPool(ResourceKind):
 @checked(kind=TEXT, cost=LIKE)
 @dataclass(frozen=True, slots=True)
 class Barrier(ResourceKind):
-    """An implementation of a barrier: its cost beyond waiting for the last arrival [s].
+    """A barrier, described by what it costs after the last processor has arrived [s].
 
     Parameters
     ----------
@@ -769,6 +774,7 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
             else step
         )
 
+    # One table for all bodies keeps parts that they share shared.
     known: dict[int, Activity] = {}
     return replace(
         model,
@@ -823,8 +829,8 @@ class PopulationKind(ModelPart):
     @property
     @abstractmethod
     def size(self) -> Expr:
-        """The number of processors of the group that answers are about [1]; of arrivals, their rate
-        [1/s].
+        """The number of processors of the group that answers are about [1]; for arrivals, their
+        rate [1/s].
         """
 
     @property
@@ -835,20 +841,20 @@ class PopulationKind(ModelPart):
     @property
     @abstractmethod
     def variation(self) -> Expr:
-        """A number above 0 where some of its processors may execute their activity more often than
+        """A number that is above 0 if some processors may execute their activity more often than
         others [1].
         """
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The processors that repeat a cycle, by group; one without a name where all repeat the
-        same, else none.
+        """The groups of processors that each repeat a cycle: one group without a name if all repeat
+        the same cycle; none for other kinds of populations.
         """
         return ()
 
     @property
     def group_names(self) -> list[str]:
-        """The names of its groups, of which values are given by group; none for open streams."""
+        """The names of the groups by which values are given; none for open streams."""
         return [] if self.open else [group.name for group in self.groups if group.name]
 
     @property
@@ -860,7 +866,7 @@ class PopulationKind(ModelPart):
 
     @property
     def streams(self) -> tuple[tuple[Expr, Activity], ...]:
-        """Of each stream of arrivals its mean rate [1/s] and what its customers execute."""
+        """The mean rate [1/s] of each stream of arrivals, with the activity of its customers."""
         return ()
 
     @property
@@ -869,13 +875,13 @@ class PopulationKind(ModelPart):
 
     @property
     def counts(self) -> tuple[Expr, ...]:
-        """The expressions that say how many processors there are."""
+        """The expressions for the numbers of processors."""
         return tuple(group.processors for group in self.groups)
 
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
-        """The counts of its own, each with the values that it may have: processors, the first at
-        least one and the others at least none, and repetitions.
+        """The population's own counts with their ranges: at least 1 processor in the first group,
+        at least 0 in others, and the repetitions.
         """
         return tuple(
             NumberRange("the number of processors", count, 0 if number else 1, whole=True)
@@ -883,15 +889,15 @@ class PopulationKind(ModelPart):
         )
 
     def time(self, of: Callable[[Activity], Expr]) -> Expr:
-        """Return the time that answers are about, that of a cycle or of the whole program, from the
-        times of the bodies [s].
+        """Return the time that answers are about, that of a cycle or of the whole program, from a
+        function that gives the times of the bodies [s].
         """
         return of(self.bodies[0])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ArrivalPattern(ModelPart):
-    """The pattern in which arrivals of a given rate follow each other; by default a Poisson stream.
+    """The pattern of the times between arrivals at a given rate; by default a Poisson stream.
 
     With bursts the rate changes: a two-state Markov-modulated Poisson process, whose rate between
     bursts is the given one. With a trace they come at its times, again from the start at its end,
@@ -993,12 +999,12 @@ class Group(ModelPart):
 
     @property
     def responds(self) -> bool:
-        """Whether its response time is reported beside the time of a cycle."""
+        """Whether the response time of the group is reported beside the time of its cycle."""
         return self.arrivals is not None or thinking(self.cycle) is not None
 
     @property
     def rate(self) -> Expr | None:
-        """The mean number of customers that arrive in a second; None of processors [1/s]."""
+        """The mean number of customers that arrive in a second; None for processors [1/s]."""
         return None if self.arrivals is None else self.pattern.mean_rate(self.arrivals)
 
 
@@ -1052,7 +1058,7 @@ class ClosedPopulation(PopulationKind):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OpenPopulation(PopulationKind):
-    """Customers that arrive at a rate [1/s], execute the activity once and leave."""
+    """Customers that arrive at a rate [1/s], execute an activity once and leave."""
 
     rate: Expr
     cycle: Activity
@@ -1109,8 +1115,8 @@ class PhasedPopulation(PopulationKind):
 
     @property
     def variation(self) -> Expr:
-        """A number above 0 where the processors of a phase draw different numbers of repetitions:
-        each draws for itself whether it does one more than the whole part [1].
+        """A number that is above 0 if the processors of a phase draw different numbers of
+        repetitions: each draws whether it does one more than the whole part [1].
         """
         return total(
             fraction(phase.repeat) * maximum(phase.processors - 1, NEVER) for phase in self.phases
@@ -1141,8 +1147,8 @@ class PhasedPopulation(PopulationKind):
 
 @dataclass(frozen=True, slots=True)
 class Superstep(ModelPart):
-    """What each processor does until the barrier that ends the superstep, and what the barrier
-    costs.
+    """The activity of each processor up to the barrier that ends the superstep, and the cost of the
+    barrier.
 
     Parameters
     ----------
@@ -1191,6 +1197,7 @@ class SuperstepPopulation(PopulationKind):
     @property
     def variation(self) -> Expr:
         repetitions = total(fraction(superstep.repeat) for superstep in self.supersteps)
+        # A single processor meets no other, so that its repetitions make no maximum random.
         return repetitions * maximum(self.size - 1, NEVER)
 
     def time(self, of: Callable[[Activity], Expr]) -> Expr:
@@ -1202,7 +1209,7 @@ class SuperstepPopulation(PopulationKind):
 
 
 def no_population(method: str, population: PopulationKind) -> NoAnswerError:
-    """Return the error of a method that has no rule for a kind of population."""
+    """Return the error with which a method refuses a kind of population."""
     kind = type(population).__name__
     return NoAnswerError(
         f"{method} has no rule for populations of the kind {kind}; ask for another method"
@@ -1214,7 +1221,8 @@ Population = ClosedPopulation | OpenPopulation | PhasedPopulation | SuperstepPop
 
 @dataclass(frozen=True, slots=True)
 class SingleProcessor:
-    """The first processor of a model, alone; `time_alone` and the grain values compare with it.
+    """The first processor of a model without the others, to which `time_alone` and the grain values
+    refer.
 
     Parameters
     ----------
@@ -1229,7 +1237,7 @@ class SingleProcessor:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A condition on a model's quantities, such as that a program fits its machine.
+    """A condition on the quantities of a model, such as that a program fits its machine.
 
     Parameters
     ----------
@@ -1245,8 +1253,8 @@ class Requirement:
     says: str = ""
 
     def message(self, sides: str = "") -> str:
-        """Return the message where the requirement is not met: why it is required, then the values
-        of its sides, or of several points none.
+        """Return the message for a requirement that is not met, with its reason and the values of
+        its sides at a single point.
         """
         reasons = [reason for reason in (self.says, sides) if reason]
         return f"{self.name}: {'; '.join(reasons) or 'the requirement is not met'} ({self.text})"
@@ -1254,8 +1262,8 @@ class Requirement:
     def broken(
         self, values: Mapping[str, Any], show: Callable[[float, Dimension], str]
     ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Yield, for each condition, the values of its sides at the first point in words, and at
-        which points the condition does not hold.
+        """Yield, for each condition, the values of its two sides at the first point in words, and
+        the points at which it does not hold.
 
         Parameters
         ----------
@@ -1304,7 +1312,8 @@ _MODEL: Mapping[str, Kind] = {"name": TEXT, "useful": listed(TEXT)}
 )
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A system that a method can answer for.
+    """A complete system for which a method can compute answers: resources, activities and a
+    population.
 
     Parameters
     ----------
@@ -1369,7 +1378,7 @@ class Model:
 
     @property
     def technologies(self) -> list[str]:
-        """The technology classes of the model's times, by which `scaled` multiplies them."""
+        """The technology classes of the times of the model; `scaled` multiplies the times by class."""
         used = {step.technology for step in self.steps}
         return sorted(
             used
@@ -1383,14 +1392,16 @@ class Model:
 
     @property
     def bodies(self) -> tuple[Activity, ...]:
-        """The activities of the population: one, or one for each group or phase, or for each
-        processor and barrier.
+        """The activities of the population: a single one, one for each group or phase, or those of
+        each processor and barrier in supersteps.
         """
         return self.population.bodies
 
     @property
     def constructs(self) -> frozenset[str]:
-        """The constructs in the parts of the model, which a method must declare to know."""
+        """The constructs of all parts of the model; a method that does not know one of them refuses
+        the model.
+        """
         model_parts = (*each_once(self.bodies), *self.resources.values(), self.population)
         return frozenset().union(*(model_part.constructs for model_part in model_parts))
 
@@ -1420,15 +1431,15 @@ class Model:
         return tuple(dict.fromkeys(expressions))
 
     def expressions_of(self, bodies: Iterable[Activity]) -> Iterator[Expr]:
-        """Yield every expression of activities, and of the locks and barriers that they use."""
+        """Yield every expression of some activities, and of the resources that these use."""
         for node in each_once(bodies):
             yield from node.expressions
             for name in node.uses:
                 yield from () if is_processor(name) else self.resources[name].expressions
 
     def speed_alone(self, step: Step) -> Expr | None:
-        """Return the speed at which a step is done if no other processor is there; None where it
-        is 1 [1].
+        """Return the speed at which a step is served if no other processor is at its resource; None
+        for 1 [1].
 
         Parameters
         ----------
@@ -1443,14 +1454,14 @@ class Model:
         return step.time if speed is None else step.time / speed
 
     def held_resource(self, name: str) -> HeldResource:
-        """Return the lock, or other resource, that a hold names."""
+        """Return the resource that a hold names, such as a lock."""
         resource = self.resources[name]
         assert isinstance(resource, HeldResource)
         return resource
 
     def taken_together(self, outer: Hold) -> tuple[Hold, ...]:
-        """Return the holds, from an outer one inwards, that are directly inside each other and
-        whose locks are acquired at one moment.
+        """Return the holds, from an outer one inwards, whose locks are acquired at one moment
+        because they are directly inside each other.
         """
         holds = [outer]
         while isinstance(inner := holds[-1].body, Hold) and all(
@@ -1517,7 +1528,7 @@ class Model:
             check_counter(node, self.resources)
 
     def _check_rank(self, step: Step) -> None:
-        """Raise if a rank is given where nothing is served by rank."""
+        """Raise if a step has a rank, but its station does not serve by rank."""
         station = self.resources.get(step.resource or "")
         if not (isinstance(station, Station) and DISCIPLINES[station.discipline].ranked):
             raise ModelError(
@@ -1571,6 +1582,7 @@ class Model:
                 f"{words} cannot wait for other processors, because its own"
                 " has gone on; leave barriers and pools out of it"
             )
+        # Its end would come after the end of the program, which no method counts.
         if self.population.finite:
             raise ModelError(
                 f"{words} may outlast a program that ends; give it to"
@@ -1612,11 +1624,11 @@ class Model:
 
     @property
     def counters(self) -> dict[str, int]:
-        """The initial units of every counter that steps wait for and signal, by its whole name."""
+        """The initial units of every counter that steps wait for and signal, by its full name."""
         return _counters(self.resources)
 
     def monitor_of(self, counter: str) -> str | None:
-        """Return the monitor that a counter is a condition of; None if it is none."""
+        """Return the monitor to which a counter belongs as a condition; None if it belongs to none."""
         owner = counter.rpartition(".")[0]
         return owner if isinstance(self.resources.get(owner), Monitor) else None
 
@@ -1649,7 +1661,7 @@ def _check_thinking(model: Model) -> None:
 
 
 def _plainly_held(resource: Resource | None) -> bool:
-    """Return whether a resource is permits, or a lock that is handed over at no cost."""
+    """Return whether a resource is permits, or a FIFO lock that costs nothing to hand over."""
     is_plain_lock = isinstance(resource, Lock) and resource.kind == "fifo" and resource.word is None
     return is_plain_lock or isinstance(resource, Permits)
 
@@ -1664,9 +1676,7 @@ def _counters(resources: Mapping[str, Resource]) -> dict[str, int]:
 
 
 def check_counter(step: Activity, resources: Mapping[str, Resource]) -> None:
-    """Raise if a step waits for or signals a counter that does not exist, or that a pool counts
-    itself.
-    """
+    """Raise if a step names a counter that does not exist, or one that belongs to a pool of tasks."""
     counter_names = [
         name for name in _counters(resources) if resources[name.rpartition(".")[0]].use != "ask"
     ]
@@ -1678,8 +1688,8 @@ def check_counter(step: Activity, resources: Mapping[str, Resource]) -> None:
 
 
 def _check_waits(model: Model) -> None:
-    """Raise for waits that nothing ends, units that only grow, and pools that not all processors
-    ask.
+    """Raise if a wait never ends, if units only grow in number, or if not all processors ask a
+    pool.
 
     A signal is the last step in a monitor, because its processor leaves the monitor. A processor
     that waits in a monitor holds no other lock, because it would keep that lock while it waits.
@@ -1731,7 +1741,8 @@ def _check_waits(model: Model) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The meaning of an account's labels: steps, waiting, and the cost of locks and barriers.
+    """The component and the technology class of each label of an account: steps, waits, locks and
+    barriers.
 
     Parameters
     ----------
@@ -1745,7 +1756,7 @@ class Labels:
 
     @classmethod
     def of(cls, model: Model, others: str = "wait") -> Labels:
-        """Return the labels of a model's steps and pools."""
+        """Build the labels of the steps and pools of a model."""
         steps_by_label = {step.name: (step.component, step.technology) for step in model.steps}
         for name, resource in model.resources.items():
             if isinstance(resource, TaskPool):
@@ -1757,7 +1768,7 @@ class Labels:
         return cls(steps_by_label, others)
 
     def component(self, label: str) -> str:
-        """Return the component that a label belongs to; a wait is a component of its own."""
+        """Return the component of a label; a wait is a component of its own."""
         return self._both(label)[0]
 
     def technology(self, label: str) -> str:
@@ -1777,7 +1788,7 @@ def is_processor(resource: str) -> bool:
 
 
 def need_model(value: object, what: str) -> Model:
-    """Return a model, or raise if the value is none: an activity alone has no population."""
+    """Return a value that is a model of an activity; raise for any other value."""
     other_kinds = {"QueueingNetwork": "a queueing network", "Law": "a law"}
     other = value.words if isinstance(value, AddedModel) else other_kinds.get(type(value).__name__)
     if other:
@@ -1809,8 +1820,8 @@ def closed_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Build a model of N processors that repeat a cycle; resources not listed are single servers,
-    FIFO locks, free barriers.
+    """Build a model of N processors that repeat a cycle; resources that are not listed are single
+    servers, FIFO locks and barriers without cost.
 
     Parameters
     ----------
@@ -1848,8 +1859,8 @@ def grouped_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Build a model of groups of processors, each with a cycle; answers are about the group written
-    first.
+    """Build a model of several groups of processors, each with a cycle of its own; answers are
+    about the group written first.
 
     Parameters
     ----------
@@ -1892,8 +1903,8 @@ def open_model(
     amounts: Mapping[str, Expr] | None = None,
     pattern: ArrivalPattern = POISSON,
 ) -> Model:
-    """Build a model of customers that arrive at a rate [1/s], execute the activity once and leave;
-    the pattern says how their arrivals follow each other.
+    """Build a model of customers that arrive at a rate [1/s] and a pattern, execute the activity
+    once and leave.
 
     Parameters
     ----------
@@ -1923,7 +1934,8 @@ def phased_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Build a model of a program: phases (repeat, processors, cycle), one after the other.
+    """Build a model of a program of phases, one after the other; each is a repeat, a number of
+    processors and a cycle.
 
     Parameters
     ----------
@@ -1960,8 +1972,8 @@ def superstep_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Build a model of a program: supersteps (repeat, an activity for each processor, the barrier),
-    one after the other.
+    """Build a model of a program of supersteps, one after the other; each is a repeat, an activity
+    for each processor, and a barrier.
 
     Parameters
     ----------
@@ -2005,7 +2017,7 @@ def _population_size(processors: Like) -> Expr:
 
 
 def _named_size(processors: Like, name: str) -> Expr:
-    """Return a number of processors as a parameter, so that it can be varied."""
+    """Return a number of processors as a named parameter, so that it can be varied."""
     count = counted(processors, "processors")
     return Parameter(name, COUNT, count.value) if isinstance(count, Number) else count
 
@@ -2020,13 +2032,14 @@ _PLAINEST: Mapping[str, Callable[[], Resource]] = {
 def _completed(
     bodies: list[Activity], described: Mapping[str, Resource] | None
 ) -> dict[str, Resource]:
-    """Return the resources with the simplest one added for each name that is used but not
-    described; times that are numbers become parameters.
+    """Return the resources, with the simplest resource for each name that is used but not
+    described; times that are plain numbers become parameters.
     """
     resources = dict(described or {})
     resources = {name: resource.with_parameters(name) for name, resource in resources.items()}
     for node in each_once(bodies):
         for name in node.uses:
             if node.use in _PLAINEST and not is_processor(name):
+                # A name alone says only what kind of use is made of it.
                 resources.setdefault(name, _PLAINEST[node.use]())
     return resources

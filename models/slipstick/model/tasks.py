@@ -33,7 +33,7 @@ _ITERATIONS = either(
 @checked(iterations=_ITERATIONS, chunk=whole(1, MOST_NODES))
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A parallel loop, whose iterations all exist at the start, in tasks of `chunk` iterations.
+    """A parallel loop, cut into tasks of `chunk` iterations that all exist at the start.
 
     Parameters
     ----------
@@ -59,7 +59,8 @@ class Loop:
 @checked(shapes=listed(listed(whole(0)), 1), min_size=whole(1), work=listed(listed(whole(0))))
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """Trees, each a problem of its own, executed from the root down in parts of a few nodes.
+    """Trees of work, each a problem of its own, executed from the root down in tasks of a few
+    nodes.
 
     A processor that has a subtree works on its root, goes on with the largest of the subtrees
     below, and keeps each other for itself if it then has at most 3 `min_size` nodes; else it adds
@@ -159,7 +160,7 @@ def _parts(shape: Sequence[int], min_size: int, work: Sequence[int]) -> Iterator
 
 
 def _below(shape: Sequence[int], sizes: Sequence[int], node: int) -> list[int]:
-    """List the roots of the subtrees directly below a node, the smallest subtree first."""
+    """List the roots of the subtrees directly below a node, smallest subtree first."""
     below = [node + 1]
     while len(below) < shape[node]:
         below.append(below[-1] + sizes[below[-1]])
@@ -170,8 +171,8 @@ TaskSource = Loop | Trees
 
 
 class ProblemTimes(NamedTuple):
-    """Times of one problem of a pool [s]: all work, all time in the monitors, and the longest path
-    through tasks that add each other.
+    """The times of one problem of a pool [s]: all its work, all its time in the monitors, and its
+    critical path, the longest path through tasks that add each other.
     """
 
     work: Expr
@@ -180,7 +181,8 @@ class ProblemTimes(NamedTuple):
 
 
 def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) -> ProblemTimes:
-    """Return work, time in the monitors and critical path of a problem, without what ends it [s].
+    """Compute the work, the time in the monitors and the critical path of a problem, without the
+    search for tasks at its end [s].
 
     Each task is taken and each that another adds is added in a monitor; the path is the longest
     through tasks that add each other.
@@ -210,7 +212,7 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
 
 
 def _weighed(counts: tuple[int, int, int], times: tuple[Expr, Expr, Expr]) -> Expr:
-    """Return the time of a number of interior nodes, leaves and accesses inside the monitor [s]."""
+    """Compute the time of some interior nodes, leaves and accesses inside the monitor [s]."""
     pairs = zip(counts, times, strict=True)
     return total((count * seconds for count, seconds in pairs if count), TIME)
 
@@ -218,7 +220,7 @@ def _weighed(counts: tuple[int, int, int], times: tuple[Expr, Expr, Expr]) -> Ex
 def longest_paths(
     roots: Sequence[int], tasks: Sequence[Sequence[Part]]
 ) -> list[tuple[int, int, int]]:
-    """Return the numbers of interior nodes, leaves and accesses on the paths that no other path
+    """Return the numbers of interior nodes, leaves and accesses on each path that no other path
     exceeds in all three.
     """
     ends = set()

@@ -27,8 +27,8 @@ def _lognormal(probability: Array, median: float, spread: float) -> Array:
 
 
 def _triangular(probability: Array, low: float, mode: float, high: float) -> Array:
-    """Return low + sqrt(p (high - low) (mode - low)) for a part p below that of the mode, and its
-    mirror image above.
+    """Return the quantile low + sqrt(p (high - low) (mode - low)) below the mode, and its mirror
+    image above it.
     """
     with np.errstate(all="ignore"):
         width = high - low
@@ -38,7 +38,7 @@ def _triangular(probability: Array, low: float, mode: float, high: float) -> Arr
 
 
 def _discrete(probability: Array, values: Sequence[float], weights: Sequence[float]) -> Array:
-    """Return the first value at which the added-up weights, as parts of their sum, reach the
+    """Return the first value at which the cumulative weight, relative to all weights, reaches the
     probability; the values keep their order.
     """
     reached = np.cumsum(weights) / np.sum(weights)
@@ -92,13 +92,11 @@ class Uncertainty:
         self.kind, self.given = kind, numbers
 
     def quantile(self, part: Array) -> Array:
-        """Return the value below which a part of all values lies."""
+        """Return the value below which the fraction `part` of all values lies."""
         return _QUANTILES[self.kind](part, *self.given)
 
     def value_at(self, probability: float) -> float:
-        """Return one quantile as a number, as `quantile` does for arrays; files are checked by it
-        without importing NumPy.
-        """
+        """Return one quantile as a plain number, without importing NumPy, for the checks of files."""
         normal, upper_probability = NormalDist().inv_cdf(probability), 1.0 - probability
         numbers: tuple[Any, ...] = self.given
         value = numbers[0]
@@ -129,8 +127,9 @@ _EDGE = 2.0**-53  # no part is 0 or 1, where a quantile may be infinite
 
 
 def random_stream(seed: int, name: str, replication: int = 0) -> np.random.Generator:
-    """Return the random number generator of one use, keyed by seed, replication and name."""
+    """Return a random number generator that depends only on seed, replication and name."""
     key = int.from_bytes(name.encode(), "big")
+    # The length tells names apart whose bytes are the same number, and seeds are lists of numbers.
     return np.random.Generator(
         np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), key]))
     )
@@ -142,7 +141,7 @@ def sample_points(
     rng: np.random.Generator,
     how: str = QUASI_RANDOM,
 ) -> dict[str, Array]:
-    """Draw points of several independent quantities.
+    """Draw random points of several independent quantities.
 
     Parameters
     ----------

@@ -46,13 +46,15 @@ from slipstick.units import to_base
 
 
 def with_data(tree: Table, library: SpecFiles) -> Node:
-    """Return the tree of a model with the samples and arrival times from the files that it names."""
+    """Return the tree of a model in which files of samples and of arrival times are replaced by
+    their numbers.
+    """
     return with_traces(with_samples(tree, library), library)
 
 
 def with_traces(tree: Node, library: SpecFiles) -> Node:
-    """Read the traces that classes and chains of a network, or groups of an activity, name, each
-    from the folder of the file that names it.
+    """Replace the files of arrival times that a model names by their numbers; each is in the folder
+    of the file that names it.
 
     Parameters
     ----------
@@ -88,6 +90,7 @@ def with_traces(tree: Node, library: SpecFiles) -> Node:
             gaps = _gaps(path, {key: str(value) for key, value in words.items()}, file.mark)
             library.keep_hash(path)
             mean = math.fsum(gaps) / len(gaps)
+            # Relative to their mean, so that the rate of arrivals can vary.
             text = " ".join(repr(gap / mean) for gap in gaps)
             tree = replace(tree, place, from_plain({"gaps": text}, trace.mark))
             if at(tree, [group, *name, "arrivals"]) is None:
@@ -98,8 +101,8 @@ def with_traces(tree: Node, library: SpecFiles) -> Node:
 
 
 def with_samples(tree: Node, library: SpecFiles) -> Node:
-    """Read the files of measured times that distributions name, each from the folder of the file
-    that names it.
+    """Replace the files of measured times that distributions name by their numbers; each is in the
+    folder of the file that names it.
 
     Parameters
     ----------
@@ -150,7 +153,7 @@ _IN_BRACKETS = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]++)[\])]\s*+")
 
 
 def _numbers(path: Path, words: dict[str, str], mark: Mark, place: str) -> list[tuple[int, float]]:
-    """Return each time of a list, or of a column of a table, with its line [s]."""
+    """Parse the times in a list or in a column of a table, each with its line number [s]."""
 
     def wrong(message: str) -> Exception:
         return mark.error(f"{path.name}: {message}", place)
@@ -199,7 +202,7 @@ def _numbers(path: Path, words: dict[str, str], mark: Mark, place: str) -> list[
 
 
 def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
-    """Return the times between arrivals [s]."""
+    """Parse the times between arrivals [s]."""
 
     def wrong(message: str) -> Exception:
         return mark.error(f"{path.name}: {message}", "trace.file")
@@ -244,7 +247,7 @@ Arrivals = Annotated[Given | Formula, Quantity(RATE, formula=True)]
 
 
 class ArrivalTraceSpec(Spec):
-    """When customers arrive: a file, or the times between arrivals."""
+    """The times at which customers arrive, in a file, or the times between arrivals."""
 
     file: str | None = Field(
         None, description="a table or a list of numbers, from the folder of this file"
@@ -270,7 +273,7 @@ class ArrivalTraceSpec(Spec):
             )
 
     def numbers(self) -> tuple[float, ...]:
-        """Return the times between arrivals."""
+        """Parse the times between arrivals."""
         try:
             return tuple(map(float, (self.gaps or "").split()))
         except ValueError as error:

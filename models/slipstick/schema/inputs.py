@@ -101,8 +101,8 @@ _DEFAULT = Simulation()
 
 
 def _looked_at(check: str | int) -> str | int:
-    """Return the key `check` of a simulation: a word of `CHECKS`, or a number of events within the
-    limit; raise for any other value.
+    """Return the value of the key `check` of a simulation: a word of `CHECKS`, or a number of
+    events within the limit. Raise for any other value.
     """
     if check in CHECKS if isinstance(check, str) else 0 < check <= MOST_EVENTS:
         return check
@@ -116,7 +116,7 @@ MOST_EVENTS = 10**9
 
 
 class SimulationSpec(Spec):
-    """The section `simulation` of a file: the fields of `Simulation`."""
+    """The keys of the section `simulation` of a file."""
 
     seed: int = Field(0, description="key of all random streams", ge=0, le=2**63 - 1)
     precision: Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=0.5)] = Field(
@@ -166,7 +166,7 @@ class SimulationSpec(Spec):
 
 @dataclass(frozen=True, slots=True)
 class SolverOptions:
-    """The method that solves a model and the settings of a simulation.
+    """The method by which a model is solved, and the settings of a simulation.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class SolverOptions:
 
 
 def is_solver_option(path: str) -> bool:
-    """Return whether a path is a solver option, not a value of the model."""
+    """Return whether a path belongs to the solver options and not to the values of the model."""
     return path == METHOD or path.startswith(SECTION)
 
 
@@ -225,7 +225,7 @@ def _simulation(settings: Mapping[str, Node]) -> Simulation:
 
 
 class _Options(Spec):
-    """Wrapper around the section `simulation`, so that its problems are reported under that
+    """The section `simulation` inside a table, so that problems with it are reported under that
     name.
     """
 
@@ -240,8 +240,8 @@ Settings = Mapping[str, Node]
 
 @dataclass(frozen=True)
 class Inputs:
-    """The name of a model, the pydantic model that checks its inputs, and the tree of everything
-    that can be set.
+    """A model by name, with the tree of all values that can be set and the pydantic model that
+    checks them.
 
     Parameters
     ----------
@@ -268,8 +268,8 @@ class Inputs:
 
     @cached_property
     def checked(self) -> Any:
-        """Validate the whole tree and return the pydantic object; raises SpecError with all
-        problems. Its fields depend on the model, so its type is not known statically.
+        """The checked inputs, as an object of the pydantic model `form`; raises SpecError with all
+        problems. Its fields depend on the model, so that its type is not known statically.
         """
         return validate(self.form, self.tree, self.library.once)
 
@@ -289,7 +289,7 @@ class Inputs:
 
     def apart(self, paths: Iterable[str], other_paths: Iterable[str]) -> bool:
         """Return whether two groups of paths can be checked separately: they lie in different
-        sections of the inputs, and no rule covers the inputs together.
+        sections, and no rule covers several sections.
         """
         sections, other_sections = (
             {split(path)[0] for path in paths_of_side} for paths_of_side in (paths, other_paths)
@@ -314,17 +314,18 @@ class Inputs:
         return str(plain(node)) if node is not None else ""
 
     def with_value(self, path: str, node: Node) -> Inputs:
-        """Return inputs with another value at a path; they are checked when they are used."""
+        """Return a copy of the inputs with another value at a path; it is checked when it is used."""
         changed = replace(self, tree=_put(self.tree, path, node, self.library))
         if not self.data:
             return changed
         from slipstick.schema.programs import data_named
 
+        # A new value may name other data.
         return replace(changed, data=data_named(self.name, changed.tree, self.library))
 
 
 def resolve(settings: Settings, library: Library) -> Inputs:
-    """Find the model and the specs that it needs, then apply the settings in their order.
+    """Find the model and the specs that it needs, and apply the settings in their order.
 
     Parameters
     ----------
@@ -380,7 +381,7 @@ def _model_named(settings: Settings, library: Library) -> Node:
 
 
 def model_names() -> list[str]:
-    """List everything that can be solved by name."""
+    """List the names of everything that can be solved."""
     return [
         *PROGRAMS,
         *(name for kind in KINDS if model_words(kind) for name in names(kind)),
@@ -396,8 +397,8 @@ def with_technology(
     values: Settings,
     library: Library,
 ) -> tuple[Table, tuple[str, ...]]:
-    """Set values in a tree of inputs; those of a technology come first, so that values which were
-    set by their own paths replace them.
+    """Set values in a tree of inputs: first those of a technology, then those set by their own
+    paths, which replace them.
     """
     new_tree = _with_values(tree, values, library)
     if TECHNOLOGY not in settings:
@@ -433,13 +434,14 @@ def _file_inputs(
             },
             tree.mark,
         )
+    # The machine comes first, because a technology changes values of it.
     new_tree, notes = with_technology(tree, name, (), settings, values, library)
     return Inputs(kind, name, new_tree, spec_model(kind, new_tree), library, notes=notes)
 
 
 def _refuse_some_parameters(tree: Table, values: Settings) -> None:
-    """Refuse new parameters as a whole that leave out some of the model, which only some of them
-    were to change.
+    """Raise if new parameters replace all of a model's parameters and leave some out: only some
+    were meant to change.
     """
     given, own = values.get(_PARAMETERS), at(tree, [_PARAMETERS])
     if not isinstance(given, Table) or not isinstance(own, Table):
@@ -459,7 +461,7 @@ _PARAMETERS = "parameters"
 
 
 def _check_method(inputs: Inputs, settings: Settings) -> None:
-    """Refuse a method that cannot solve this kind of model."""
+    """Raise if the method cannot solve this kind of model."""
     methods = known_methods(ACTIVITY if inputs.kind == "program" else inputs.kind)
     if inputs.options.method is not None and inputs.options.method not in methods:
         hint = did_you_mean(inputs.options.method, methods)
@@ -532,7 +534,7 @@ def _law_inputs(
 
 
 def refuse_mistyped(key: str, settings: Settings) -> None:
-    """Refuse a path that was probably meant to be the key that is missing."""
+    """Raise if a path is probably a misspelling of a missing key."""
     for path, node in settings.items():
         words = did_you_mean(path, [key])
         if path not in REFERENCES and "did you mean" in words:
@@ -547,8 +549,8 @@ def _with_values(tree: Table, values: Settings, library: Library) -> Table:
 
 
 def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
-    """Replace the value at a path; a new network or node of the machine may be a name or may extend
-    another, which is resolved.
+    """Set the value at a path; a new network or node of the machine may be a name or extend another
+    one, which is read.
     """
     keys = split(path)
     if not keys:
@@ -573,9 +575,7 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
 
 
 def _check_parameter(tree: Table, keys: Sequence[str]) -> None:
-    """Refuse a parameter that its file does not define: it would change nothing, without a
-    message.
-    """
+    """Raise if a parameter is not defined by its file, because setting it would have no effect."""
     if keys[:1] == ("parameters",) and len(keys) == 2:
         parameters = at(tree, ["parameters"])
         if isinstance(parameters, Table) and keys[1] not in parameters.entries:
@@ -583,9 +583,8 @@ def _check_parameter(tree: Table, keys: Sequence[str]) -> None:
 
 
 def _as_parameter(node: Node, before: Node | None, parts: Sequence[str]) -> Node:
-    """Return the new value of a parameter, with the unit and the meaning of the value that it
-    replaces, and what that follows over the years; values other than parameters are returned
-    unchanged.
+    """Return the new value of a parameter with the unit, the meaning and the technology of the
+    value that it replaces; a node at any other path stays unchanged.
     """
     if parts[:1] != ("parameters",):
         return node
@@ -599,8 +598,8 @@ def _as_parameter(node: Node, before: Node | None, parts: Sequence[str]) -> Node
 
 
 def _with_unit(node: Node, before: Node | None) -> Node:
-    """Return a number in base units with the unit of the parameter that it replaces, because the
-    field of a parameter accepts any dimension.
+    """Add the unit of the replaced parameter to a number in base units, because the field of a
+    parameter accepts any dimension.
     """
     old = (
         before.entries["value"].node
@@ -620,7 +619,7 @@ def _with_unit(node: Node, before: Node | None) -> Node:
 
 
 def reference_name(node: Node, kind_in_words: str) -> str:
-    """Read a name or path where a reference is expected."""
+    """Return the name or path in a node that refers to a spec; raise if the node is none."""
     if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
         return node.value
     raise input_problem(
@@ -629,14 +628,15 @@ def reference_name(node: Node, kind_in_words: str) -> str:
 
 
 def input_problem(node: Node | None, path: str, message: str) -> SpecError:
-    """Make the error of one problem, at the place where the value was written."""
+    """Build the error of one problem, at the place where the value was written."""
     mark = node.mark if node is not None else Mark("command line", 1, 1)
     return mark.error(message, path)
 
 
 @dataclass(frozen=True, eq=False)
 class ModelShape:
-    """The structure of a model and the facts that do not depend on its numbers, each computed once.
+    """The structure of a model with the facts that do not depend on its numbers, each computed
+    once.
 
     Parameters
     ----------
@@ -656,7 +656,7 @@ class ModelShape:
 
     @cached_property
     def parameters(self) -> frozenset[str]:
-        """The paths that the model is computed from."""
+        """The paths of the parameters that the model depends on."""
         return frozenset(self.model.parameters)
 
     @cached_property
@@ -667,8 +667,8 @@ class ModelShape:
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """A model whose inputs are checked, ready to solve; a large one is built when it is first asked
-    for.
+    """A model with checked inputs, ready to solve; a large one is built only when it is first
+    needed.
 
     Parameters
     ----------
@@ -712,22 +712,23 @@ class BuiltModel:
 
     @cached_property
     def free(self) -> frozenset[str]:
-        """Return the paths that can be varied without building the model anew: the parameters of
-        its sample, and those of technology factors.
+        """The paths that can be varied without building the model anew: the parameters of its
+        sample, and the factors of its technology.
         """
         used = (self.factors[name] for name in self.sample.technologies if name in self.factors)
         return self.sample.parameters | {parameter.name for parameter in parameters(*used)}
 
     def computed_from(self, paths: Collection[str]) -> bool:
-        """Return whether all quantities are `free`."""
+        """Return whether all paths are `free`."""
         return self.free.issuperset(paths)
 
     def can_vary(self, paths: Iterable[str]) -> bool:
-        """Return whether all quantities are `free` or have no effect."""
+        """Return whether all paths are `free` or have no effect on the model."""
         return self.computed_from({*paths} - (self.shapeless & self.parameters.keys()))
 
     def timeline(self, cycles: int = 3, events: int = 20_000) -> Timeline:
-        """Simulate the first cycles of the model and keep what every processor does when.
+        """Simulate the first cycles of the model, and record what every processor does at each
+        moment.
 
         Raises
         ------
@@ -741,8 +742,8 @@ class BuiltModel:
 
 
 def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel]:
-    """Resolve settings and build their model, once for the same settings, and its shape once for
-    all that share it.
+    """Resolve settings and build their model: once for equal settings, and its shape once for all
+    models that share it.
 
     Raises
     ------
@@ -753,7 +754,7 @@ def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel
 
 
 def resolved_with(settings: Settings, library: Library) -> Inputs:
-    """Resolve settings, once for the same settings; raises SpecError as `resolve` does."""
+    """Resolve settings, once for equal settings; raises SpecError as `resolve` does."""
     key = tuple(
         (path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items()
     )
@@ -761,8 +762,8 @@ def resolved_with(settings: Settings, library: Library) -> Inputs:
 
 
 def build(inputs: Inputs) -> BuiltModel:
-    """Check the inputs; their model is built too, unless another has its shape, or a sample of it
-    can be built.
+    """Check the inputs, and prepare their model. The whole model is built only if no other has its
+    shape and no sample of it can be built.
 
     Raises
     ------
@@ -835,7 +836,7 @@ def build(inputs: Inputs) -> BuiltModel:
 
 
 def _notes_of_laws(model: Subject) -> Iterator[str]:
-    """Yield which methods know the distributions of times that a model names."""
+    """Yield notes on which methods know the distributions of times that a model names."""
     if isinstance(model, Law):
         return
     laws = [step.law for step in model.steps] if isinstance(model, Model) else []
@@ -856,8 +857,8 @@ def _notes_of_laws(model: Subject) -> Iterator[str]:
 def _notes_of_machine(
     shape: ModelShape, numbers: Mapping[str, Parameter], working: Parameter | None
 ) -> Iterator[str]:
-    """Yield what a machine cannot do at once: more processors than it has, ranks that share the
-    adapters of their node.
+    """Yield notes on what exceeds the machine: more processors than it has, and ranks that share
+    the adapters of a node.
     """
 
     def told(path: str) -> float:
@@ -880,7 +881,8 @@ def _notes_of_machine(
 
 
 def check_requirements(inputs: Inputs, built: BuiltModel) -> None:
-    """Refuse a model whose own values break what it requires, such as that it fits its machine.
+    """Raise if the model's own values break one of its requirements, such as that it fits its
+    machine.
 
     Raises
     ------
@@ -903,8 +905,8 @@ _FACTORS = f"{TECHNOLOGY}."
 
 
 def _shaping_words(inputs: Inputs, paths: Collection[str]) -> Hashable:
-    """Return all inputs of a program except its numbers, as a key of its shape. Technologies only
-    multiply times, so they are left out.
+    """Return all inputs of a program that are not numbers, as a key of its shape; technologies are
+    left out, because they only multiply times.
     """
     sections = (
         (key, entry.node) for key, entry in inputs.tree.entries.items() if key != TECHNOLOGY
@@ -918,7 +920,7 @@ def _shaping_words(inputs: Inputs, paths: Collection[str]) -> Hashable:
 
 
 def _words(node: Node, key: str, paths: Collection[str]) -> Hashable:
-    """Return the inputs in a part of the tree that are not numbers, without descriptions such as
+    """Return the inputs in a part of the tree that are neither numbers nor descriptions, such as
     titles and sources.
     """
     above = (
@@ -938,8 +940,8 @@ def _shared_shape(
     numbers: Mapping[str, float],
     own: Callable[[], Subject],
 ) -> ModelShape:
-    """Build the model of a program, or return the shape of an earlier one that differs only in
-    numbers from which times are computed.
+    """Return the shape of an earlier program that differs only in numbers from which times are
+    computed; else build the model and its shape.
     """
     shaping_values = {
         path: number for path, number in numbers.items() if not path.startswith(_FACTORS)
@@ -966,7 +968,7 @@ def _shared_shape(
 
 
 def _check_machine(inputs: Inputs, numbers: Mapping[str, Parameter], shape: ModelShape) -> None:
-    """Refuse a model that needs quantities which its machine does not give."""
+    """Raise if a model needs quantities that its machine does not give."""
     if "machine" not in inputs.tree.entries:
         return
     if missing := sorted(
@@ -981,7 +983,7 @@ _NUMBERED = re.compile(r"\.[0-9]")
 
 
 def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
-    """Describe each quantity of the inputs. A part that several inputs share, such as a program's
+    """Describe each quantity of the inputs by path; a part that several inputs share, such as a
     machine, is described once.
     """
     if isinstance(spec, Described):  # what it says of itself holds for its parts
@@ -1011,9 +1013,7 @@ def _name_of(value: DescribedValue, tree: Table) -> str:
 
 
 def _parameters(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
-    """Build a parameter for each quantity; a quantity nested too deeply for a name is refused at
-    its place.
-    """
+    """Build a parameter for each quantity; raise for a path that is too long for a name."""
     problems: list[Problem] = []
     expressions: dict[str, Parameter] = {}
     for path, value in described.items():
@@ -1030,8 +1030,8 @@ def _parameters(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict
 def _builders(
     inputs: Inputs, spec: Any, numbers: Mapping[str, Parameter]
 ) -> tuple[Callable[[], Subject], Callable[[], Subject] | None]:
-    """Return what builds a model, a program without the factors of its technology, and what builds
-    a sample of a large one.
+    """Return a function that builds the model without the factors of its technology, and one that
+    builds a sample of a large model, if there is one.
     """
 
     def told(make: Callable[[], T]) -> Callable[[], T]:
@@ -1063,7 +1063,7 @@ def _defaults(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict[s
 
 
 def build_workload(reference: Node, library: Library) -> BuiltModel:
-    """Build the model of a workload on the first machine of the catalogue that it fits, to check or
+    """Build the model of a workload on the first machine of the catalogue that fits, to check or
     show its inputs.
 
     Raises
@@ -1088,7 +1088,7 @@ def solve_settings(
     methods: Sequence[str | None] = (None,),
     values: Sequence[str] = (),
 ) -> tuple[tuple[Answer, ...], BuiltModel]:
-    """Answer for one set of settings by one or several methods.
+    """Solve the model of one set of settings by one or several methods.
 
     Parameters
     ----------
@@ -1138,7 +1138,7 @@ def solve_settings(
 
 
 def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[str, float | str]:
-    """Return the settings without the name of the model: numbers in base units, other values as
+    """Return the settings except the name of the model: numbers in base units, other values as
     written.
     """
     values: dict[str, float | str] = {}

@@ -76,7 +76,7 @@ LONGEST_NAME = 100
 
 @cache
 def shipped() -> Path:
-    """Return the folder of the shipped specs: beside the code when installed, at the root of a
+    """Return the folder of the shipped specs: beside the code if installed, at the root of a
     checkout.
     """
     package = Path(__file__).resolve().parent.parent
@@ -85,20 +85,20 @@ def shipped() -> Path:
 
 
 def names(kind: str) -> list[str]:
-    """List the names of a kind, sorted; the user's own come first in a search but are listed
-    together.
+    """List the names of all specs of a kind, sorted; the user's own specs are among them, and take
+    precedence when a name is looked up.
     """
     stems = {path.stem for folder in _folders(kind) for path in folder.glob("*.yaml")}
     return sorted(stems)
 
 
 def spec_names() -> list[str]:
-    """List the names of all kinds."""
+    """List the names of the specs of all kinds."""
     return list(dict.fromkeys(name for kind in KINDS for name in names(kind)))
 
 
 def find(kind: str, reference: str, beside: Path | None = None) -> Path:
-    """Find a spec by name, or take a path as it is.
+    """Return the path of a spec, from its name or its path.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ _USES = {
 
 
 def unknown_name(kind: str, name: str, known_names: Sequence[str]) -> UnknownNameError:
-    """Return the error of a name that no spec of a kind has; it says of which other kind the name
+    """Return the error for a name that no spec of a kind has; it tells of which other kind the name
     is, or which law may be meant.
 
     >>> print(unknown_name("study", "lock-and-bus", []))
@@ -142,6 +142,7 @@ def unknown_name(kind: str, name: str, known_names: Sequence[str]) -> UnknownNam
     ):
         hint = f": it is {_use(kinds_by_name[name], name)}"
     elif "did you mean" not in did_you_mean(name, known_names):
+        # A part of a law's name is enough: their names are long.
         laws = [
             known_name
             for known_name in known_names
@@ -159,8 +160,8 @@ def unknown_name(kind: str, name: str, known_names: Sequence[str]) -> UnknownNam
 
 
 def _of_other_kinds(name: str, known_names: Sequence[str]) -> dict[str, str]:
-    """Return the kind of each spec, program and law by name, without the known names; empty where
-    the name is that of a file.
+    """Return, by name, the kind of each spec, program and law that is not among the known names;
+    empty for the name of a file.
     """
     if is_file_name(name) or not 0 < len(name) <= LONGEST_NAME:
         return {}
@@ -184,7 +185,9 @@ def _use(kind: str, name: str) -> str:
 
 
 def _named(kind: str, reference: str) -> Path | None:
-    """Find a spec in the catalogue by its name or as ``KIND/NAME``; None if there is none."""
+    """Return the path of a spec in the catalogue, by its name or as ``KIND/NAME``; None if there is
+    none.
+    """
     name = reference.removeprefix(f"{kind}/")
     if (
         "/" in name or len(name) > LONGEST_NAME
@@ -196,8 +199,8 @@ def _named(kind: str, reference: str) -> Path | None:
 
 
 def is_file_name(reference: str) -> bool:
-    """Distinguish the path of a spec's file, or a hyphen for standard input, from a name in the
-    catalogue.
+    """Return whether a reference is the path of a file, or a hyphen for standard input, and not a
+    name in the catalogue.
 
     >>> is_file_name("mine/web.yaml"), is_file_name("activity/web")
     (True, False)
@@ -206,7 +209,7 @@ def is_file_name(reference: str) -> bool:
 
 
 def kinds_called(reference: str) -> list[str]:
-    """List the kinds in which the catalogue has a spec of that name; for ``KIND/NAME`` at most that
+    """List the kinds that have a spec of that name in the catalogue; for ``KIND/NAME`` at most that
     kind.
     """
     return [kind for kind in KINDS if is_file_name(reference) or _named(kind, reference)]
@@ -229,7 +232,7 @@ T = TypeVar("T")
 
 
 def model_words(kind: str) -> str:
-    """Return a description of files of this kind if they are models that can be solved; else empty.
+    """Return a description of the files of a kind whose files are models; empty for other kinds.
 
     >>> model_words("activity"), model_words("machine")
     ('an activity', '')
@@ -238,8 +241,8 @@ def model_words(kind: str) -> str:
 
 
 def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
-    """Return the pydantic model of a kind of spec; its module is imported only now, to check a file
-    quickly.
+    """Return the pydantic model that checks a kind of spec; its module is imported only now, so
+    that other kinds are checked quickly.
 
     There are two kinds of machines, told apart by their keys: processors on a network, and
     processors that share memory by an interconnect.
@@ -268,8 +271,8 @@ def machine_model(shared: bool) -> type[BaseModel]:
 
 @cache
 def _on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseModel]:
-    """Build the pydantic model that checks a model's file together with its machine, whose kind
-    depends on the file.
+    """Build the pydantic model that checks a model's file together with its machine, because the
+    kind of machine depends on the file.
     """
     field = (machine, model.model_fields["machine"])
     return create_model(model.__name__, __base__=model, machine=field)
@@ -277,7 +280,7 @@ def _on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseMo
 
 @dataclass
 class Library:
-    """The specs read so far, each file once, with the hashes of the files.
+    """The specs that were read, each file once, with the hashes of the files.
 
     Attributes
     ----------
@@ -334,8 +337,8 @@ class Library:
         return resolved
 
     def kind(self, reference: str, at_mark: Mark) -> str:
-        """Return the kind of a file that is named at a place; nothing if there is no such file, or
-        it has none.
+        """Return the kind of the file that a spec names at a place; empty if there is no such file,
+        or it has no kind.
         """
         path = find("", reference, self._folder(at_mark))
         try:
@@ -346,7 +349,7 @@ class Library:
             return ""
 
     def open(self, path: Path) -> tuple[str, Table]:
-        """Read any spec file and tell its kind by its first key.
+        """Read a spec file of any kind; return its kind, which its first key tells, and its tree.
 
         Raises
         ------
@@ -357,8 +360,8 @@ class Library:
         return kind, self._resolved(kind, tree, (path,))
 
     def resolve(self, kind: str, tree: Table, _open: tuple[Path, ...] = ()) -> Table:
-        """Follow the references inside a tree: files that it extends, the machine of a model, the
-        networks of a machine.
+        """Replace the references inside a tree by what they name: files that it extends, the
+        machine of a model, the networks of a machine.
         """
         tree = with_present_names(kind, tree)
         if _is_machine_in_a_year(kind, tree):
@@ -389,13 +392,16 @@ class Library:
         return _table(imported(reader)(based, self)) if reader else based
 
     def _resolved(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
-        """Follow references; where one fails, report the other problems of the file as well."""
+        """Replace the references of a file; if one of them fails, report the other problems of the
+        file too.
+        """
         tree = with_present_names(kind, tree)
         try:
             return self.resolve(kind, tree, _open)
         except SpecError as error:
             if _is_machine_in_a_year(kind, tree):
                 raise  # its keys are not those of a machine
+            # One mistake is reported once, though both ways find it.
             places_named = {problem.place for problem in error.problems}
             for named in (at(tree, ["network"]), at(tree, ["node", "network"])):
                 if isinstance(
@@ -431,6 +437,7 @@ class Library:
         make : makes it
         kept : what has an `id` in the key, kept so that the `id` stays its own
         """
+        # An `id` in the key may be given to another object once the first is gone: `kept` holds it.
         if key not in self._made:
             self._made[key] = (make(), kept)
         result: T = self._made[key][0]
@@ -447,7 +454,7 @@ class Library:
 
     def _folder(self, mark: Mark | None) -> Path | None:
         """Return the folder of the file that contains a place, from which relative paths start;
-        None where the place is in no file.
+        None if the place is in no file.
         """
         return self._folders.get(mark.file) if mark else None
 
@@ -480,9 +487,7 @@ class Library:
 
 
 def _own_source(tree: Table) -> str:
-    """Return the source that a file gives for its values, with a source key replaced by its
-    text.
-    """
+    """Return the source that a file states for its values; a source key is replaced by its text."""
     source = at(tree, ["source"])
     word = source.text if isinstance(source, Scalar) else ""
     spelt = at(tree, ["sources", word]) if word else None
@@ -490,7 +495,7 @@ def _own_source(tree: Table) -> str:
 
 
 def _endless(path: Path, open_: tuple[Path, ...]) -> str:
-    """Return why a chain of `extends` is refused: a circle, or too many files; empty if it is
+    """Return why a chain of `extends` is refused: it is a circle, or too long. Empty if it is
     accepted.
     """
     if os.path.abspath(path) in map(os.path.abspath, open_):
@@ -503,7 +508,7 @@ def _endless(path: Path, open_: tuple[Path, ...]) -> str:
 
 
 def kind_of(tree: Table) -> str:
-    """Return a spec's kind, its first key.
+    """Return the kind of a spec, which is its first key.
 
     Raises
     ------
@@ -547,8 +552,8 @@ def _check_kind(kind: str, tree: Table) -> None:
 
 
 def _with_bandwidth(tree: Table) -> Table:
-    """Return a network with the bandwidth of its wire as the time of a byte, which may be written
-    as a rate.
+    """Return a network in which the bandwidth of the wire is under the key of the time of a byte,
+    which accepts a rate too.
     """
     for path in (["wire"], ["network", "wire"]):
         wire = at(tree, path)
@@ -609,8 +614,8 @@ def _schema(kind: str, model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _two_machines() -> dict[str, Any]:
-    """Return the JSON Schema of both kinds of machines, distinguished by keys that only one of them
-    has.
+    """Return the JSON Schema of machines, which tells the two kinds apart by keys that only one of
+    them has.
     """
     from pydantic.json_schema import models_json_schema
 
@@ -652,7 +657,7 @@ def _allow_extends(schema: dict[str, Any]) -> None:
 
 
 def _close(schema: Any) -> None:
-    """Change a JSON Schema so that keys which do not match the pattern of a name are refused."""
+    """Change a JSON Schema so that it refuses keys that do not match the pattern of a name."""
     if isinstance(schema, dict):
         if "patternProperties" in schema:
             schema["additionalProperties"] = False
@@ -664,7 +669,7 @@ def _close(schema: Any) -> None:
 
 
 def next_command(kind: str, file: str = "FILE") -> str:
-    """Return the command to type after a file of this kind was written."""
+    """Return the command to type after a file of a kind was written."""
     further = {
         "study": f", slipstick run {file}",
         "activity": f", slipstick solve {file}",
@@ -675,7 +680,7 @@ def next_command(kind: str, file: str = "FILE") -> str:
 
 
 def starter(kind: str, name: str = "") -> str:
-    """Write a commented spec to begin with: one of the catalogue, each key with its meaning, and
+    """Write a commented spec to start from: one of the catalogue, with the meaning of each key and
     the keys that it leaves out.
 
     Its first line tells editors the JSON Schema, which stands beside it as ``KIND.schema.json``.
@@ -729,7 +734,7 @@ old name is read for one version, with a note, and is an unknown key from then o
 
 
 def with_present_names(kind: str, tree: Table) -> Table:
-    """Return a spec with the present names of its keys, and note each old one.
+    """Return a spec in which old names of keys are replaced by the present ones, each with a note.
 
     Parameters
     ----------

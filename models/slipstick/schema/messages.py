@@ -46,6 +46,7 @@ def problems_in(
     }
     problems = []
     places: dict[str, list[str]] = {}
+    # Where a key stands elsewhere in the file, its author may have meant that place.
     for path, _ in leaves(node):
         places.setdefault(path.rpartition(".")[2], []).append(path)
     for detail in details:
@@ -59,8 +60,8 @@ def problems_in(
 
 
 def _place(model: type[BaseModel], node: Node, detail: Any) -> tuple[Loc, bool]:
-    """Return the place of an error in the file, and whether the error concerns the key rather than
-    the value.
+    """Return the place of an error in the file, and whether the error is about the key at that
+    place or about its value.
     """
     kind, context = detail["type"], detail.get("ctx", {})
     path = (*_written(model, detail["loc"]), *context.get("at", ()))
@@ -78,8 +79,8 @@ def _place(model: type[BaseModel], node: Node, detail: Any) -> tuple[Loc, bool]:
 
 
 def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:
-    """Return the misspelt key of a table that should be one of the allowed keys; empty if no key is
-    similar.
+    """List the first key of a table that is probably a misspelling of an allowed key; empty if none
+    is similar.
     """
     keys = node.entries if isinstance(node, Table) else ()
     return [
@@ -90,7 +91,7 @@ def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:
 
 
 def _telling(context: dict[str, Any]) -> str:
-    """Return the key whose value distinguishes the kinds of a table."""
+    """Return the key whose value tells which kind of table it is."""
     return str(context["discriminator"]).strip("'")
 
 
@@ -144,7 +145,7 @@ def _words(
 
 
 def _item_found(items: Mapping[str, Any], value: Any, nearest: str) -> str:
-    """Describe a value that is not an item of an activity, and suggest a correction."""
+    """Return words on a value that is not an item of an activity, with a correction."""
     if isinstance(value, dict) and "did you mean" in (near := did_you_mean(nearest, list(items))):
         meant = next(item_kind for key, item_kind in items.items() if repr(key) in near)
         return f"{nearest!r} is none of them{near} {meant.use.capitalize()} write {meant.example}"
@@ -196,7 +197,7 @@ def _shown(value: Any) -> str:
 
 
 def _meant(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
-    """Suggest the key that an unknown key was probably meant to be, with its location."""
+    """List the key that an unknown key was probably meant to be, with its location."""
     words = did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))
     return [
         (loc[:-1], key) for key in _keys(model, loc[:-1]) if words == f"; did you mean {key!r}?"
@@ -204,8 +205,8 @@ def _meant(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
 
 
 def _written(model: type[BaseModel], loc: Loc) -> Loc:
-    """Return a location without the parts that pydantic adds: tags of unions, and the mark of a
-    key.
+    """Return a location as in the file, without the parts that pydantic adds: tags of unions, and
+    the mark of a key.
     """
     path_parts: list[str | int] = []
     annotation: Any = model
@@ -217,7 +218,7 @@ def _written(model: type[BaseModel], loc: Loc) -> Loc:
 
 
 def _keys(model: type[BaseModel], loc: Loc) -> list[str]:
-    """List the keys of the model at a location, spelt as in files."""
+    """List the keys of the pydantic model at a location, as files spell them."""
     model_found = _model_at(model, loc)
     return (
         [field.alias or name for name, field in model_found.model_fields.items()]
@@ -233,7 +234,9 @@ def _description(model: type[BaseModel], loc: Loc) -> str:
 
 
 def _model_at(model: type[BaseModel], loc: Loc) -> Any:
-    """Follow a location through the annotations to the model that holds it."""
+    """Return the pydantic model at a location, found by way of the annotations; None if there is
+    none.
+    """
     annotation = _bare(_annotation_at(model, loc))
     return (
         annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
@@ -241,7 +244,7 @@ def _model_at(model: type[BaseModel], loc: Loc) -> Any:
 
 
 def _options(model: type[BaseModel], loc: Loc) -> dict[str, Any]:
-    """Return the alternatives of the union at a location, by their tags."""
+    """Return the alternatives of the union at a location, by tag."""
     options = get_args(_bare(_annotation_at(model, loc)))
     return {tag: get_args(option)[0] for option in options for tag in _tags(option)}
 
@@ -276,7 +279,7 @@ def _field(model: type[BaseModel], key: str | int) -> Any:
 
 
 def _bare(annotation: Any) -> Any:
-    """Return an annotation without Annotated, and without the None of an optional field."""
+    """Return an annotation without its metadata, and without the None of an optional field."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) in (Union, types.UnionType):

@@ -53,8 +53,8 @@ class WorkloadSpec(Described):
 
 
 def machines_for(program: Program) -> list[str]:
-    """List the machines of the catalogue that a program runs on: of its kind, with costs of the
-    operating system.
+    """List the machines of the catalogue on which a program runs: those of its kind that give the
+    costs of the operating system.
     """
     library = Library()
     machines = {name: library.load("machine", name) for name in names("machine")}
@@ -67,8 +67,8 @@ def machines_for(program: Program) -> list[str]:
 
 
 def machines_for_workload(reference: Node, library: Library) -> list[str]:
-    """List the machines of the catalogue on which a workload's program runs; all machines if there
-    is no such program.
+    """List the machines of the catalogue on which the program of a workload runs; all machines if
+    no such program exists.
     """
     spec, _ = _workload(reference, library)
     return machines_for(PROGRAMS[spec.model]) if spec.model in PROGRAMS else names("machine")
@@ -79,7 +79,7 @@ def _fits(program: Program, machine: Node) -> bool:
 
 
 def _check_fits(program: Program, reference: Node, machine: Node) -> None:
-    """Refuse a machine of the wrong kind with one message, instead of one for each key."""
+    """Raise one error for a machine of the wrong kind, instead of one for each key."""
     if not _fits(program, machine):
         needed, got = "shared memory (an interconnect)", "a network"
         if program.machine is not SharedMemory:
@@ -93,7 +93,7 @@ def _check_fits(program: Program, reference: Node, machine: Node) -> None:
 
 
 def program_inputs(name: str, settings: Settings, values: Settings, library: Library) -> Inputs:
-    """Resolve the machine, the workload and the values that a program is solved with."""
+    """Build the inputs of a program from its machine, its workload and the values set."""
     reference = settings.get("model", settings.get("workload"))
     mark = reference.mark if reference is not None else Mark("", 1, 1)
     if "machine" not in settings:
@@ -118,7 +118,7 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
 
 
 def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramData]:
-    """Read the data that the inputs of a program name."""
+    """Read the data that inputs of a program name, by that name."""
     data: dict[str, ProgramData] = {}
     for program_input in PROGRAMS[name].inputs:
         node = (
@@ -132,7 +132,9 @@ def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramDat
 
 
 def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
-    """Yield where a machine's costs of shared memory were measured with another network."""
+    """Yield a note if a machine's costs of shared memory were measured with another network than
+    the one it has now.
+    """
     used = tree.entries["machine"].node
     if not (isinstance(machine, Table) and isinstance(used, Table) and "dvsm" in used.entries):
         return
@@ -146,7 +148,7 @@ def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
 
 
 def load_data(kind: str, reference: str, mark: Mark, library: Library) -> ProgramData:
-    """Read the data of a program, such as counts, by their name in the catalogue or from a file.
+    """Read the data of a program, such as counts, from the catalogue or from a file.
 
     Raises
     ------
@@ -158,7 +160,7 @@ def load_data(kind: str, reference: str, mark: Mark, library: Library) -> Progra
 
 
 def _workload_inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:
-    """Return the inputs in a workload of the same program."""
+    """Return the inputs that a workload sets; raise if it is for another program."""
     spec, tree = _workload(reference, library)
     if spec.model != program:
         raise input_problem(
@@ -169,7 +171,7 @@ def _workload_inputs(program: str, reference: Node, library: Library) -> dict[st
 
 
 def model_of_workload(settings: Settings, library: Library) -> Node:
-    """Return the name of the model that the workload in the settings is for."""
+    """Return the name of the program for which the workload in the settings is."""
     if "workload" not in settings:
         refuse_mistyped("model", settings)
         place = [None, *settings.values()][-1]  # of a case its own, which follow those of the base
@@ -210,13 +212,15 @@ def program_spec(program: Program) -> type[BaseModel]:
 
 
 def _as_word(value: object) -> object:
-    """Return a whole number as the word with the same digits, such as the 1 of ``passes: 1``."""
+    """Return a whole number as text, because YAML reads words such as the 1 of ``passes: 1`` as
+    numbers.
+    """
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _field(program_input: Input) -> tuple[Any, Any]:
-    """Return the pydantic field of an input; one that is not given is None, for which the program
-    has a default.
+    """Return the pydantic field of an input; its default is None, in place of which the program has
+    its own.
     """
     if program_input.options:
         words: Any = Literal.__getitem__(program_input.options)
@@ -243,8 +247,8 @@ def _field(program_input: Input) -> tuple[Any, Any]:
 def program_builders(
     inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]
 ) -> tuple[Callable[[], Model], Callable[[], Model] | None]:
-    """Return what builds a program's model, without the factors of its technology, and what builds
-    a sample of a large one.
+    """Return a function that builds a program's model without the factors of its technology, and
+    one that builds a sample of a large model, if there is one.
 
     Parameters
     ----------
@@ -263,8 +267,8 @@ def program_builders(
 def _given(
     program: Program, inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]
 ) -> dict[str, ProgramGiven]:
-    """Return each input that is set: as a parameter, a list of parameters, or a formula over the
-    other inputs.
+    """Return each input that is set: a parameter, a list of parameters, a formula over other
+    inputs, a word, or data.
     """
     values: dict[str, ProgramGiven] = {}
     formulas: dict[str, tuple[Formula, Dimension]] = {}
@@ -299,7 +303,7 @@ def _given(
 
 
 def _unknown_part(program_input: Input, value: str, inputs: Inputs, spec: Any) -> list[Problem]:
-    """List the problem of a lock or barrier that the machine does not have, at its place."""
+    """List a problem if an input names a lock or barrier that the machine does not have."""
     machine_names = getattr(spec.machine, program_input.named, {}) if program_input.named else {}
     if not program_input.named or value == "none" or value in machine_names:
         return []
@@ -313,7 +317,7 @@ def _unknown_part(program_input: Input, value: str, inputs: Inputs, spec: Any) -
 def default_entries(
     inputs: Inputs, described: Mapping[str, DescribedValue]
 ) -> dict[str, DescribedValue]:
-    """Describe the inputs of a program that were not set and have a default."""
+    """Describe the inputs of a program that were not set but have a default."""
     return {
         program_input.name: DescribedValue(
             program_input.name,

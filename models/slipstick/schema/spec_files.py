@@ -18,22 +18,24 @@ T = TypeVar("T")
 
 
 class SpecFiles(Protocol):
-    """Finds and reads files, each once, as `slipstick.schema.library.Library` does."""
+    """The part of `slipstick.schema.library.Library` that readers use: it finds and reads files,
+    each once.
+    """
 
     def beside(self, reference: str, mark: Mark) -> Path:
-        """Return the path of a file of measurements that a spec names."""
+        """Return the path of a file of measurements that a spec names, from the folder of the spec."""
 
     def keep_hash(self, path: Path) -> None:
-        """Keep the hash of a file that was read."""
+        """Store the hash of a file that was read."""
 
     def load(self, kind: str, reference: str, at_mark: Mark, at_path: str) -> Table:
-        """Read a spec by a reference that stands at a place in another file."""
+        """Read the spec to which a place in another file refers."""
 
     def resolve(self, kind: str, tree: Table) -> Table:
-        """Follow the references inside a spec."""
+        """Replace the references inside a spec by what they name."""
 
     def once(self, key: Hashable, make: Callable[[], T], kept: object = None) -> T:
-        """Return the value under a key; `make` computes it the first time, and it is kept."""
+        """Return the value of `make` under a key, computed at the first call only."""
 
 
 ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")
@@ -41,7 +43,7 @@ ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")
 
 
 def is_shared_memory(tree: Node) -> bool:
-    """Distinguish a machine with shared memory from one on a network by keys of its own."""
+    """Return whether a machine shares memory, by keys that only such machines have."""
     return (
         isinstance(tree, Table)
         and "network" not in tree.entries

@@ -48,7 +48,7 @@ class Mark(NamedTuple):
     column: int
 
     def problem(self, message: str, path: NodePath = "") -> Problem:
-        """Report a message about the value of a path, at this place."""
+        """Build the problem with the value at a path, at this place of a file."""
         return Problem(
             self.file,
             self.line,
@@ -58,12 +58,12 @@ class Mark(NamedTuple):
         )
 
     def error(self, message: str, path: NodePath = "") -> SpecError:
-        """Make the error of one problem at this place."""
+        """Build the error of one problem at this place."""
         return SpecError([self.problem(message, path)])
 
 
 class Scalar(NamedTuple):
-    """One value, the text it was written as, and whether that text was in quotes."""
+    """A single value, with its text and whether that text was in quotes."""
 
     value: str | int | float | bool | None
     text: str
@@ -73,7 +73,7 @@ class Scalar(NamedTuple):
 
 @dataclass(frozen=True)
 class Listing:
-    """Values in order."""
+    """A list of values."""
 
     items: tuple[Node, ...]
     mark: Mark
@@ -89,14 +89,14 @@ class Listing:
 
 
 class Entry(NamedTuple):
-    """The value under a key, and where the key stands."""
+    """The value under a key, with the place of the key."""
 
     key_mark: Mark
     node: Node
 
 
 class Table(NamedTuple):
-    """Values by key, in the order of the file."""
+    """Values by key, in the order in which the file has them."""
 
     entries: Mapping[str, Entry]
     mark: Mark
@@ -133,7 +133,7 @@ def split(path: str) -> tuple[str, ...]:
 
 
 def join(keys: Sequence[str | int]) -> str:
-    """Write a dotted path; `split` takes it apart into the same parts.
+    """Build a dotted path from keys; `split` is its inverse.
 
     >>> join(["ssd", "disk.demand"])
     'ssd."disk.demand"'
@@ -142,7 +142,7 @@ def join(keys: Sequence[str | int]) -> str:
 
 
 def plain(node: Node) -> object:
-    """Return the values alone, as dicts, lists and scalars.
+    """Return the values of a tree as dicts, lists and scalars.
 
     >>> plain(from_plain({"cpu": {"servers": 2}}, Mark("web.yaml", 1, 1)))
     {'cpu': {'servers': 2}}
@@ -169,7 +169,7 @@ def node_text(node: Node) -> str:
 
 
 def from_plain(value: object, mark: Mark) -> Node:
-    """Make a tree of dicts, lists and scalars; every node gets the same mark.
+    """Build a tree from dicts, lists and scalars; every node gets the same mark.
 
     Raises ModelError for anything else.
 
@@ -195,7 +195,7 @@ def from_plain(value: object, mark: Mark) -> Node:
 
 
 def at(node: Node, path: NodePath) -> Node | None:
-    """Return the node that a path leads to, None if there is none.
+    """Return the node at a path; None if there is none.
 
     >>> tree = from_plain({"cycle": [{"name": "work", "delay": "9 ms"}]}, Mark("here", 1, 1))
     >>> at(tree, "cycle.work.delay") is at(tree, ["cycle", 0, "delay"])
@@ -209,7 +209,8 @@ def at(node: Node, path: NodePath) -> Node | None:
 
 
 def canonical(node: Node, path: NodePath) -> str:
-    """Return the canonical form of a path: items of a list by name where the name is unique.
+    """Return the canonical form of a path, in which an item of a list has its name if that is
+    unique.
 
     Parts that lead nowhere stay as they are.
 
@@ -228,7 +229,8 @@ def canonical(node: Node, path: NodePath) -> str:
 
 
 def key_mark(node: Node, path: NodePath) -> Mark:
-    """Return the place of the last key of a path; for an item of a list, the place where it begins.
+    """Return the place of the last key of a path; for an item of a list, the place where the item
+    begins.
 
     Parts that lead nowhere are passed over: beyond what exists the key around it is given, and a
     path with a word too many (pydantic puts the tags of unions into its paths) still arrives.
@@ -241,17 +243,18 @@ def key_mark(node: Node, path: NodePath) -> Mark:
 
 
 def value_mark(node: Node, path: NodePath) -> Mark:
-    """Return the place of the value at a path, or of its deepest part that exists."""
+    """Return the place of the value at a path, or of the deepest part of the path that exists."""
     return _nearest(node, path).node.mark
 
 
 def problem(node: Node, path: NodePath, message: str, key: bool = False) -> Problem:
-    """Report a message at the value, or the key, that a path leads to."""
+    """Build the problem with a value, or with a key, at a path."""
     return (key_mark(node, path) if key else value_mark(node, path)).problem(message, path)
 
 
 def replace(root: Node, path: NodePath, new_node: Node) -> Node:
-    """Return a tree with `new_node` at the path; it replaces the node there or becomes a new key.
+    """Return a tree in which `new_node` stands at a path, in place of the node there or under a new
+    key.
 
     Raises UnknownNameError when the path has no parent there, or is an item that does not exist.
 
@@ -278,7 +281,7 @@ def replace(root: Node, path: NodePath, new_node: Node) -> Node:
 
 
 def merge(base: Node, changes: Node) -> Node:
-    """Lay changes over a base: tables are merged key by key, all else is replaced.
+    """Merge changes into a base: tables key by key; any other value replaces the one of the base.
 
     What both have is marked where the changes are.
 
@@ -296,8 +299,8 @@ def merge(base: Node, changes: Node) -> Node:
 
 
 def leaves(node: Node, above: str = "") -> Iterator[tuple[str, Scalar]]:
-    """Yield every scalar with its path, in order; items of a list are named where their name is
-    unique.
+    """Yield every scalar with its path, in order; an item of a list has its name in the path if
+    that is unique.
 
     Parameters
     ----------
@@ -339,8 +342,8 @@ def _nearest(node: Node, path: NodePath) -> Entry:
 
 
 def _key(table: Table, path_part: str) -> str:
-    """Return the key of a table for a part of a path; the bandwidth and the time of a byte are the
-    same quantity under two keys.
+    """Return the key of a table for a part of a path; the bandwidth and the time of a byte are one
+    quantity with two keys.
     """
     synonym = _SYNONYMS.get(path_part, path_part)
     return synonym if synonym in table.entries and path_part not in table.entries else path_part
@@ -368,7 +371,7 @@ def _name(item: Node) -> str | None:
 
 
 def _names(node: Node) -> list[str]:
-    """List the keys of a table, or the numbers of a list's items."""
+    """List the keys of a table, or the names and numbers of the items of a list."""
     if isinstance(node, Listing):
         return list(node.names)
     return list(node.entries) if isinstance(node, Table) else []
@@ -388,7 +391,7 @@ _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE)
 
 @lru_cache(maxsize=4096)  # a file of counts has few different numbers
 def meaning(text: str) -> tuple[str | int | float | bool | None, str]:
-    """Return the value of an unquoted text, and what is wrong with it (empty if nothing).
+    """Return the value of an unquoted text, and a message if the text is not allowed (else empty).
 
     >>> [meaning(text)[0] for text in ("0x10", "1e3", "TRUE", "~", "no", "12:30")]
     [16, 1000.0, True, None, 'no', '12:30']
@@ -452,8 +455,8 @@ _DIRECTIVE = re.compile(r"(?: *(?:#[^\n]*)?\n)*+%")
 
 
 def _not_text(text: str) -> Iterator[re.Match[str]]:
-    """Find the characters that a text file must not contain. Printable text has none; it is tested
-    first because compiling the pattern is slow.
+    """Find characters that a text file must not contain. Printable text is tested first, because
+    compiling the pattern is slow.
     """
     return iter(()) if text.replace("\n", "").isprintable() else re.finditer(_ODD, text)
 
@@ -513,11 +516,11 @@ _SYNTAX = [
 
 
 class _EndOfPassError(Exception):
-    """Raised where a syntax error prevents reading on; caught by `build`."""
+    """Raised where a syntax error ends the reading; caught by `build`."""
 
 
 def build(text: str, file: str) -> Node:
-    """Return the tree of a text, an empty Scalar for an empty text.
+    """Parse a text into a tree; an empty text gives an empty Scalar.
 
     Raises SpecError with all problems found.
     """
@@ -535,7 +538,7 @@ def build(text: str, file: str) -> Node:
 
 
 def place(text: str, index: int, file: str) -> Mark:
-    """Return the line and the column of a character."""
+    """Return the place of a character as line and column."""
     return Mark(file, text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
 
 
@@ -554,8 +557,8 @@ def _syntax(error_text: str) -> tuple[bool, str]:
 
 
 class _TreeReader:
-    """Reader of the tree of one text, which collects its problems; `path` and `last` are the
-    current place.
+    """Parses one text into a tree and collects its problems; `path` and `last` are the current
+    place.
     """
 
     def __init__(self, text: str, file: str) -> None:
@@ -577,9 +580,7 @@ class _TreeReader:
         raise _EndOfPassError
 
     def broken(self, mark: Mark, error_text: str) -> NoReturn:
-        """End the pass at a syntax error, as the YAML parser does, which knows the place only and
-        no path.
-        """
+        """End the reading at a syntax error, for which the YAML parser knows the place but no path."""
         self.path.clear()
         self.stop(mark, _syntax(error_text)[1])
 
@@ -621,7 +622,7 @@ class _TreeReader:
         return Mark(self.file, mark.line + 1, mark.column + 1)
 
     def root(self) -> Node | None:
-        """Read the one document; None where the text is empty."""
+        """Parse the only document of the text; None if the text is empty."""
         self.check_characters()
         self.events = iter(
             LOADER(self.text).get_event, None
@@ -711,8 +712,8 @@ class _TreeReader:
         return Scalar(value, text, key if key and not text else mark, False)
 
     def check_written(self, event: Any) -> None:
-        """Report scalars that one of the two YAML parsers refuses; most of them end the pass, as in
-        the parser.
+        """Report scalars that one of the two YAML parsers refuses, so that a file is read alike by
+        both; most of them end the reading.
         """
         start, end = event.start_mark.index, event.end_mark
         if event.style == '"':
@@ -735,8 +736,8 @@ class _TreeReader:
             self.report(self.last, _unlike_text(odd[0][0]))
 
     def key(self, node: Node, entries: Mapping[str, Entry]) -> str:
-        """Return a node as the text of a key. A key that is not allowed is reported, and reading
-        goes on with its value.
+        """Return the text of a key. A key that is not allowed is reported, and the reading goes on
+        with its value.
         """
         text = node.text if isinstance(node, Scalar) else ""
         if not isinstance(node, Scalar) or "\n" in text:
@@ -809,7 +810,7 @@ def shown_name(path: Path | str) -> str:
 
 
 def read_text(text: str, file: str) -> Node:
-    """Read a spec from text; `file` is what problems are reported under.
+    """Parse a spec from text; `file` is the name under which problems are reported.
 
     Raises SpecError with all problems found.
 
@@ -833,7 +834,7 @@ def read_text(text: str, file: str) -> Node:
 
 
 def read_value(text: str, file: str) -> Node:
-    """Read one value as it would stand in a spec: ``3``, ``20 B``, ``[20 B, 4120 B]``.
+    """Parse one value as it would stand in a spec: ``3``, ``20 B``, ``[20 B, 4120 B]``.
 
     Raises SpecError with all problems found.
 
@@ -846,7 +847,7 @@ def read_value(text: str, file: str) -> Node:
 
 @contextmanager
 def opened(path: Path | str, start: Mark, bound: str, advice: str) -> Iterator[BinaryIO]:
-    """Open a regular file within a limit of bytes, or standard input under the name of a hyphen.
+    """Open a regular file within a limit of bytes; a hyphen stands for standard input.
 
     Parameters
     ----------
@@ -881,7 +882,9 @@ def opened(path: Path | str, start: Mark, bound: str, advice: str) -> Iterator[B
 
 
 def nearest_file(path: Path) -> str:
-    """Suggest a file with a similar name in the same folder; without one, to check the name."""
+    """Return a hint for a missing file: one with a similar name in the same folder, or else to
+    check its name.
+    """
     names: list[str] = []
     with suppress(OSError, ValueError):  # no such folder, or a NUL
         names = [sibling.name for sibling in islice(path.parent.iterdir(), 1000)]
@@ -898,8 +901,8 @@ def standard_input() -> bytes:
 
 
 def _up_to(bound: str, file: BinaryIO) -> bytes:
-    """Read up to slightly more than `bound` bytes, in pieces of 1 MiB, so that the caller can tell
-    a file that is too large.
+    """Read a file up to slightly more than `bound` bytes, in pieces of 1 MiB, so that the caller
+    can recognize one that is too large.
     """
     pieces = iter(lambda: file.read(1 << 20) or b"", b"")  # None: a file of /proc that would block
     return b"".join(islice(pieces, int(min(limit(bound), 2**62)) // 2**20 + 1))

@@ -32,7 +32,7 @@ _BARE = re.compile(r"[-+0-9.eE]+")
 
 @dataclass(frozen=True, slots=True)
 class UncertainValues:
-    """Settings whose logarithms have a normal distribution together.
+    """Settings that are uncertain: their logarithms have a joint normal distribution.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class UncertainValues:
 def told_apart(
     settings: Mapping[str, Node], library: Library
 ) -> tuple[dict[str, Node], UncertainValues]:
-    """Replace ranges by their geometric means, and a fit by its values; return the settings and the
-    distribution of the uncertain ones.
+    """Replace ranges by their geometric means and a fit by its values; return the settings, and the
+    joint distribution of those that are uncertain.
 
     Nine of ten values lie in a range; the logarithm is normal.
 
@@ -88,6 +88,7 @@ def told_apart(
         fit, values = _fit_of(settings, plain, library)
     plain = {**values, **plain}
     count, own = len(ranges), len(fit.paths)
+    # Ranges are independent of the fit and of each other: zeros beside the diagonal.
     rows = [(*row, *[0.0] * count) for row in fit.covariance]
     for place, deviation in enumerate(ranges.values()):
         rows.append(
@@ -100,8 +101,8 @@ def told_apart(
 
 
 def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
-    """Parse ``low..high``: return the geometric mean as a node, its logarithm, and the standard
-    deviation of the logarithm; None for other values.
+    """Parse a range ``low..high``: return its geometric mean as a node, the logarithm of the mean,
+    and the standard deviation of the logarithm; None for other values.
     """
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
         return None
@@ -137,7 +138,7 @@ def _node(written: Node, value: float, dimension: Dimension) -> Node:
 def _fit_of(
     settings: Mapping[str, Node], plain: Mapping[str, Node], library: Library
 ) -> tuple[UncertainValues, dict[str, Node]]:
-    """Return the values of a fit that no other setting replaces, for the named owners."""
+    """Return the values of a fit, for its named owners, where no other setting replaces them."""
     node = settings[FITTED]
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
         raise node.mark.error("write the name of a fit, or a file that ends in .yaml", FITTED)
@@ -153,6 +154,7 @@ def _fit_of(
         ]
         for row in weights
     ]
+    # An owner that the fit has not seen adds the spread between owners.
     for index, path in enumerate(paths):
         covariance[index][index] += sum(
             deviation**2
@@ -179,7 +181,9 @@ def _fit_of(
 
 
 def _owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
-    """Read the named owners: each is an owner in the fit, or a new one under a name of its own."""
+    """Return the owners that the settings name, by column; raise for an owner that the fit does not
+    have.
+    """
     columns_by_owner: dict[str, list[str]] = {}
     for name in spec.unknowns:
         column, equals, owner = name.partition(" ")[2].partition("=")
@@ -206,8 +210,8 @@ def _owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
 
 
 def _weight(name: str, path: str, owners: Mapping[str, str]) -> float:
-    """Return the weight of a fitted value in the setting of a path: 1 for its common value and for
-    the offsets of its owners, else 0.
+    """Return 1 if a fitted value is part of the setting at a path, as its common value or the
+    offset of a named owner; else 0.
     """
     if name == path:
         return 1.0

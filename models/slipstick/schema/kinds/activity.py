@@ -126,7 +126,7 @@ ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=None, above=0.0, f
 
 
 class ItemSpec(Spec):
-    """One item of an activity, told from the others by the key that only its kind has.
+    """One item of an activity; the key that only its kind has tells which kind it is.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class ItemSpec(Spec):
     make: ClassVar[Callable[..., Activity]]
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        """Build the activity.
+        """Build the activity of the item.
 
         Raises
         ------
@@ -167,8 +167,8 @@ def _first_field(spec: ItemSpec | ResourceSpec | type[ItemSpec | ResourceSpec]) 
 
 
 def _as_fields(spec: ItemSpec | ResourceSpec, fields_by_key: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a spec with the key of its kind, such as `delay`, replaced by the name
-    of the first field of the object to build.
+    """Return the fields of a spec under the names that the activity or resource has for them: the
+    key of the kind, such as `delay`, is its first field.
     """
     return {
         _first_field(spec) if key == spec.key else key: value
@@ -179,8 +179,8 @@ def _as_fields(spec: ItemSpec | ResourceSpec, fields_by_key: dict[str, Any]) -> 
 def _as_keys(
     spec: type[ItemSpec | ResourceSpec], node: Any, data: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the data of an object with its first field under the key of the kind, which is written
-    even where it has its default.
+    """Return the data of an object with its first field under the key of the kind, even where that
+    field has its default.
     """
     first = _first_field(spec)
     if spec.key not in spec.model_fields:
@@ -193,7 +193,7 @@ if TYPE_CHECKING:
 
 
 class StepSpec(ItemSpec):
-    """What every step says of itself."""
+    """Keys that every step has."""
 
     name: Name | None = Field(
         None, description="what tables call the step; the resource's name by default"
@@ -210,13 +210,15 @@ class StepSpec(ItemSpec):
 
     @property
     def spreads(self) -> list[str]:
-        """List how the step's time varies by default; empty where the file gives a distribution."""
+        """List how the time of the step varies by default; an empty text where the file states a
+        distribution or scv.
+        """
         has_distribution = self.scv is not None or law_of(self.said_time) is not None
         return ["" if has_distribution else "constant"]
 
     @property
     def said_time(self) -> object:
-        """Return the time as written in the file."""
+        """The time as written in the file."""
         return getattr(self, "delay", None) or getattr(self, "time", None)
 
     def check_rules(self) -> None:
@@ -241,7 +243,7 @@ class StepSpec(ItemSpec):
         rank: int = 0,
         think: bool = False,
     ) -> activities.Step:
-        """Build the step, with a name of its own."""
+        """Build a step with a name, and register the name."""
         scv, law = 0.0 if self.scv is None else self.scv.value, law_of(self.said_time)
         step = activities.Step(
             name, time, resource, self.component, self.technology, scv, law, rank, think
@@ -269,7 +271,7 @@ class StepSpec(ItemSpec):
 
 
 class DelaySpec(StepSpec):
-    """Time without waiting."""
+    """Time without waiting for a resource."""
 
     delay: TimeOrDistribution = Field(description="mean time, or a distribution")
     think: bool = Field(
@@ -286,7 +288,9 @@ class DelaySpec(StepSpec):
 
 
 class CopiesSpec(ItemSpec):
-    """A use of a resource that may be repeated, with its fan-out."""
+    """A use of a resource of which there may be several copies, with the number of copies used at
+    once.
+    """
 
     fan_out: ServerNumber | None = Field(
         None,
@@ -323,7 +327,7 @@ class CopiesSpec(ItemSpec):
 
 
 class ServiceSpec(StepSpec, CopiesSpec):
-    """Time at a resource."""
+    """Time at a resource, after a wait for others."""
 
     service: Label = Field(
         description="the resource, or a processor: own, other, each-other, processor[i]"
@@ -389,7 +393,7 @@ class HoldSpec(CopiesSpec):
 
 
 class AttemptSpec(ItemSpec):
-    """A visit that is abandoned if it has not begun after a time."""
+    """A visit that is abandoned if it has not begun within a time."""
 
     attempt: list[Item] = Field(
         description="a service at a station, or a hold of a lock or of permits", min_length=1
@@ -426,7 +430,7 @@ class AttemptSpec(ItemSpec):
 
 
 class WaitSpec(ItemSpec):
-    """A unit of a counter that is taken, and waited for where there is none."""
+    """A unit of a counter that is taken, after a wait if there is none."""
 
     wait: Label = Field(
         description=(
@@ -441,7 +445,7 @@ class WaitSpec(ItemSpec):
 
 
 class SignalSpec(ItemSpec):
-    """A unit of a counter that is given."""
+    """A unit that is given to a counter."""
 
     signal: Label = Field(description="as of wait; in a monitor the last step")
 
@@ -535,7 +539,7 @@ class SendSpec(ItemSpec):
 
 
 class PickSpec(ItemSpec):
-    """One of several, by how many are there."""
+    """One of several parts, chosen by how many customers are at their first resources."""
 
     pick: list[list[Item]] = Field(
         description="the parts, each beginning with a step at a station or a hold", min_length=2
@@ -558,7 +562,7 @@ class OptionSpec(Spec):
 
 
 class ChooseSpec(ItemSpec):
-    """One of several, at random."""
+    """One of several parts, chosen at random."""
 
     choose: list[OptionSpec] = Field(
         description="the options; their probabilities add up to 1", min_length=1
@@ -584,9 +588,10 @@ class ChooseSpec(ItemSpec):
 
 
 def _of_repeated(choice: activities.Choice, writer: ActivityWriter) -> dict[str, Any] | None:
-    """Return the data of a use of a repeated resource if a choice is one between all of its copies,
-    or between blocks of them; else None.
+    """Return the data of one use of a repeated resource, for a choice between all of its copies or
+    between blocks of them; None for any other choice.
     """
+    # Only a choice with equal probabilities reads back from the short form as an equal model.
     share = Number(1 / len(choice.options))
     if any(p != share for p, _ in choice.options):
         return None
@@ -597,8 +602,8 @@ def _of_repeated(choice: activities.Choice, writer: ActivityWriter) -> dict[str,
 
 
 def _of_blocks(forks: Sequence[Any], writer: ActivityWriter) -> dict[str, Any] | None:
-    """Return the data of a use of several copies side by side, written with `fan_out`, if one fork
-    or a choice of forks amounts to it; else None.
+    """Return the data of one use with `fan_out`, for a fork or a choice of forks over the copies of
+    a resource; None for any other forks.
     """
     first, uses = forks[0], [branch for fork in forks for branch in fork.branches]
     alike = all(
@@ -612,8 +617,8 @@ def _of_blocks(forks: Sequence[Any], writer: ActivityWriter) -> dict[str, Any] |
 
 
 def _of_copies(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity | None:
-    """Return the use of a repeated resource to which uses of all of its copies, in order, are
-    equal; None where they differ.
+    """Return one use of a repeated resource that stands for uses of all its copies in order; None
+    if these differ.
     """
     first = uses[0]
     if not isinstance(first, activities.Step | activities.Hold) or first.resource is None:
@@ -634,7 +639,7 @@ def _of_copies(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity 
 
 
 class RepeatSpec(ItemSpec):
-    """The same, several times in a row."""
+    """Steps that are repeated a number of times in a row."""
 
     repeat: CountFormula = Field(description="how many times, in the mean where it varies")
     body: list[Item] = Field(description="what is repeated", min_length=1)
@@ -687,7 +692,7 @@ class StageSpec(Spec):
 
     @staticmethod
     def write(stage: activities.Stage, writer: ActivityWriter) -> dict[str, Any]:
-        """Write the stage."""
+        """Write a stage as plain data."""
         if len(stage.bodies) == 1:
             return {stage.kind: writer.body(stage.bodies[0]), "name": stage.name}
         return {
@@ -945,8 +950,8 @@ ITEMS: Registry[type[ItemSpec]] = Registry("slipstick.steps", _OWN_ITEMS)
 
 
 class ResourceSpec(Spec):
-    """One resource, told from the others by the key that only its kind has; a station by having
-    none of them.
+    """One resource; the key that only its kind has tells which kind it is, and a station has none
+    of these keys.
 
     Attributes
     ----------
@@ -975,7 +980,7 @@ class ResourceSpec(Spec):
 
 
 class RepeatedSpec(ResourceSpec):
-    """A resource of which there may be several alike, each with a queue of its own."""
+    """A resource of which there may be several copies, each with a queue of its own."""
 
     count: ResourceNumber | None = Field(
         None,
@@ -1232,14 +1237,16 @@ RESOURCES: Registry[type[ResourceSpec]] = Registry("slipstick.resources", _OWN_R
 
 
 def _key_of(value: Any, keys: Mapping[str, object]) -> str | None:
-    """Return which of the keys a table or a checked spec contains; None for none of them."""
+    """Return which of some keys a table or a checked spec contains; None if it contains none of
+    them.
+    """
     keys_present = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
     return next((key for key in keys if key in keys_present), None)
 
 
 def _kind_of_resource(value: Any) -> str:
-    """Return the kind of a resource: by its key, by a misspelt key, or the station, which has no
-    key of its own.
+    """Return the kind of a resource by its key or a misspelt key; a resource without either is a
+    station.
     """
     if (key := _key_of(value, RESOURCES)) is not None:
         return key
@@ -1287,7 +1294,7 @@ class PhaseSpec(Spec):
 
 
 class ArrivingSpec(StreamSpec):
-    """Customers that go through an activity once and leave."""
+    """Customers that arrive, execute an activity once and leave."""
 
     arrivals_scv: Count | None = Field(
         None,
@@ -1305,12 +1312,12 @@ class ArrivingSpec(StreamSpec):
             )
 
     def aimed(self, values: QuantityReader, loc: Loc) -> Expr | None:
-        """Read the target of the response time [s]."""
+        """Return the target of the response time [s]; None without one."""
         target, place = self.target_time, (*loc, "target_time")
         return None if target is None else values.expr(target, place, TIME)
 
     def pattern(self, values: QuantityReader, loc: Loc) -> system.ArrivalPattern:
-        """Read how arrivals follow each other."""
+        """Return the pattern of the arrivals."""
         field_values = values.keys(self, loc)
         field_values = {key: field_values[key] for key in _PATTERN if key in field_values}
         if self.trace is not None:
@@ -1322,7 +1329,7 @@ _PATTERN = tuple(each.name for each in fields(system.ArrivalPattern))
 
 
 def _pattern_data(pattern: system.ArrivalPattern, values: QuantityWriter) -> dict[str, Any]:
-    """Return the keys of an arrival pattern as plain data."""
+    """Write the keys of an arrival pattern as plain data."""
     data = values.keys(pattern)
     if "trace" in data:
         data["trace"] = {"gaps": " ".join(map(repr, data["trace"]))}
@@ -1362,7 +1369,7 @@ class PopulationSpec(ArrivingSpec):
 
 
 class RequirementSpec(Spec):
-    """What must hold for the model to have an answer."""
+    """A condition that must hold for the model to have an answer."""
 
     that: Note = Field(
         description="comparisons of parameters and of the machine, such as state <= machine.memory.capacity"
@@ -1483,7 +1490,7 @@ class ActivityReader:
 
     @cached_property
     def processors(self) -> Expr | None:
-        """The processors of a closed population; None where the population is another."""
+        """The number of processors of a closed population; None for other populations."""
         population = self._spec.population
         if population is None or population.processors is None:
             return None
@@ -1491,7 +1498,7 @@ class ActivityReader:
 
     @cached_property
     def _empty(self) -> system.Model:
-        """Return a model with the resources alone and no steps."""
+        """A model with the resources of the file and no steps, to check single items."""
         return system.Model(
             self._name,
             system.ClosedPopulation((system.Group("", Number(1.0), then()),)),
@@ -1560,7 +1567,9 @@ class ActivityReader:
         return replace(made, amounts=amounts) if amounts else made
 
     def _requirements(self) -> tuple[tuple[system.Requirement, ...], list[str]]:
-        """Read what must hold; note what the machine does not tell."""
+        """Build the requirements of the model; note those that name a quantity which the machine
+        does not give.
+        """
         requirements, notes = list[system.Requirement](), list[str]()
         for name, requirement in self._spec.requires.items():
             loc = ("requires", name, "that")
@@ -1574,16 +1583,16 @@ class ActivityReader:
         return tuple(requirements), notes
 
     def body(self, items: Sequence[Item], loc: Loc) -> Activity:
-        """Build items as one activity."""
+        """Build a list of items as one activity."""
         return then(*(self._item(item, (*loc, index)) for index, item in enumerate(items)))
 
     def _each(self, resource: str) -> list[str]:
-        """List the name of a resource, or the names of the copies of a repeated one."""
+        """List the names of the copies of a repeated resource; of any other resource its own name."""
         count = self._counts.get(resource)
         return [resource] if count is None else [f"{resource}.{index}" for index in range(count)]
 
     def at_one(self, resource: str, make: Callable[[str, str], Activity]) -> Activity:
-        """Build the use of a resource; of a repeated resource, the use of one copy, each with the
+        """Build the use of a resource; for a repeated resource, a choice of one copy, each with the
         same probability.
 
         Parameters
@@ -1606,7 +1615,7 @@ class ActivityReader:
         join: Expr | None,
         make: Callable[[str, str], Activity],
     ) -> Activity:
-        """Build the side-by-side use of `number` copies of a resource: of all copies, or of one
+        """Build the use of `number` copies of a resource side by side: of all copies, or of one
         block of consecutive copies, each block with the same probability.
 
         Parameters
@@ -1643,8 +1652,8 @@ class ActivityReader:
         )
 
     def listed(self, value: list[Any], loc: Loc) -> object:
-        """Read a list of items as one activity, a list of such lists as several, one of options
-        as probabilities and activities.
+        """Build a list of items as one activity, a list of such lists as several activities, and a
+        list of options as probabilities and activities.
         """
         if (value and isinstance(value[0], ItemSpec)) or not value:
             return self.body(value, loc)
@@ -1659,7 +1668,9 @@ class ActivityReader:
         return tuple(read)
 
     def numbered(self, name: str, mark: str = "") -> str:
-        """Return a step without a name that of its resource, and a number from the second on."""
+        """Return a name for a step without one: the name of its resource, with a number from the
+        second step on.
+        """
         candidate = name
         while self._taken[f"{mark}{candidate}"]:
             self._numbers[name] += 1
@@ -1667,7 +1678,7 @@ class ActivityReader:
         return candidate
 
     def add_step(self, step: activities.Step, loc: Loc) -> None:
-        """Register the name of a step; refuse a name that another step has."""
+        """Register the name of a step; report a name that another step has."""
         if self._steps.setdefault(step.name, step) != step:
             self.values.refuse(
                 (*loc, "name"), f"another step is called {step.name}; give each a name of its own"
@@ -1675,7 +1686,7 @@ class ActivityReader:
         self._taken[step.name] += 1
 
     def add_pipeline(self, name: str, loc: Loc) -> None:
-        """Register the name of a pipeline; refuse a name that another pipeline has."""
+        """Register the name of a pipeline; report a name that another pipeline has."""
         if self._taken[f" {name}"]:
             self.values.refuse(
                 (*loc, "name"), f"another pipeline is called {name}; give each a name of its own"
@@ -1683,7 +1694,7 @@ class ActivityReader:
         self._taken[f" {name}"] += 1
 
     def _item(self, spec: Item, loc: Loc) -> Activity:
-        """Build an item; a wrong one is left out, so that the rest is read as well."""
+        """Build an item; a wrong one is reported and left out, so that the rest is read too."""
         try:
             activity = spec.build(self, loc)
         except ModelError as error:
@@ -1694,10 +1705,11 @@ class ActivityReader:
         return activity
 
     def _check_resource(self, made: Activity, loc: Loc) -> None:
-        """Refuse an item that names a resource that is missing or of the wrong kind, at its place."""
+        """Report, at its place, an item that names a missing resource or one of the wrong kind."""
         made = (
             made.options[0][1] if isinstance(made, activities.Choice) else made
         )  # of a repeated resource
+        # The body of a hold was checked as its items were built.
         alone = (
             hold(made.resource, then(), made.mode, permits=made.permits)
             if isinstance(made, activities.Hold)
@@ -1759,7 +1771,7 @@ class ActivityReader:
         )
 
     def _group(self, name: str, spec: GroupSpec) -> system.Group:
-        """Read the processors, or the arrivals, of a group."""
+        """Build a group of processors or arrivals."""
         loc, number = ("groups", name), spec.processors
         cycle, target = self.body(spec.cycle, (*loc, "cycle")), spec.aimed(self.values, loc)
         if number is not None:
@@ -1778,7 +1790,7 @@ class ActivityReader:
 
 
 def activity_data(model: system.Model) -> dict[str, Any]:
-    """Lay a model out as the plain data of an activity file.
+    """Write a model as the plain data of an activity file.
 
     A parameter with a value becomes an entry of ``parameters``, or stands where it is used if it is
     named after that place, so a model read from a file and written again reads as an equal model.
@@ -1849,7 +1861,7 @@ class ActivityWriter:
         self._items = {item.node: item for item in ITEMS.values() if item.node is not None}
 
     def requirement(self, requirement: system.Requirement) -> dict[str, str]:
-        """Write what must hold; a relation between two comparisons is written with both."""
+        """Write a requirement; a relation between two comparisons is written with both."""
         sides = (
             f"{self.values.written(condition.left)} {condition.relation}"
             f" {self.values.written(condition.right)}"
@@ -1859,7 +1871,7 @@ class ActivityWriter:
         return {"that": " and ".join(sides), **says}
 
     def inner(self, value: object) -> object:
-        """Write an activity as a list of items, all else as it is."""
+        """Write an activity as a list of items, and leave any other value as it is."""
         return self.body(value) if isinstance(value, Activity) else value
 
     def body(self, activity: Activity) -> list[dict[str, Any]]:
@@ -1883,7 +1895,7 @@ class ActivityWriter:
         return {} if target is None else {"target_time": self.values.written(target)}
 
     def population(self, model: system.Model) -> dict[str, Any]:
-        """Write the population, and what it does."""
+        """Write the population and its activities."""
         match model.population:
             case system.ClosedPopulation(
                 (system.Group("", processors, cycle, target_time=target),)

@@ -33,7 +33,7 @@ Sources = dict[Name, Note]
 
 
 def standing_twice(value: object) -> str:
-    """Return the message that a list holds a value a second time."""
+    """Return the message for a value that stands twice in a list."""
     return f"{value} stands here twice; leave it out once"
 
 
@@ -51,15 +51,16 @@ Distinct = AfterValidator(_each_once)
 
 
 def one_of(words: Iterable[str]) -> GetPydanticSchema:
-    """Return the constraint that a text is one of some words, as `Literal` for words that are not
-    known statically.
+    """Return the constraint of a text that must be one of some words; like `Literal`, for words
+    that are known only at run time.
     """
     return GetPydanticSchema(lambda _source, _handler: core_schema.literal_schema(list(words)))
 
 
 def known_word(words: Collection[str]) -> GetPydanticSchema:
-    """Return the constraint that a text is one of some words, to which other packages may add.
-    Their words are loaded only for a text that is none of slipstick's own, and for JSON Schema.
+    """Return the constraint of a text that must be one of some words to which other packages may
+    add. Their words are loaded only for a text that is none of slipstick's own, and for JSON
+    Schema.
     """
 
     def check(value: Any) -> str:
@@ -79,7 +80,7 @@ RULE = "rule"
 
 
 def broken_rule(why: str, *at: str | int) -> PydanticCustomError:
-    """Return the error of keys that contradict each other, at a place inside the table that has
+    """Return the error for keys that contradict each other, at a place inside the table that has
     them.
     """
     return PydanticCustomError(RULE, "{why}", {"why": why, "at": at})

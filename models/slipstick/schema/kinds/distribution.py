@@ -47,26 +47,24 @@ Rates = list[Annotated[Given, Quantity(RATE, least=None, above=0.0)]]
 
 
 class KindSpec(Spec):
-    """One kind of distribution. It has a mean of its own, or the times that it is described by
-    give one, which `mean` replaces.
-    """
+    """A kind of distribution. Its mean is stated, or follows from the times that describe it."""
 
     mean: TimeOrFormula | None = Field(
         None, description="mean time; where the others are times or rates, in the place of theirs"
     )
 
     def described(self) -> MeanAndLaw:
-        """Return the distribution and the mean that its times give [s]."""
+        """Return the distribution, with the mean that its times give [s]."""
         raise NotImplementedError
 
     @classmethod
     def write(cls, law: TimeLaw) -> dict[str, Any]:
-        """Write the keys beside the mean."""
+        """Write the keys of the distribution, except the mean."""
         raise NotImplementedError
 
 
 class MeanKindSpec(KindSpec):
-    """A kind of distribution that needs its mean."""
+    """A kind of distribution whose mean must be stated."""
 
     mean: TimeOrFormula = Field(description="mean time")
 
@@ -137,7 +135,7 @@ def _per_second(values: Sequence[float]) -> list[str]:
 
 
 class HyperexponentialTimeSpec(KindSpec):
-    """One of several exponential phases."""
+    """A time that is one of several exponential phases, each with its probability."""
 
     probabilities: list[float] = Field(description="of each phase", min_length=1)
     rates: Rates = Field(description="of each phase", min_length=1)
@@ -152,7 +150,7 @@ class HyperexponentialTimeSpec(KindSpec):
 
 
 class CoxianTimeSpec(KindSpec):
-    """A row of exponential phases, of which each may be the last."""
+    """A sequence of exponential phases, each of which may be the last."""
 
     rates: Rates = Field(description="of each phase", min_length=1)
     onward: list[float] = Field(
@@ -169,7 +167,7 @@ class CoxianTimeSpec(KindSpec):
 
 
 class PhaseTypeTimeSpec(KindSpec):
-    """The time until a small chain ends, as alpha and T."""
+    """A phase-type time: the time until a small Markov chain ends, as alpha and T."""
 
     alpha: list[float] = Field(description="probability of each phase to be the first")
     T: list[list[AnyRate]] = Field(
@@ -230,7 +228,7 @@ DISTRIBUTIONS: dict[str, type[KindSpec]] = {
 
 
 class NamedTimeSpec(ReadInPlace):
-    """A time by the name of its distribution: exactly one of the kinds."""
+    """A time with the name of its distribution: exactly one of the kinds."""
 
     hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("time", "mean", "scv"),
@@ -257,7 +255,7 @@ class NamedTimeSpec(ReadInPlace):
 
     @property
     def kind(self) -> tuple[str, KindSpec]:
-        """The name of the distribution and its keys."""
+        """The name of the distribution, with its keys."""
         for name in DISTRIBUTIONS:
             if (spec := getattr(self, name.replace("-", "_"))) is not None:
                 return name, spec
@@ -274,11 +272,11 @@ class NamedTimeSpec(ReadInPlace):
 
     @property
     def law(self) -> TimeLaw:
-        """The distribution of mean 1."""
+        """The distribution, scaled to mean 1."""
         return self.kind[1].described().law
 
     def expr(self, values: QuantityReader, loc: Loc) -> Expr:
-        """Return the mean [s]."""
+        """Return the mean as an expression [s]."""
         name, spec = self.kind
         if spec.mean is not None:
             return values.expr(spec.mean, (*loc, name, "mean"), TIME)
@@ -303,12 +301,12 @@ TimeOrDistribution = Annotated[
 
 
 def refuse_scv(*at: str) -> NoReturn:
-    """Refuse an scv beside a distribution."""
+    """Raise for an scv beside a distribution."""
     raise broken_rule("a distribution has its own scv; leave scv out", *at)
 
 
 def law_of(value: object) -> TimeLaw | None:
-    """Return the distribution in a field; None where the field gives a plain time."""
+    """Return the distribution in a field; None for a plain time."""
     return value.law if isinstance(value, NamedTimeSpec) else None
 
 

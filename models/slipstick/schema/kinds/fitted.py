@@ -13,7 +13,7 @@ AnyQuantity = Annotated[Given, Quantity(None, least=None, above=0.0)]
 
 
 class FittedValueSpec(Spec):
-    """What a fit says of one parameter, for all its owners together."""
+    """The fitted value of one parameter, common to all its owners."""
 
     value: AnyQuantity = Field(description="the most probable value")
     low: AnyQuantity | None = Field(None, description="lower end of the interval of 90 %")

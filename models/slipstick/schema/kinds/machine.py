@@ -57,7 +57,7 @@ class RangeSpec(Spec):
 
 
 class ProtocolSpec(Spec):
-    """Protocol software time, piecewise in the message size."""
+    """Time of the protocol software, piecewise linear in the message size."""
 
     added: Bytes = Field(_NO_BYTES, description="bytes that the protocol sees beyond the message")
     ranges: dict[Name, RangeSpec] = Field(
@@ -88,7 +88,7 @@ class WireSpec(Spec):
 
 
 class SwitchReductionSpec(Spec):
-    """A reduction that the switches do."""
+    """A reduction that the switches of the network do."""
 
     algorithm: Annotated[str, one_of(IN_SWITCH)] = Field(
         description=(
@@ -276,13 +276,13 @@ class DvsmSpec(Spec):
 
 
 def _or_name(schema: dict[str, Any]) -> None:
-    """Accept in editors the name of a network in the place of one."""
+    """Change a JSON Schema so that editors accept the name of a network in place of a network."""
     reference = {key: schema.pop(key) for key in list(schema) if key in ("$ref", "allOf")}
     schema["anyOf"] = [{"type": "string"}, reference]
 
 
 class NodeSpec(Spec):
-    """One node: processors that a network of their own joins."""
+    """One node: processors that share a network of their own."""
 
     processors: Whole = Field(description="processors of one node")
     adapters: Whole = Field(
@@ -306,7 +306,7 @@ class NodeSpec(Spec):
 
 
 class MachineSpec(Described):
-    """Processors on a network. What no model asks for may be left out."""
+    """Processors on a network. Quantities that no model needs may be left out."""
 
     machine: Literal[1] = Field(1, description="version of this format")
     year: Year | None = Field(None, description="year in which such a machine came, for trends")

@@ -107,15 +107,15 @@ ONE = Given(1.0, COUNT, "1")
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """Arithmetic on parameters, still as text; it is read once the parameters are known."""
+    """Arithmetic on parameters as text, which is parsed once the parameters are known."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class WholeFormula(Formula):
-    """Arithmetic that gives a whole number which the structure of a model depends on; it is
-    evaluated while the model is built.
+    """Arithmetic whose result is a whole number that shapes the model, so that it is evaluated
+    while the model is built.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ class WholeFormula(Formula):
 
 
 def whole_or_formula(most: int) -> GetPydanticSchema:
-    """Return the constraint of a whole number, from 1 on, that arithmetic on parameters may give,
-    such as servers.
+    """Return the constraint of a field that holds a whole number from 1 on, or arithmetic on
+    parameters, such as a number of servers.
     """
     number = core_schema.int_schema(ge=1, le=most, strict=True)
 
@@ -147,7 +147,7 @@ def whole_or_formula(most: int) -> GetPydanticSchema:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a field accepts.
+    """The constraint of a field that holds a quantity: its dimension, limits and forms.
 
     Parameters
     ----------
@@ -175,17 +175,18 @@ class Quantity:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of a quantity that is written as a table."""
+        """The keys that a quantity may have as a table."""
         return (*QUANTITY_KEYS, "technology") if self.follows else QUANTITY_KEYS
 
     def read(self, value: Any) -> Given | Formula:
-        """Take ``25 us``, a bare count, ``{value: 25 us, source: ...}`` or, where allowed, a
+        """Parse ``25 us``, a plain number, ``{value: 25 us, source: ...}`` or, where allowed, a
         formula.
         """
         if isinstance(value, Given | Formula):
             return value
         if isinstance(value, dict):
             return self._read_sourced(value)
+        # Quantities begin with a digit or a sign, so that a letter begins a formula.
         if self.formula and isinstance(value, str) and value.strip()[:1].isalpha():
             return self._arithmetic(value)
         try:
@@ -238,7 +239,7 @@ class Quantity:
         )
 
     def _end(self, end: Any) -> float:
-        """Parse one end of an interval [base units]; an end may be a fraction where the value must
+        """Parse one end of an interval [base units]; it may be a fraction even where the value must
         be whole.
         """
         number = replace(self, whole=False).read(end)
@@ -306,7 +307,7 @@ class Quantity:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Describe what an editor may complete and check."""
+        """Return the JSON Schema of the quantity, for editors."""
         unit = (
             "a plain number"
             if self.dimension == COUNT
@@ -335,7 +336,7 @@ class Quantity:
 
 
 def example_of(dimension: Dimension | None) -> str:
-    """Show how a quantity is written, one of any dimension by default."""
+    """Return an example of a quantity of some dimension."""
     if dimension in (None, COUNT):
         return "a number" if dimension else "a number or a quantity such as '5 us'"
     return repr(_EXAMPLES.get(str(dimension), f"3 {dimension}"))
@@ -352,7 +353,7 @@ _OPERATION, _OPERATIONS = (
 
 
 def _per_byte(text: str, rate: re.Match[str]) -> float:
-    """Read a rate of bytes where the time of a byte is wanted: its inverse [s/B]."""
+    """Parse a rate of bytes as the time of a byte, its inverse [s/B]."""
     unit = {"b": "bit"}.get(rate[3], rate[3])
     value, _ = parse(f"{rate[1]} {rate[2]}{unit}/s")
     if not value > 0:
@@ -451,25 +452,25 @@ class Spec(BaseModel):
 
 
 class ReadInPlace(Spec):
-    """A part of a file that stands in the place of a quantity."""
+    """A part of a file that may stand for a quantity."""
 
     @abstractmethod
     def expr(self, values: QuantityReader, loc: Loc) -> Expr:
-        """Return the expression of that quantity."""
+        """Return the expression of the quantity."""
 
 
 class Described(Spec):
-    """What every file may say of itself."""
+    """Keys that every file may have to describe itself."""
 
     @classmethod
     def astray(cls, data: object) -> list[Fault]:
-        """List the names that do not exist in a file that has other faults too; empty unless a kind
-        of file overrides it.
+        """List the undefined names in a file, which may have other faults; empty unless a kind of
+        file overrides it.
         """
         return []
 
     def summary(self) -> str:
-        """Describe the content of the file that is not a quantity; empty by default."""
+        """Return a description of what a file contains beside quantities; empty by default."""
         return ""
 
     title: Note = Field("", description="one line for tables and catalogues")
@@ -496,7 +497,7 @@ Once = Callable[[Hashable, Callable[[], Any], object], Any]
 
 
 def validate(model: type[SpecType], node: Node, once: Once | None = None) -> SpecType:
-    """Check a tree against a pydantic model of a spec and return the object.
+    """Check a tree against the pydantic model of a spec, and return the object.
 
     Parameters
     ----------
@@ -524,9 +525,7 @@ def validate(model: type[SpecType], node: Node, once: Once | None = None) -> Spe
 
 
 def _validated(model: type[SpecType], node: Table, once: Once) -> SpecType:
-    """Check a table part by part, so that a spec which was checked before takes the place of its
-    keys.
-    """
+    """Check a table part by part, so that parts which were checked before are not checked again."""
     data: dict[str, Any] = {}
     for key, entry in node.entries.items():
         kind = model.model_fields[key].annotation if key in model.model_fields else None
@@ -584,7 +583,7 @@ INLINE_MACHINE: Mapping[str, Any] = {
 
 
 class ModelFileSpec(Described):
-    """What every file of a model may say beside the model."""
+    """Keys that every file of a model may have beside the model."""
 
     machine: Any = Field(
         None,
@@ -614,7 +613,7 @@ class ModelFileSpec(Described):
 
     @property
     def losses(self) -> dict[str, str]:
-        """What imports left out of the machine and of the model."""
+        """What imports left out, of the machine and of the model, by name."""
         return {**getattr(self.machine, "left_out", {}), **self.left_out}
 
 
@@ -643,7 +642,7 @@ Part = Annotated[Given, Quantity(COUNT, most=1.0)]
 
 
 class Gain(Spec):
-    """Which classes of cost gain by faster processors, and how much."""
+    """The gain of classes of cost from faster processors."""
 
     processors: Factor | None = Field(None, description="how many times faster the processors are")
     benefit: Part | None = Field(
@@ -670,7 +669,7 @@ class Gain(Spec):
 
 
 class Factors(Gain):
-    """How a technology scales classes of cost; 1 leaves a class as it is."""
+    """The factors by which a technology scales classes of cost; 1 leaves a class unchanged."""
 
     application: Factor | None = Field(None, description="factor on application time")
     software: Factor | None = Field(None, description="factor on run-time software")
@@ -735,7 +734,7 @@ def read_formula(
     *,
     answers: bool = False,
 ) -> Expr:
-    """Read one formula of a spec.
+    """Parse one formula of a spec, and check its dimension.
 
     Parameters
     ----------
@@ -785,8 +784,8 @@ def _refuse_without_unit(
     expr_by_name: Mapping[str, Expr],
     dimension: Dimension,
 ) -> None:
-    """Refuse a parameter without a unit, at its place in the file, if the formula would have the
-    right dimension once the parameter had a unit.
+    """Raise, at the place of a parameter without a unit, if the formula would have the right
+    dimension with one.
     """
     bare = expr_by_name[name]
     if not isinstance(bare, Parameter) or bare.dimension != COUNT or bare.value is None:
@@ -837,8 +836,8 @@ class QuantityReader:
         self._known = self._read(named)
 
     def expr(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
-        """Return the expression that a quantity stands for; a parameter without a value for a
-        formula that is wrong.
+        """Return the expression of a quantity; for a wrong formula, which is reported, a parameter
+        without a value.
         """
         if isinstance(value, Formula):
             made_expr = self._formula(value, loc, self._known, dimension)
@@ -851,13 +850,13 @@ class QuantityReader:
         return Number(value.value, dimension)
 
     def add_names(self, names: Mapping[str, Expr]) -> None:
-        """Add names that formulas may use from now on."""
+        """Add names that later formulas may use."""
         self._known |= names
 
     def amounts(
         self, amounts: Mapping[str, Given | Formula], values: Mapping[str, Expr]
     ) -> dict[str, Expr]:
-        """Read the amounts of a model; their formulas may name values of its answers.
+        """Build the amounts of a model; their formulas may name values of its answers.
 
         Parameters
         ----------
@@ -877,8 +876,8 @@ class QuantityReader:
         return expressions
 
     def whole(self, formula: WholeFormula, loc: Loc) -> int:
-        """Evaluate a formula for a whole number of the model's structure; a wrong formula is
-        refused, and 1 is returned.
+        """Evaluate a formula whose result is a whole number that shapes the model; a wrong formula
+        is reported, and counts as 1.
         """
         expr = self._formula(formula, loc, self._known, COUNT)
         if expr is None:
@@ -900,15 +899,13 @@ class QuantityReader:
         return 1
 
     def missing(self, text: str) -> str:
-        """Return the first machine quantity that a formula names and the machine does not have;
+        """Return the first machine quantity that a formula names but the machine does not have;
         empty if there is none.
         """
         return next((path for path in _OF_MACHINE.findall(text) if path not in self._known), "")
 
     def condition(self, text: str, loc: Loc) -> tuple[Comparison, ...]:
-        """Parse comparisons joined with ``and``; a wrong condition is refused, and the result is
-        empty.
-        """
+        """Parse comparisons joined by ``and``; a wrong condition is reported, and gives none."""
         try:
             return read_condition(text, self._known)
         except FormulaError as error:
@@ -918,7 +915,7 @@ class QuantityReader:
     def keys(
         self, spec: BaseModel, loc: Loc, listed: Callable[[list[Any], Loc], object] | None = None
     ) -> dict[str, Any]:
-        """Return the fields of a part of a file by key, quantities as expressions, also those
+        """Return the fields of a part of a file by key, with quantities as expressions, also those
         inside tables and lists.
 
         What is left open is left out, so that a model has its own default. A quantity that can be
@@ -957,7 +954,7 @@ class QuantityReader:
         }
 
     def refuse(self, loc: Loc, message: str, key: bool = False) -> None:
-        """Note a problem at a place of the file."""
+        """Report a problem at a place of the file."""
         self.problems.append(problem(self._tree, loc, message, key))
 
     def _read(self, named: Mapping[str, Given | Formula]) -> dict[str, Expr]:
@@ -1000,8 +997,8 @@ class QuantityReader:
 
 @cache
 def _wanted(spec: type[BaseModel], key: str) -> Quantity | None:
-    """Return the quantity that a field holds, directly or inside a table or list; None if it holds
-    no quantity.
+    """Return the constraint of the quantity that a field holds, directly or inside a table or list;
+    None if it holds no quantity.
     """
 
     def inside(annotation: Any) -> Iterator[Quantity]:
@@ -1055,7 +1052,7 @@ class QuantityWriter:
         self._parts: dict[str, str] = {}
 
     def written(self, value: Expr) -> str | float:
-        """Write a number, a quantity in its place, or a formula over named parameters."""
+        """Write an expression as a number, a quantity, or a formula over named parameters."""
         if isinstance(value, Number):
             return _quantity(value, value.value)
         if (
@@ -1083,6 +1080,7 @@ class QuantityWriter:
         ModelError : an amount is computed from another value
         """
         spelt = {mean.name: name for name, mean in means.items()}
+        # A name may be the beginning of a longer one.
         longest_first = sorted(map(re.escape, spelt), key=len, reverse=True)
         values = re.compile(rf"(?:{'|'.join(longest_first)})(?![\w.-])")
 
@@ -1102,7 +1100,7 @@ class QuantityWriter:
         return {name: written(name, amount) for name, amount in amounts.items()}
 
     def _in_parts(self, value: Expr) -> Expr:
-        """Name the long parts of a formula, innermost first, because the parser limits the
+        """Give names to the long parts of a formula, innermost first, because the parser limits the
         length of a formula.
         """
         if len(words := repr(value)) <= _LONGEST_PART and "..." not in words:
@@ -1123,8 +1121,8 @@ class QuantityWriter:
         return new_nodes[id(value)]
 
     def keys(self, node: Any, inner: Callable[[Any], object] = lambda each: each) -> dict[str, Any]:
-        """Return the fields of a part of a model as plain data, without those that have their
-        defaults.
+        """Return the fields of a part of a model as plain data; those with their defaults are left
+        out.
 
         Parameters
         ----------
@@ -1161,7 +1159,7 @@ class QuantityWriter:
 
 
 def plain_name(name: str) -> str:
-    """Write a name without dots, which a path would read as steps into nested tables."""
+    """Return a name without dots, which would read as a path into nested tables."""
     return name.replace(".", "_")
 
 
@@ -1172,7 +1170,7 @@ def _known(parameter: Parameter) -> float:
 
 
 def _evaluated(value: Expr) -> float:
-    """Evaluate arithmetic at the values of its parameters."""
+    """Evaluate an expression at the values of its parameters."""
     if isinstance(value, Number | Parameter):
         return value.value if isinstance(value, Number) else _known(value)
     from slipstick.expression.tape import Tape  # NumPy, which a bare parameter does not need
@@ -1189,7 +1187,7 @@ def _quantity(value: Expr, number: float) -> str | float:
 
 @dataclass(frozen=True, slots=True)
 class DescribedValue:
-    """A value of a spec with its path, meaning, unit and source."""
+    """A value of a spec, with its path, its meaning and its source."""
 
     path: str
     given: Given
@@ -1199,9 +1197,7 @@ class DescribedValue:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """The source that holds for values without one of their own, and the full text of each source
-    key.
-    """
+    """The source of values that name none, and the text of each source key, at a place of a file."""
 
     source: str = ""
     spelt_out: Mapping[str, str] = field(default_factory=dict)
@@ -1214,8 +1210,8 @@ class _Context:
 
 
 def entries(spec: object, prefix: str = "", meaning: str = "") -> Iterator[DescribedValue]:
-    """Yield every quantity of a checked spec, or of a part of it, with its path under `prefix`,
-    in the order of the format.
+    """Yield every quantity of a checked spec or a part of it, with its path under `prefix`, in the
+    order of the format.
     """
     yield from _entries(spec, prefix, meaning, _Context())
 
@@ -1223,8 +1219,8 @@ def entries(spec: object, prefix: str = "", meaning: str = "") -> Iterator[Descr
 def with_sources(
     values: Iterable[DescribedValue], tree: Node, sources: Mapping[str, str]
 ) -> Iterator[DescribedValue]:
-    """Set the source of each value that names none to that of the file it is written in, not of one
-    that extends it.
+    """Add a source to each value that names none: that of the file in which the value is written,
+    not of a file that extends it.
 
     Parameters
     ----------
@@ -1245,7 +1241,7 @@ def with_sources(
 
 
 def parameters_of(values: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
-    """Make a parameter of each quantity."""
+    """Build a parameter for each quantity."""
     return {
         path: Parameter(path, described.given.dimension, described.given.value)
         for path, described in values.items()
@@ -1259,8 +1255,8 @@ def part_of(
     path: str,
     **values_without_key: Any,
 ) -> HardwarePart:
-    """Make a part of a machine whose fields are the keys of its spec: quantities by path, all else
-    as it stands.
+    """Build a part of a machine whose fields are the keys of its spec: quantities become
+    parameters, other values stay.
 
     Parameters
     ----------
@@ -1281,7 +1277,7 @@ def part_of(
 def hardware_of(
     spec: Any, name: str = "", prefix: str = "machine"
 ) -> Machine | SharedMemory | Network:
-    """Build the machine, or the network, of a checked file, as expressions over its paths."""
+    """Build the machine or the network of a checked file, with its quantities as parameters."""
     at = parameters_of({entry.path: entry for entry in entries(spec, prefix)})
     built: Machine | SharedMemory | Network = spec.build(name, at, prefix)
     return built
@@ -1320,8 +1316,8 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
 
 
 def _told_together(quantity: Given, spec: BaseModel) -> Given:
-    """Return a quantity with the source of the part of the file that contains it, such as a
-    distribution, unless it names a source of its own.
+    """Return a quantity with the source of the part that contains it, such as a distribution,
+    unless it has its own.
     """
     source = getattr(spec, "source", None)
     if quantity.source or isinstance(spec, Described) or not isinstance(source, str) or not source:

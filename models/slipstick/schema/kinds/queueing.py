@@ -77,7 +77,7 @@ class MembersSpec(StreamSpec, ClosedSpec):
 
     @property
     def tells_customers(self) -> bool:
-        """Whether it states the number of customers or their arrivals."""
+        """Whether it states a number of customers or their arrivals."""
         return any(value is not None for value in (self.population, self.arrivals, self.trace))
 
     def check_rules(self) -> None:
@@ -93,7 +93,7 @@ class MembersSpec(StreamSpec, ClosedSpec):
 
 
 class ClassSpec(MembersSpec):
-    """One class; a class of a chain says nothing here."""
+    """One class; a class that belongs to a chain has no keys here."""
 
 
 class QueueSpec(Spec):
@@ -150,14 +150,14 @@ class QueueSpec(Spec):
 
     @property
     def laws(self) -> dict[str, TimeLaw]:
-        """The distributions of the times that are given as such, by class."""
+        """The distributions of service times that name one, by class."""
         times = {**self.demand, **self.service}
         return {name: law for name, time in times.items() if (law := law_of(time)) is not None}
 
     @property
     def spreads(self) -> list[str]:
-        """List how the service time of each class varies by default; empty where the file gives a
-        distribution.
+        """List how the service time of each class varies by default; an empty text for a class
+        whose distribution or scv is stated.
         """
         described_classes = {*self.scv, *self.laws}
         return [
@@ -172,7 +172,7 @@ class QueueSpec(Spec):
 
 
 class ChainSpec(MembersSpec):
-    """Classes that customers change between."""
+    """Classes between which customers change."""
 
     classes: list[Name] = Field(description="the classes", min_length=1)
     reference: Pair = Field(
@@ -189,7 +189,7 @@ class ChainSpec(MembersSpec):
 
 
 class RegionSpec(Spec):
-    """Stations that a limited number of customers are at together."""
+    """Stations that together hold a limited number of customers."""
 
     hints: ClassVar[Mapping[str, str]] = {"permits": "write capacity", "limit": "write capacity"}
 
@@ -211,7 +211,7 @@ class RegionSpec(Spec):
 
 
 class RouteSpec(Spec):
-    """One way from station to station."""
+    """One route from a station to another."""
 
     source: Pair = Field(alias="from", description="class and station that are left")
     to: Target = Field(description="class and station that come next; out leaves the network")
@@ -223,7 +223,7 @@ class QueueingNetworkSpec(ModelFileSpec):
 
     @classmethod
     def astray(cls, data: object) -> list[Fault]:
-        """Find classes and stations that are not there."""
+        """List the classes and stations that are named but not defined."""
         return unknown_names(data)
 
     version: Literal[1] = Field(alias="queueing-network", description="version of this format")
@@ -280,7 +280,7 @@ class QueueingNetworkSpec(ModelFileSpec):
         return built
 
     def _parts(self, values: QuantityReader) -> dict[str, Any]:
-        """Return the parts of the network, by the argument that takes them."""
+        """Build the parts of the network, by the argument that takes them."""
         chained = {label for chain in self.chains.values() for label in chain.classes}
         return {
             "classes": {
@@ -339,8 +339,8 @@ def _place(pair: list[str]) -> networks.Place:
 
 
 def unknown_names(data: object) -> list[Fault]:
-    """Find the classes and stations that are not there, in a network that need not be right
-    otherwise.
+    """List the classes and stations that a network names but does not define; the network may have
+    other faults.
 
     Parameters
     ----------
@@ -389,7 +389,7 @@ def _listing(value: object) -> list[Any]:
 
 
 def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
-    """Lay a network out as the plain data of a queueing-network file, which reads as an equal
+    """Write a network as the plain data of a queueing-network file, which reads back as an equal
     network.
 
     Parameters

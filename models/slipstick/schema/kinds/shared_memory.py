@@ -76,7 +76,7 @@ class CacheSpec(Spec):
             before = level.size.value
 
     def build(self, at: Mapping[str, Parameter], path: str) -> hardware.Cache:
-        """Build the cache of a checked file, whose quantities stand under `path`."""
+        """Build the cache of a checked file; `path` is the place of its quantities."""
         inner = tuple(
             part_of(hardware.CacheLevel, level, at, f"{path}.inner.{name}")
             for name, level in self.inner.items()

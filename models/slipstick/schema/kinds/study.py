@@ -39,7 +39,7 @@ Path = Annotated[str, StringConstraints(max_length=256)]
 
 
 class QuestionSpec(Spec):
-    """What a study asks."""
+    """A question that a study asks."""
 
     names_answers: ClassVar[bool] = False
     """Beside cases it may name answers that other questions add, such as those of measured runs."""
@@ -51,14 +51,14 @@ class QuestionSpec(Spec):
         )
 
     def answers_of_columns(self) -> list[str]:
-        """List the answers that the columns of this question refer to: each column must exist in at
-        least one of them. Empty: all cases of the study.
+        """List the answers to which the columns of the question refer; each column must exist in at
+        least one of them. Empty for all cases of the study.
         """
         return [case for _, case in self.named_cases()]
 
 
 def columns_in(spec: Spec) -> Iterator[tuple[Place, str]]:
-    """Yield each text in a field of type `Column`, also inside nested parts, with its place."""
+    """Yield each text in a field of type `Column` with its place, nested parts included."""
     for name, field in type(spec).model_fields.items():
         value = getattr(spec, name)
         is_column = _has_columns(field.rebuild_annotation())
@@ -66,7 +66,7 @@ def columns_in(spec: Spec) -> Iterator[tuple[Place, str]]:
 
 
 def _texts_in(value: Any, place: Place, is_column: bool) -> Iterator[tuple[Place, str]]:
-    """Yield the columns in the value of a field, with their places: the texts if the field has the
+    """Yield the columns in the value of a field with their places: its texts if the field has the
     type `Column`, and those of nested parts.
     """
     if isinstance(value, Spec):
@@ -80,14 +80,14 @@ def _texts_in(value: Any, place: Place, is_column: bool) -> Iterator[tuple[Place
 
 
 def _has_columns(annotation: Any) -> bool:
-    """Return whether the type of a field is `Column`, or is made of it."""
+    """Return whether the type of a field is `Column`, or contains it."""
     if getattr(annotation, "pattern", None) == _COLUMN:
         return True
     return any(map(_has_columns, [*get_args(annotation), *getattr(annotation, "__metadata__", ())]))
 
 
 class AxisSpec(Spec):
-    """A range of values; exactly one of step, count and factor says how dense."""
+    """A range of values, whose density exactly one of step, count and factor states."""
 
     first: Any = Field(alias="from", description="first value, with its unit")
     to: Any = Field(description="last value, with its unit; included where a step meets it")
@@ -110,7 +110,7 @@ RANGE = ("from", "to", "step", "factor", "count", "spacing")
 
 
 def axis_kind(value: Any) -> str | None:
-    """Return the tag of an axis for pydantic: ``list`` for values, ``range`` for a table; None for
+    """Return the tag of an axis for pydantic: ``list`` for a list, ``range`` for a table, None for
     other values.
     """
     if isinstance(value, list):
@@ -141,8 +141,8 @@ Processors = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
 def _vary_kind(value: Any) -> str | None:
-    """Return the tag of a value for pydantic: a named sweep, or values by path as `axis_kind`
-    distinguishes them. A range has none of a sweep's keys.
+    """Return the tag of a value for pydantic: a named sweep, or an axis as `axis_kind` tells. A
+    range has none of the keys of a sweep.
     """
     if isinstance(value, dict) and not any(key in value for key in RANGE):
         return "sweep"
@@ -150,7 +150,7 @@ def _vary_kind(value: Any) -> str | None:
 
 
 class SweepSpec(Spec):
-    """Values varied together."""
+    """Values that are varied together."""
 
     axes: dict[Annotated[str, StringConstraints(max_length=256)], AxisValues] = Field(
         description="values by path: a list, or a range with from and to", min_length=1
@@ -180,9 +180,7 @@ Varied = Annotated[
 
 
 class Drawn(Spec):
-    """What every picture says of itself; `question` is the key of the question that it draws, if
-    it draws one.
-    """
+    """Keys that every picture has; `question` is the key of the question that it draws, if any."""
 
     question: ClassVar[str] = ""
     names_answers: ClassVar[bool] = False
@@ -308,7 +306,9 @@ QUESTIONS: Registry[QuestionKey] = Registry("slipstick.questions")
 
 
 class _PointLimits(Spec):
-    """What one point may take; one that takes more has no answer, and the others do."""
+    """The limits of one point; a point beyond them has no answer, and the other points are not
+    affected.
+    """
 
     time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
         None, description="of a clock, for one point"
@@ -319,7 +319,7 @@ class _PointLimits(Spec):
 
     @property
     def costs(self) -> dict[str, float]:
-        """Return the limits of `slipstick.limits` that are given."""
+        """The limits of `slipstick.limits` that are given."""
         return {name: value for name in LIMITS if (value := getattr(self, name)) is not None}
 
 
@@ -344,8 +344,8 @@ else:
 
 
 class EngineSpec(Spec):
-    """Where points are solved; the command line goes before it, and only there a cluster can be
-    named.
+    """Where points are solved. Options of the command line take precedence, and only they can name
+    a cluster.
     """
 
     on: Literal["threads", "processes"] | None = Field(
@@ -355,7 +355,7 @@ class EngineSpec(Spec):
 
 
 class StudySpec(Described):
-    """One base, many questions."""
+    """A study: a base, named differences from it, sweeps and questions."""
 
     added: ClassVar[frozenset[str] | None] = frozenset()
     """The questions of other packages that the class has; None: all of them."""
@@ -397,18 +397,18 @@ class StudySpec(Described):
             raise broken_rule(why, "cases", "base")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the class by its questions: it is built with those of the study."""
+        """Return how to pickle the object: by its questions, from which its class is built again."""
         return _blank, (type(self).added,), self.__getstate__()
 
     @property
     def questions(self) -> dict[str, Any]:
-        """Return the questions that the study asks, by key."""
+        """The questions that the study asks, by key."""
         keys = (name for name in type(self).model_fields if name not in StudySpec.model_fields)
         return {name: question for name in keys if (question := getattr(self, name))}
 
 
 def study_model(tree: Node | None = None) -> type[StudySpec]:
-    """Return the model of a study.
+    """Return the pydantic model that checks a study.
 
     Of other packages, whose specs take longer to import, it has the questions that the tree asks,
     and their pictures; all of them if there is a key or a kind of picture that is unknown, and
@@ -440,8 +440,8 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
 
 @cache
 def _model_with(added: frozenset[str] | None) -> type[StudySpec]:
-    """Build the pydantic model of a study with the questions that other packages add; None stands
-    for all of them.
+    """Build the pydantic model of a study with some questions of other packages; None stands for
+    all of them.
     """
     names = [*(QUESTIONS.places if added is None else added), *QUESTIONS.own]
     questions = sorted(
@@ -461,6 +461,6 @@ def _model_with(added: frozenset[str] | None) -> type[StudySpec]:
 
 
 def _blank(added: frozenset[str] | None) -> StudySpec:
-    """Return an empty study of the class with some questions, to be filled by pickle."""
+    """Return an empty study of the class with some questions, which pickle fills."""
     model = _model_with(added)
     return model.__new__(model)

@@ -39,8 +39,8 @@ QUANTITIES = {
 
 
 class ClassChange(Spec):
-    """What a technology makes of a class of cost: a factor, or the value that its quantity of the
-    machine takes.
+    """The change of a class of cost by a technology: a factor, or a new value of its quantity of
+    the machine.
 
     A bare number is refused, for it reads as either: 0.5 may be half the time or 0.5 us.
     """
@@ -68,9 +68,7 @@ class ClassChange(Spec):
 
 
 class TechnologySpec(Described, Gain):
-    """A technology by name: what it makes of classes of cost, of the machine and of the
-    workload.
-    """
+    """A technology by name: its changes of classes of cost, of the machine and of the workload."""
 
     technology: Literal[1] = Field(1, description="version of this format")
     application: ClassChange | None = Field(None, description="application time")
@@ -134,7 +132,7 @@ PREFETCHED = ("prefetched_faults", "prefetched_locks")
 def changes_of(
     reference: Node, model: str, input_names: Collection[str], tree: Node, library: Library
 ) -> tuple[dict[str, Node], tuple[str, ...]]:
-    """Return the values that a technology sets, by path, and notes on those that have no place in
+    """Return the values that a technology sets, by path, and notes on those that do not apply to
     the model.
 
     Factors go to the section ``technology``, prefetched parts to the program's inputs of the same
@@ -211,7 +209,7 @@ def _values(file: Table) -> dict[str, Node]:
 
 
 def _costs_nothing(tree: Node, path: str) -> bool:
-    """Return whether the machine gives this quantity as 0 or does not give it."""
+    """Return whether the machine does not give a quantity, or gives it as 0."""
     node = at(tree, path)
     if node is None:
         return at(tree, "machine") is not None
@@ -220,8 +218,8 @@ def _costs_nothing(tree: Node, path: str) -> bool:
 
 
 def _read(reference: Node, library: Library) -> tuple[str, Table]:
-    """Read a technology, with its source keys replaced by their texts, which only its own file
-    defines.
+    """Read a technology; its source keys are replaced by their texts, because only its own file
+    defines them.
     """
     if isinstance(reference, Table):
         name, file = "this technology", library.resolve(TECHNOLOGY, reference)
@@ -257,8 +255,8 @@ def _spelt(node: Node, sources: Mapping[str, str]) -> Node:
 
 
 def check_values(tree: Table, library: Library) -> None:
-    """Check the values of a technology in their places on the first machine of the catalogue that
-    has them all.
+    """Check the values of a technology on the first machine of the catalogue that has all of the
+    quantities.
 
     Parameters
     ----------
