@@ -221,7 +221,7 @@ class ResourceKind:
 
     @property
     def speed_alone(self) -> Expr | None:
-        """The speed at which it serves a processor that is alone there; None for 1 [1]."""
+        """The speed at which it serves a processor that is alone there; None stands for 1 [1]."""
         return None
 
     @property
@@ -1439,7 +1439,7 @@ class Model:
 
     def speed_alone(self, step: Step) -> Expr | None:
         """Return the speed at which a step is served if no other processor is at its resource; None
-        for 1 [1].
+        stands for 1 [1].
 
         Parameters
         ----------

@@ -1100,8 +1100,8 @@ class QuantityWriter:
         return {name: written(name, amount) for name, amount in amounts.items()}
 
     def _in_parts(self, value: Expr) -> Expr:
-        """Give names to the long parts of a formula, innermost first, because the parser limits the
-        length of a formula.
+        """Name the long parts of a formula, innermost first, because the parser limits the length
+        of a formula.
         """
         if len(words := repr(value)) <= _LONGEST_PART and "..." not in words:
             return value  # nothing of it is cut
