@@ -24,8 +24,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
+import yaml
 from scipy.stats import binom
 
 from slipstick import run
@@ -120,16 +122,24 @@ def study() -> list[Group]:
     assert isinstance(found, ValidationResult)
     print()
     print("\n".join(found.sentences()))
+    specs = yaml.safe_load((ROOT / "specs" / "studies" / "validation.yaml").read_text())[
+        "validation"
+    ]
     groups = []
     for name, each in found.sets.items():
-        times = {}
-        if "half" in each.split:
-            table = read_columns(ROOT / "specs" / "runs" / f"{name.removesuffix('-larger')}.csv")
-            pairs = [*zip(table.column("gpus"), table.column("half"), strict=True)]
-            largest = max(float(gpus) for gpus, half in pairs if half == "smaller")
-            times = {gpus: float(gpus) / largest for gpus, half in pairs if half == "larger"}
+        times = _times_the_fitted(specs[name]) if "half" in each.split else {}
         groups += _groups(name, each, times)
     return groups
+
+
+def _times_the_fitted(spec: Mapping[str, Any]) -> dict[str, float]:
+    """Return by group how many times the largest size that was fitted its rows reach."""
+    table = read_columns(ROOT / "specs" / "runs" / f"{spec['data']}.csv")
+    columns = (spec["groups"][0], spec["beyond"], "half")
+    rows = [*zip(*(table.column(name) for name in columns), strict=True)]
+    largest = max(float(size) for _, size, half in rows if half == "smaller")
+    reached = {group: float(size) for group, size, half in rows if half == "larger"}
+    return {group: size / largest for group, size in reached.items()}
 
 
 def serving(table: Path, new: Path | None = None) -> list[Group]:
