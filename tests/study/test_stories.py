@@ -340,7 +340,7 @@ def test_stages_pass_pieces_and_gather_them_in_the_node_unless_sequences_are_spl
     tmp_path: Path, case: str, micro_batches: int, passes: int
 ) -> None:
     study = yaml.safe_load((ROOT / "specs" / "studies" / "training-table.yaml").read_text())
-    settings = {**study["cases"].get("gpus-512", {}), **study["cases"][case]}
+    settings = {**study["cases"]["gpus-512"], **study["cases"][case]}
     settings = {key: each for key, each in settings.items() if "." in key}
     numbers = 2048 * settings["parameters.width"] * settings["parameters.micro"]
     network = {"machine.node.network": "nvlink-3-nccl"}
@@ -348,13 +348,13 @@ def test_stages_pass_pieces_and_gather_them_in_the_node_unless_sequences_are_spl
         "piece": f"{{message: {numbers * 2 // 8} B, placement: network}}",
         "gather": f"{{collective: allgather, algorithm: ring, size: {numbers * 2} B, placement: node}}",
     }
-    times = {}
+    times: dict[str, float] = {}
     for name, step in steps.items():
         text = (
             f"activity: 1\nmachine: gpu-node-a100\npopulation: {{processors: 8}}\ncycle: [{step}]\n"
         )
         (tmp_path / f"{name}.yaml").write_text(text)
-        times[name] = solve(str(tmp_path / f"{name}.yaml"), network)["time"]
+        times[name] = solve(str(tmp_path / f"{name}.yaml"), network).find("time") or math.nan
     one = times["piece"] + (0 if "split" in case else times["gather"])
     fill = (settings["parameters.stages"] - 1) / settings.get("parameters.interleave", 1)
     found = solve("language-model-step", {**settings, **network}, method="closed-form")
@@ -367,7 +367,8 @@ def test_gradients_that_are_summed_after_the_backward_pass_are_not_hidden() -> N
         case: solve(
             "language-model-step",
             {**settings, "parameters.behind": case[0], "parameters.exposed": case[1]},
-        )["account[gradients]"]
+        ).find("account[gradients]")
+        or math.nan
         for case in ((0, 0.25), (1, 0.25), (1, 1))
     }
     assert sums[0, 0.25] == sums[1, 1]
