@@ -58,6 +58,7 @@ from slipstick.vocabulary import (
     STREAMS,
     TRACES,
     UNLIMITED,
+    WEIGHTS,
 )
 
 WITH, LIMIT, WITHOUT = "with", "limit", "without"
@@ -117,6 +118,15 @@ def _rates(form: str) -> Mapping[str, Resource]:
     return {"cores": Station(1, "ps", rates)}
 
 
+def _weighted(body: Activity, form: str) -> Activity:
+    # Other parts of a program hold no share of this station, so both visits are here.
+    weights = {WITH: (4.0, 0.5), LIMIT: (3.0, 3.0), WITHOUT: (None, None)}[form]
+    visits = [
+        service("shared", 0.4, name=f"share{n}", scv=1.0, weight=w) for n, w in enumerate(weights)
+    ]
+    return body >> choose((0.5, visits[0]), (0.5, visits[1]))
+
+
 def _early(body: Activity, form: str) -> Activity:
     side = service("side", 0.5, name="side", scv=1.0)
     return fork(body, side, join={WITH: 1, LIMIT: 2, WITHOUT: None}[form])
@@ -164,6 +174,7 @@ USES: Mapping[str, Use] = {
         lambda form: {"net": Station(900) if form == WITHOUT else Station(1, "is")},
     ),
     "rates": Use(RATES, _with_rates, _rates),
+    "weights": Use(WEIGHTS, _weighted, lambda form: {"shared": Station(1, "ps")}),
     "shortest": Use(ROUTES_BY_STATE, _shorter, limited=False),
     "several permits": Use(SEVERAL_PERMITS, _several, lambda form: {"units": Permits(3)}),
     "first of two": Use(EARLY_JOINS, _early),

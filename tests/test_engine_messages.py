@@ -359,6 +359,15 @@ SYSTEMS = [
     ),
     bad(lambda: Station(2, "is"), "an is station serves everyone at once; leave servers out"),
     bad(lambda: Station(rates=(1.0, 0.0)), "the rates of a station must be above 0, got 0"),
+    bad(lambda: service("cpu", 1.0, weight=0), "the weight of step cpu must be above 0, got 0"),
+    bad(
+        lambda: closed_model(service("cpu", 1.0, weight=2), 2),
+        "step cpu has a weight, but cpu does not share its server; give a station the discipline ps",
+    ),
+    bad(
+        lambda: closed_model(service("cpu", 1.0, weight=2), 2, resources={"cpu": Station(2, "ps")}),
+        "step cpu has a weight, but cpu has several servers, of which a customer uses one at most; write rates by the number present in the place of servers",
+    ),
     bad(
         lambda: Lock("spin"), "there is no lock 'spin'; known: fifo, tas, ttas, ticket, array, mcs"
     ),

@@ -182,6 +182,19 @@ def contradicted_keys(discipline: str, written: Mapping[str, bool]) -> Iterator[
         yield "servers", "rates say how fast the station is; leave servers out"
 
 
+def several_shared(station: str | None) -> str:
+    """Return why a station of several servers is not shared by weight.
+
+    Parameters
+    ----------
+    station : its name
+    """
+    return (
+        f"{station} has several servers, of which a customer uses one at most; write rates by the"
+        " number present in the place of servers"
+    )
+
+
 OVERTAKING_DISCIPLINES = DisciplineNames(lambda kind: kind.blind and kind.order != ARRIVAL)
 """Those by which customers overtake each other in the queue without regard to class.
 
@@ -315,6 +328,7 @@ INTERRUPTIONS, EARLY_JOINS = "interrupted services", "forks that go on early"
 SEVERAL_PERMITS = "several permits at once"
 REGIONS = "regions"
 UNLIMITED, RATES = "infinite servers", "rates by number present"
+WEIGHTS = "weights"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
@@ -332,6 +346,7 @@ CONSTRUCTS = {
     EARLY_JOINS: "forks that wait for some of their branches, or for none, while the others continue",
     UNLIMITED: "stations that serve all customers at once, so that none waits",
     RATES: "stations whose speed depends on the number of customers present",
+    WEIGHTS: "visits that take a part of a shared server in proportion to their weights",
     ROUTES_BY_STATE: "one of several branches, chosen by the number of customers at their resources",
     REGIONS: "stations of a network that a limited number of customers are at together",
 }
@@ -397,13 +412,14 @@ def all_methods() -> tuple[str, ...]:
 
 
 KNOWN: Mapping[str, frozenset[str]] = {
-    CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS, UNLIMITED}),
+    CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS, UNLIMITED, WEIGHTS}),
     BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE, REGIONS},
     MEAN_VALUE: frozenset({GEOMETRIC_COUNT, UNLIMITED}),
     MARKOV_CHAIN: frozenset(
         {
             *(GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES),
             *(ROUTES_BY_STATE, INTERRUPTIONS, SEVERAL_PERMITS, UNLIMITED, RATES),
+            WEIGHTS,
         }
     ),
     SIMULATION: frozenset(CONSTRUCTS),
@@ -415,6 +431,11 @@ have not their defaults. A model with any other than these a method refuses by n
 goes on to the next method. A construct that is added to a model later is thereby refused by every
 method, also of other packages, until that method declares it.
 """
+
+KNOWN_OF_NETWORKS: Mapping[str, frozenset[str]] = dict.fromkeys(
+    (BEST, MARKOV_CHAIN), frozenset({WEIGHTS})
+)
+"""The constructs that solvers of networks know; the others know none."""
 
 
 def refuse_unknown(constructs: Collection[str], method: str, known: Collection[str]) -> None:

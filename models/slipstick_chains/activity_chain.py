@@ -91,6 +91,8 @@ Outcomes = Iterable[tuple[Any, Any]]
 Happening = tuple[tuple[Any, ...], Sequence[int], Outcomes]
 """Names of what happens at an instant, the units of each counter after it, and what may follow."""
 
+_PartOfServer = tuple[str, bool, float]
+
 ENDED: Position = (("ended", 0), ())
 
 AWAY: Position = (("away", 0), ())
@@ -455,10 +457,29 @@ def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, str]
         if shared:
             # At shared servers a service advances at the rate min(1, servers / present), with rates
             # as many times as fast as if it were alone; the rest of its time is waiting.
-            present = columns["present", shared[0], None][positions].sum(axis=1)
-            speed = states.speeds(shared[0], kind)[present.astype(int)]
-            count = count * (speed if shared[1] else 1 - speed)
+            station, served, weight = shared
+            present = columns["present", station, None][positions].sum(axis=1)
+            speed = states.speeds(station, kind)[present.astype(int)]
+            if weights := _weights(columns, station):
+                total_weight = sum(
+                    share * number[positions].sum(axis=1) for share, number in weights
+                )
+                speed = speed * weight * present / nonzero(np.asarray(total_weight))
+            count = count * (speed if served else 1 - speed)
         yield (kind, name), count
+
+
+def _weights(
+    columns: Mapping[tuple[str, str, Any], Array], station: str
+) -> list[tuple[float, Array]]:
+    """List the weights of the visits to a shared station, each with the number of processors that
+    have it at each position.
+    """
+    return [
+        (shared[2], numbers)
+        for (kind, name, shared), numbers in columns.items()
+        if kind == "busy" and name == station and shared
+    ]
 
 
 class _States:
@@ -620,9 +641,7 @@ class _States:
             yield from self._settled(1 / cost, [(1.0, after)], units)
         else:
             serving = [
-                self._nodes[position[1]].resource
-                for position, _ in positions
-                if position[0] == "serve"
+                self._nodes[position[1]] for position, _ in positions if position[0] == "serve"
             ]
             for processor, position in enumerate(positions):
                 (word, *_), remaining = position
@@ -648,7 +667,7 @@ class _States:
         yield from self._settled(1.0, [(1.0, positions)], [*self.model.counters.values()])
 
     def _phase_ended(
-        self, positions: Sequence[Position], processor: int, serving: Sequence[str]
+        self, positions: Sequence[Position], processor: int, serving: Sequence[act.Step]
     ) -> tuple[Any, Outcomes]:
         """Return the rate at which the phase of a delay or a service ends, of all processors at
         the same position together, and the positions that may follow.
@@ -656,11 +675,16 @@ class _States:
         Parameters
         ----------
         positions, processor : the state, and the place of the first processor at the position
-        serving : the station of each service under way
+        serving : the step of each service under way
         """
         (word, number, phase), remaining = positions[processor]
         times, name = self._times[number], self._nodes[number].resource
-        speed = self._speed(positions, name, serving.count(name)) if name else 1.0
+        speed = 1.0
+        if name:
+            together = [step for step in serving if step.resource == name]
+            speed = self._speed(positions, name, len(together))
+            weights = sum(map(self.weight, together))
+            speed *= self.weight(self._nodes[number]) * len(together) / weights
         rate = (
             positions.count(positions[processor])
             * speed
@@ -682,6 +706,10 @@ class _States:
             present = min(self._present(positions, name), len(self._resources[name].rates))
             return self._numbers[self._resources[name].rates[present - 1]] / serving
         return min(1.0, self._resources[name].capacity / serving)
+
+    def weight(self, step: act.Step) -> float:
+        """Return the weight of a visit to a shared station [1]."""
+        return 1.0 if step.weight is None else float(self._numbers[step.weight].real[0])
 
     def speeds(self, name: str, kind: str) -> Array:
         """Return the speed of a service with 0, 1, 2 ... present, relative to that of a customer
@@ -1191,15 +1219,15 @@ class _States:
             if p
         ]
 
-    def counted_at(self, position: Position) -> Iterator[tuple[str, str, tuple[str, bool] | None]]:
+    def counted_at(self, position: Position) -> Iterator[tuple[str, str, _PartOfServer | None]]:
         """Yield what the account counts at a position: the label of its time, where the processor
         is present, and where it is in service.
 
-        Each comes with None, or with a shared station and whether it counts in proportion to the
-        speed of a service there (True) or to the rest of 1 (False).
+        Each comes with None, or with a shared station, whether it counts in proportion to the
+        speed of a service there (True) or to the rest of 1 (False), and the weight of the visit.
         """
         (word, number, *_), remaining = position
-        node, labels = self._nodes[number], list[tuple[str, tuple[str, bool] | None]]()
+        node, labels = self._nodes[number], list[tuple[str, _PartOfServer | None]]()
         if word == "away":
             return
         if word == "pause":
@@ -1213,14 +1241,15 @@ class _States:
             yield "present", name, None
             if word == "serve":
                 shared, rates = _shares(self._resources[name]), self._resources[name].rates
+                weight = self.weight(node)
                 labels = (
-                    [(node.name, (name, True)), (wait, (name, False))]
+                    [(node.name, (name, True, weight)), (wait, (name, False, weight))]
                     if shared or rates
                     else [(node.name, None)]
                 )
-                yield "busy", name, (name, True) if shared else None
+                yield "busy", name, (name, True, weight) if shared else None
                 if rates:
-                    yield "alone", name, (name, True)
+                    yield "alone", name, (name, True, weight)
         else:
             labels = [(node.name if word == "delay" else f"{BARRIER}:{node.name}", None)]
         yield from (

@@ -26,7 +26,7 @@ from slipstick.method.networks.markov import BEFORE_STEADY_STATE, by_class, chai
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.markov.chain import mean_times
-from slipstick.vocabulary import MARKOV_CHAIN, refuse_unknown
+from slipstick.vocabulary import KNOWN_OF_NETWORKS, MARKOV_CHAIN, refuse_unknown
 from slipstick_chains.uniformization import transient as of_chain
 
 Columns = dict[str, NDArray[np.float64]]
@@ -226,7 +226,7 @@ def with_transient(
 def _arrays(
     model: QueueingNetwork, values: Mapping[str, float] | None
 ) -> tuple[NetworkLayout, NetworkPoints]:
-    refuse_unknown(model.constructs, MARKOV_CHAIN, ())
+    refuse_unknown(model.constructs, MARKOV_CHAIN, KNOWN_OF_NETWORKS[MARKOV_CHAIN])
     compiled = NetworkLayout(model)
     for name in values or {}:
         if name not in compiled.tape.parameters:

@@ -90,7 +90,7 @@ class CompiledKernel:
             tokens["group"], tokens["pc"] = number, customers.starts
             first += len(tokens)
         started = s.token[:first]
-        started["customer"], started["permits"] = np.arange(first), 1
+        started["customer"], started["permits"], started["weight"] = np.arange(first), 1, 1.0
         for column in (
             "parent",
             "turn",

@@ -212,6 +212,7 @@ def new_token(s: State, now: float, group: int, customer: int, parent: int, inde
     t.passed, t.turn, t.before, t.after = 0, -1, -1, -1
     t.child, t.sibling, t.event = -1, -1, -1
     t.destination, t.excludes, t.permits, t.order, t.patience = 0, 0, 1, 0, -1.0
+    t.weight = 1.0
     if parent >= 0:
         t.destination = s.token[parent].destination
         t.sibling = s.token[parent].child
@@ -271,13 +272,12 @@ def rate(s: State, r: Row) -> float:
     """Return the rate at which each customer present is served: at the whole speed in turn, or at a
     share of it.
     """
-    if r.rates > 0:
-        present = max(r.present, 1)
-        speed: float = s.rates[r.rates_from + min(present, r.rates) - 1]
-        return speed if r.in_turn else speed / present
-    if r.present <= r.servers:
+    if r.present == 0:
         return 1.0
-    shared: float = r.servers / r.present
+    if r.rates > 0:
+        speed: float = s.rates[r.rates_from + min(r.present, r.rates) - 1]
+        return speed if r.in_turn else speed / r.weight
+    shared: float = min(r.present, r.servers) / r.weight
     return shared
 
 
@@ -336,10 +336,13 @@ def enter(s: State, r: Row, token: int, work: float, now: float) -> None:
             await_service(s, r, token, now)
     elif r.kind == StationKind.SHARED:
         if r.present == 0:
-            r.progress = 0.0
+            r.progress = r.weight = 0.0
+        r.weight += t.weight
         t.requested = work
         last = s.queue[r.queue, 1]
-        t.finish = work + (s.token[last].finish if r.in_turn and last >= 0 else r.progress)
+        t.finish = work / t.weight + (
+            s.token[last].finish if r.in_turn and last >= 0 else r.progress
+        )
         append(s, r.queue, token)
         r.present += 1
         share_anew(s, r, now)
@@ -424,6 +427,8 @@ def leave(s: State, token: int, now: float) -> None:
     elif r.kind == StationKind.SHARED:
         r.progress = t.finish
         take_out(s, r.queue, token)
+        r.weight -= t.weight
+        t.weight = 1.0
         r.ticket = -1
         share_anew(s, r, now)
         if r.rates > 0:
@@ -1208,6 +1213,9 @@ def step(s: State, token: int, now: float) -> bool:
         return True
     if op == Op.PATIENCE:
         t.patience, t.elsewhere = value, code[2]
+        return True
+    if op == Op.WEIGHT:
+        t.weight = s.counts[code[1]]
         return True
     if op == Op.SPAWN:
         return spawn(s, token, code, now)

@@ -42,13 +42,13 @@ def _columns(names: str, times: str = "") -> np.dtype[Any]:
 TOKEN = _columns(
     "pc customer group parent index destination label wait rank left latest before after passed"
     " turn next key order event event_kind station delayed child sibling excludes permits elsewhere",
-    "since begun waited work requested finish last since_request place patience",
+    "since begun waited work requested finish last since_request place patience weight",
 )
 
 RESOURCE = _columns(
     "servers kind last_first preempts present busy done queue serving spinning arrived ticket"
     " rates_from rates in_turn holders_from at_random exclusive stats waits",
-    "changed area use progress",
+    "changed area use progress weight",
 )
 
 POOL = _columns("tasks monitor queues last_first problems first_queue first_problem open problem")

@@ -69,6 +69,7 @@ from slipstick.vocabulary import (
     STREAMS,
     TRACES,
     UNLIMITED,
+    WEIGHTS,
     refuse_unknown,
 )
 
@@ -167,6 +168,12 @@ def _at_station(station: Station) -> Model:
     return closed_model(cycle, 3, resources={"net": station})
 
 
+def _weighted(weight: float | None) -> Model:
+    last = service("disk", 0.7, name="last", scv=1.0, weight=weight)
+    groups: dict[str, Any] = {"first": (2, thinks() >> served()), "second": (2, last)}
+    return grouped_model(groups, resources={"disk": Station(1, "ps")})
+
+
 def _joined(join: int | None) -> Model:
     branches = [service(name, 0.6, scv=1.0) for name in ("left", "middle", "right")]
     return closed_model(thinks(1.0) >> fork(*branches, join=join), 2)
@@ -229,6 +236,7 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
         _at_station(Station(1, "fcfs", (1.0,))),
         _at_station(Station(1)),
     ),
+    WEIGHTS: lambda: Example(_weighted(0.25), _weighted(1.0), _weighted(None)),
     EARLY_JOINS: lambda: Example(_joined(2), _joined(3), _joined(None)),
     TRACES: lambda: Example(
         open_model(served(), rate(0.5), pattern=ArrivalPattern(trace=(1.0, 3.0))),

@@ -82,6 +82,21 @@ def test_of_speeds_that_depend_on_how_many_are_there(
     check_same(builder.plan(), 6000)
 
 
+@pytest.mark.parametrize("rates", [(), (1.0, 1.7, 1.5)])
+def test_of_weights_at_a_shared_station(rates: tuple[float, ...]) -> None:
+    builder = Builder()
+    builder.station("cpu", 1, "ps", rates=rates)
+    for number, weight in enumerate((None, 0.1, 3.7)):
+        start = builder.next_instruction
+        if weight is not None:
+            builder.weight(weight)
+        builder.serve("cpu", EXPONENTIAL, f"work{number}")
+        builder.serve("cpu", CONSTANT, f"rest{number}")
+        builder.delay(EXPONENTIAL, f"think{number}")
+        builder.closed(f"class{number}", 3, at=start)
+    check_same(builder.plan(), 6000)
+
+
 @pytest.mark.parametrize("branches", [2, 3])
 def test_of_streams_whose_customers_take_all_the_space_that_there_is(branches: int) -> None:
     """More and more come than leave, each with branches, so that tables are full at arrivals and

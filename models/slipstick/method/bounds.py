@@ -28,10 +28,10 @@ from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.times import time
 from slipstick.structure.work import demands, held_times
 from slipstick.vocabulary import (
+    ANY_SERVICE,
     BOUNDS,
     DISCIPLINES,
     KNOWN,
-    SAME_EXPONENTIAL,
     UNLIMITED,
     refuse_unknown,
 )
@@ -275,10 +275,10 @@ def _plain(model: Model) -> bool:
             return False
         if isinstance(node, Step) and node.resource is not None:
             station = model.resources.get(node.resource)
-            if not isinstance(station, Station) or node.scv != 1.0:
+            if not isinstance(station, Station) or node.scv != 1.0 or node.weight is not None:
                 return False
             if (
-                DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
+                DISCIPLINES[station.discipline].product_form != ANY_SERVICE
                 and resources_used.count(node.resource) > 1
             ):
                 return False

@@ -38,6 +38,7 @@ from slipstick.vocabulary import (
     BOUNDS,
     CLOSED_FORM,
     KNOWN,
+    KNOWN_OF_NETWORKS,
     LAW,
     LINEARIZER,
     MEAN_VALUE,
@@ -167,10 +168,22 @@ _OF_ACTIVITIES = (
 _OWN = (
     *(replace(method, knows=KNOWN[method.name]) for method in _OF_ACTIVITIES),
     Method(CLOSED_FORM, LAW, _law, EXACT_RANK),
-    Method(BEST, NETWORK, partial(_network, BEST), EXACT_RANK, _answers_network),
+    Method(
+        BEST,
+        NETWORK,
+        partial(_network, BEST),
+        EXACT_RANK,
+        _answers_network,
+        knows=KNOWN_OF_NETWORKS[BEST],
+    ),
     Method(LINEARIZER, NETWORK, partial(_network, LINEARIZER), APPROXIMATE_RANK, _approximates),
     *(
-        Method(name, NETWORK, partial(_network, name))
+        Method(
+            name,
+            NETWORK,
+            partial(_network, name),
+            knows=KNOWN_OF_NETWORKS.get(name, frozenset()),
+        )
         for name in METHODS[NETWORK]
         if name not in (BEST, LINEARIZER, SIMULATION, BOUNDS)
     ),

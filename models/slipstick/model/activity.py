@@ -74,6 +74,7 @@ from slipstick.vocabulary import (
     SECOND_PHASES,
     SEVERAL_PERMITS,
     SHORTEST,
+    WEIGHTS,
 )
 
 TECHNOLOGIES = (
@@ -113,6 +114,8 @@ class Step(Activity):
         `slipstick.random_times` with this scv
     rank : at a station that serves by rank; the smaller goes first
     think : of a delay that begins a cycle: no part of the response time
+    weight : at a station that shares its server: with several present each is served at a speed in
+        proportion to its weight; 1 by default [1]
     """
 
     name: str
@@ -124,9 +127,10 @@ class Step(Activity):
     law: TimeLaw | None = None
     rank: int = 0
     think: bool = False
+    weight: Expr | None = None
 
-    special: ClassVar[Mapping[str, str]] = {"rank": RANKS}
-    made_of, named, word = ("time",), "resource", "step"
+    special: ClassVar[Mapping[str, str]] = {"rank": RANKS, "weight": WEIGHTS}
+    made_of, named, word = ("time", "weight"), "resource", "step"
     # Every method knows a law by its mean and scv, and a chain and the simulator in full; a delay
     # is one for every method, whether it is thinking or not.
     plain = ("name", "resource", "component", "technology", "scv", "law", "think")
@@ -155,11 +159,15 @@ class Step(Activity):
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        return (self.time,)
+        return (self.time,) if self.weight is None else (self.time, self.weight)
 
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
-        return (NumberRange(f"the time of step {self.name}", self.time),)
+        time_range = NumberRange(f"the time of step {self.name}", self.time)
+        if self.weight is None:
+            return (time_range,)
+        words = f"the weight of step {self.name}"
+        return time_range, NumberRange(words, self.weight, above=True)
 
     @property
     def variation(self) -> Expr:
@@ -617,7 +625,14 @@ _LABELS = {"component": TEXT, "technology": TEXT, "scv": real(0), "law": _LAW}
 """The arguments that `service` and `delay` share."""
 
 
-@checked(resource=TEXT, time=LIKE, name=optional(TEXT), rank=whole(0), **_LABELS)
+@checked(
+    resource=TEXT,
+    time=LIKE,
+    name=optional(TEXT),
+    rank=whole(0),
+    weight=optional(LIKE),
+    **_LABELS,
+)
 def service(
     resource: str,
     time: Like,
@@ -628,6 +643,7 @@ def service(
     scv: float = 0.0,
     law: TimeLaw | None = None,
     rank: int = 0,
+    weight: Like | None = None,
 ) -> Step:
     """Spend time at a resource, after waiting for others that use it.
 
@@ -636,13 +652,27 @@ def service(
     resource : a resource of the model, or a processor: own, other, each-other, processor[i]
     time : mean service time [s]; a number becomes a parameter named after the step
     name : the resource's by default
-    component, technology, scv, law, rank : see `Step`
+    component, technology, scv, law, rank, weight : see `Step`
 
     >>> service("bus", 1e-6)
     service('bus', 1e-06, name='bus')
     """
     label = resource if name is None else name
-    return Step(label, timed(time, label), resource, component, technology, scv, law, rank)
+    words = f"the weight of step {label}"
+    share = None if weight is None else counted(weight, words)
+    if isinstance(share, Number) and not share.value > 0:
+        raise ModelError(f"{words} must be above 0, got {share.value:g}")
+    return Step(
+        label,
+        timed(time, label),
+        resource,
+        component,
+        technology,
+        scv,
+        law,
+        rank,
+        weight=None if share == Number(1.0) else share,
+    )
 
 
 @checked(time=LIKE, name=TEXT, think=FLAG, **_LABELS)

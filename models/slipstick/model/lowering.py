@@ -165,8 +165,9 @@ def _service(station: NetworkStation, label: str) -> tuple[Expr, Expr]:
 
 def _step(station: NetworkStation, label: str, name: str, time: Expr) -> Step:
     rank = station.priority.get(label, 0) if DISCIPLINES[station.discipline].ranked else 0
+    weight = station.weight.get(label)
     law, scv = station.distribution.get(label), _value(station.scv.get(label, ONCE))
-    return Step(f"{label}.{name}", time, name, name, scv=scv, law=law, rank=rank)
+    return Step(f"{label}.{name}", time, name, name, scv=scv, law=law, rank=rank, weight=weight)
 
 
 def _visits(step: Step, visits: Expr) -> list[Activity]:

@@ -45,7 +45,9 @@ from slipstick.vocabulary import (
     REGION_BLOCKING,
     REGIONS,
     WAIT,
+    WEIGHTS,
     contradicted_keys,
+    several_shared,
 )
 
 OUT = "out"
@@ -140,6 +142,8 @@ class NetworkStation:
     timeout : constant time after which a customer whose service has not begun abandons the queue
         [s]
     distribution : of the service time, whose scv is then that of the class
+    weight : at a shared server: with several present each is served at a speed in proportion to its
+        weight; 1 by default [1]
     """
 
     discipline: str = "fcfs"
@@ -155,6 +159,7 @@ class NetworkStation:
     patience: Mapping[str, Expr] = field(default_factory=dict)
     timeout: Mapping[str, Expr] = field(default_factory=dict)
     distribution: Mapping[str, TimeLaw] = field(default_factory=dict)
+    weight: Mapping[str, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         of_laws = {label: Number(law.scv, COUNT) for label, law in self.distribution.items()}
@@ -300,7 +305,9 @@ class QueueingNetwork:
     @property
     def constructs(self) -> frozenset[str]:
         """The constructs of the network, which a method must declare to know."""
-        return frozenset({REGIONS} if self.regions else ())
+        weighted = any(station.weight for station in self.stations.values())
+        held = {REGIONS: bool(self.regions), WEIGHTS: weighted}
+        return frozenset(construct for construct in held if held[construct])
 
     def region_of(self, station: str) -> str:
         """Return the region that contains a station; empty if none does."""
@@ -333,6 +340,7 @@ _BY_CLASS = {
     "scv": COUNT,
     "patience": TIME,
     "timeout": TIME,
+    "weight": COUNT,
 }
 """What a station says of each class in numbers that may vary."""
 
@@ -477,6 +485,7 @@ def station(
     patience: Mapping[str, Like] | None = None,
     timeout: Mapping[str, Like] | None = None,
     distribution: Mapping[str, TimeLaw] | None = None,
+    weight: Mapping[str, Like] | None = None,
 ) -> NetworkStation:
     """Make a station: its demand, or its service time and visits, by class; see `NetworkStation`.
 
@@ -485,8 +494,8 @@ def station(
     demand : service time in all visits of a cycle [s], in place of service and visits
     service, visits : mean service time of a visit [s], and visits in a cycle, 1 by default
     discipline : one of `slipstick.vocabulary.DISCIPLINES`
-    servers, rates, scv, capacity, priority, blocking, patience, timeout, distribution : as for
-        `NetworkStation`
+    servers, rates, scv, capacity, priority, blocking, patience, timeout, distribution, weight : as
+        for `NetworkStation`
 
     >>> station(service={"jobs": 0.01}, visits={"jobs": 3}).visitors()
     ('jobs',)
@@ -498,6 +507,7 @@ def station(
         "scv": scv,
         "patience": patience,
         "timeout": timeout,
+        "weight": weight,
     }
     amounts = {
         key: {
@@ -609,7 +619,7 @@ def _named(path: str, value: Expr) -> Expr:
 
 BY_CLASS = (
     *("demand", "service", "visits", "scv", "priority", "patience", "timeout"),
-    "distribution",
+    *("distribution", "weight"),
 )
 """What a station says by class."""
 
@@ -744,6 +754,23 @@ class _Inspection:
         elif station.priority:
             why = f"ranks hold where the discipline is priority; {name} is {kind}"
             yield Fault((*place, "priority"), why, key=True)
+        if station.weight:
+            yield from self._weights(name, station)
+
+    def _weights(self, name: str, station: NetworkStation) -> Iterator[Fault]:
+        """Check that a station with weights is one shared server, and that they are above 0."""
+        place = ("stations", name, "weight")
+        if not DISCIPLINES[station.discipline].shared:
+            why = f"weights hold where the discipline is ps; {name} is {station.discipline}"
+            yield Fault(place, why, key=True)
+        elif station.servers > 1:
+            yield Fault(place, f"weights need one server: {several_shared(name)}", key=True)
+        for label, weight in station.weight.items():
+            if label in self._names and label not in station.visitors():
+                why = f"{label} has no service at {name}; leave its weight out"
+                yield Fault((*place, label), why, key=True)
+            elif _value(weight) == 0:
+                yield Fault((*place, label), f"the weight of {label} at {name} must be above 0")
 
     def _abandonment(self, name: str, station: NetworkStation) -> Iterator[Fault]:
         """Check that customers can abandon the queue: it must be one with waiting and without

@@ -110,6 +110,7 @@ from slipstick.vocabulary import (
     TRACES,
     UNLIMITED,
     contradicted_keys,
+    several_shared,
 )
 
 if TYPE_CHECKING:
@@ -1522,6 +1523,8 @@ class Model:
             self._check_pick(node)
         if isinstance(node, Step) and node.rank:
             self._check_rank(node)
+        if isinstance(node, Step) and node.weight is not None:
+            self._check_weight(node)
         if node.parties is not None:
             self._check_parties(node)
         if node.counter:
@@ -1535,6 +1538,17 @@ class Model:
                 f"step {step.name} has a rank, but {step.resource or 'a delay'} does not serve by"
                 " rank; give a station the discipline priority"
             )
+
+    def _check_weight(self, step: Step) -> None:
+        """Raise if a weight is given where no single server is shared."""
+        station = self.resources.get(step.resource or "")
+        if not (isinstance(station, Station) and DISCIPLINES[station.discipline].shared):
+            raise ModelError(
+                f"step {step.name} has a weight, but {step.resource or 'a delay'} does not share its"
+                " server; give a station the discipline ps"
+            )
+        if station.servers > 1:
+            raise ModelError(f"step {step.name} has a weight, but {several_shared(step.resource)}")
 
     def _check_pick(self, node: Pick) -> None:
         """Raise if an option of a pick does not begin at a resource with a queue."""

@@ -62,6 +62,8 @@ class NetworkArrays:
         exponential, (R, K)
     phases : of the service times that are given as phases, by class and station, of mean 1; the
         others have phases of their mean and scv
+    weights : of each class at each station, which shares its server by them, (P, R, K), 1 without;
+        None where no station does
     """
 
     service: Array
@@ -85,6 +87,7 @@ class NetworkArrays:
     patience: Array | None = None
     timeouts: NDArray[np.bool_] | None = None
     phases: Mapping[tuple[str, str], PhaseType] = field(default_factory=dict)
+    weights: Array | None = None
 
     @cached_property
     def phases_known(self) -> NDArray[np.bool_]:
@@ -197,7 +200,7 @@ class NetworkArrays:
         Each discipline has one for any service times, for one exponential service time of all
         classes, or never; see `Discipline.product_form`, with sources.
         """
-        if all(
+        if self.weights is None and all(
             DISCIPLINES[discipline].product_form == ANY_SERVICE for discipline in self.discipline
         ):
             return ("",) * len(self.stations)
@@ -209,7 +212,14 @@ class NetworkArrays:
         # The same time may have been computed in two ways, which differ by rounding.
         differ = (high > low * (1 + 1e-12)).any(axis=0)
         uneven = (visited & (self.scv.real != 1) & (times != 0)).any(axis=(0, 1))
-        return tuple(map(_why_not, self.discipline, differ, uneven))
+        reasons = tuple(map(_why_not, self.discipline, differ, uneven))
+        if self.weights is None:
+            return reasons
+        weighted = (self.weights != 1).any(axis=(0, 1))
+        return tuple(
+            "shares its server by weights" if by_weight else why
+            for by_weight, why in zip(weighted, reasons, strict=True)
+        )
 
     def select(self, points: Any) -> NetworkArrays:
         """Return the network at some of the points, by slice, mask or indices."""
@@ -220,11 +230,13 @@ class NetworkArrays:
         names = ("service", "visits", "think", "population", "arrivals", "scv")
         bursts = None if self.bursts is None else self.bursts[points]
         patience = None if self.patience is None else self.patience[points]
+        weights = None if self.weights is None else self.weights[points]
         return replace(
             self,
             rates=rates,
             bursts=bursts,
             patience=patience,
+            weights=weights,
             **{name: getattr(self, name)[points] for name in names},
         )
 

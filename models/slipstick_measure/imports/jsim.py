@@ -671,13 +671,11 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
                 for name in visitors
             }
             station["priority"] = {named[name]: round(most - rank) for name, rank in ranks.items()}
-        weights = {
-            value.text.strip()
-            for weights in jsim.by_class(server, "serviceWeights").values()
-            for value in weights.every("value")
-        }
-        if kind == "ps" and len(weights) > 1 and len(visitors) > 1:
-            jsim.ledger.declare("weights", server.line, node)
+        if kind == "ps" and (weights := _weights(jsim, node, server, visitors)):
+            if station.get("servers", 1) == 1:
+                station["weight"] = {named[name]: weight for name, weight in weights.items()}
+            else:
+                jsim.ledger.declare("weights", server.line, node)
         if kind not in ("ps", "is", "lcfs-pr"):  # elsewhere means depend on means alone
             for name in visitors:
                 if (name, node) in jsim.uneven:
@@ -710,6 +708,31 @@ def _declare_losses(
     ranks = {jsim.classes[name].get("priority") or "0" for name in visitors}
     if ranked and len(ranks) > 1 and any(v.text.strip() == "true" for v in ranked.every("value")):
         jsim.ledger.declare("priorities", ranked.line, node)
+
+
+def _weights(jsim: _Jsim, node: str, server: XmlElement, visitors: list[str]) -> dict[str, float]:
+    """Return the weights of the classes that share a server customer by customer; none where all
+    are alike. That classes share it in other ways is declared.
+    """
+    weights = {
+        name: jsim.model.number(element, value.text.strip())
+        for name, element in jsim.by_class(server, "serviceWeights").items()
+        for value in element.every("value")
+        if name in visitors
+    }
+    if len(set(weights.values())) < 2:
+        return {}
+    ways = {
+        element.get("classPath").rpartition(".")[2]
+        for name, element in jsim.by_class(server, "PSStrategy").items()
+        if name in visitors
+    }
+    if ways == {"EPSStrategy"}:  # equal parts, whatever the weights
+        return {}
+    if ways != {"DPSStrategy"} or min(weights.values()) <= 0:
+        jsim.ledger.declare("weights", server.line, node)
+        return {}
+    return weights
 
 
 def _order(jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]) -> str:

@@ -410,6 +410,37 @@ def test_customers_of_two_streams_that_become_one_class_of_jsim_are_told_apart(
 
 
 @pytest.mark.parametrize(
+    ("way", "servers", "weights"),
+    [("DPS", 1, {"A": 3.0, "B": 1.0}), ("EPS", 1, None), ("GPS", 1, "lost"), ("DPS", 2, "lost")],
+)
+def test_weights_of_jsim_are_kept_where_customers_share_by_them(
+    way: str, servers: int, weights: Any, tmp_path: Path
+) -> None:
+    def by_class(name: str, values: list[str]) -> str:
+        made = "".join(f"<refClass>{each}</refClass>{values[n]}" for n, each in enumerate("AB"))
+        return f"<parameter array='true' name='{name}'>{made}</parameter>"
+
+    path = f"jmt.engine.NetStrategies.PSStrategies.{way}Strategy"
+    ways = by_class("PSStrategy", [f"<subParameter classPath='{path}'/>"] * 2)
+    numbers = [
+        f"<subParameter name='serviceWeight'><value>{w}</value></subParameter>" for w in (3.0, 1.0)
+    ]
+    most = f"<parameter name='maxJobs'><value>{servers}</value></parameter>"
+    text = shared_class_of_jsim().replace(
+        "className='PSServer'>",
+        f"className='PSServer'>{most}{ways}{by_class('serviceWeights', numbers)}",
+        1,
+    )
+    (tmp_path / "model.jsimg").write_text(text)
+    if weights == "lost":
+        with pytest.raises(SpecError, match="the classes share a server equally: first"):
+            import_spec([tmp_path / "model.jsimg"])
+    else:
+        document: Any = import_spec([tmp_path / "model.jsimg"]).document
+        assert document["stations"]["first"].get("weight") == weights
+
+
+@pytest.mark.parametrize(
     ("old", "new", "regions"),
     [
         ("", "", {"room": {"stations": ["Desk", "Till"], "capacity": 3, "blocking": "loss"}}),

@@ -37,6 +37,7 @@ class NetworkPoints:
     wrong : why a point has no answer, by its number
     patience : the arrays `patience` and `timeouts` of a network of classes; empty where no customer
         abandons a queue
+    weights : of each class at each station; None without [points, classes, stations]
     """
 
     network: NetworkArrays
@@ -50,6 +51,7 @@ class NetworkPoints:
     classes: tuple[str, ...]
     wrong: Mapping[int, str] = field(default_factory=dict)
     patience: Mapping[str, Any] = field(default_factory=dict)
+    weights: Array | None = None
 
     def entries(self) -> Array:
         """Return how often a customer of an open chain becomes a member of each class, by its
@@ -85,6 +87,7 @@ class NetworkPoints:
             routes=routes,
             wrong={},
             patience=patience,
+            weights=None if self.weights is None else self.weights[points],
             **cubes,
         )
 
@@ -177,6 +180,7 @@ class NetworkLayout:
             classes=self.classes,
             wrong=wrong,
             patience=self._patience(columns, [(label,) for label in self.classes]),
+            weights=self._weights(columns, [(label,) for label in self.classes]),
         )
 
     def _by_class(self, columns: Columns, points: int) -> tuple[Array, Array, Array]:
@@ -350,6 +354,7 @@ class NetworkLayout:
                 if (phases := law.phases) is not None
             },
             **self._patience(columns, [chain.classes for chain in self.chains.values()]),
+            weights=self._weights(columns, [chain.classes for chain in self.chains.values()]),
         )
 
     def _customers(
@@ -401,6 +406,23 @@ class NetworkLayout:
         for c, k, key, times in patience_times:
             patience[:, c, k], constant[c, k] = times, key == "timeout"
         return {"patience": patience, "timeouts": constant}
+
+    def _weights(self, columns: Columns, members: Sequence[Sequence[str]]) -> Array | None:
+        """Return the weight of each class at each station, or of the first class of each chain that
+        has one.
+        """
+        stations = self.model.stations.items()
+        if not any(station.weight for _, station in stations):
+            return None
+        points = max(len(column) for column in columns.values())
+        shape = (points, len(members), len(self.stations))
+        weights = np.ones(shape, np.result_type(float, *columns.values()))
+        for c, labels in enumerate(members):
+            for k, (name, station) in enumerate(stations):
+                label = next((label for label in labels if label in station.weight), "")
+                if label:
+                    weights[:, c, k] = columns[f"stations.{name}.weight.{label}"]
+        return weights
 
     def _bursts(self, columns: Columns, prefix: str) -> Array:
         """Return the arrival rates between and within bursts, and the rates at which bursts begin
@@ -458,6 +480,8 @@ def _unsound_numbers(
             f"{path} must be at most {MOST_CUSTOMERS:.4g}, above which doubles are no counts"
         )
         yield point, f"{limit_text}, got {values[point]:g}"
+    for point in np.flatnonzero(values == 0).tolist() if ".weight." in path else ():
+        yield point, f"{path} must be above 0: without weight no customer is served"
     for point in np.flatnonzero(values == 0).tolist() if is_lasting else ():
         remedy = (
             "patience a capacity says which customers do not wait"

@@ -54,6 +54,7 @@ from slipstick.queueing.sojourn_times import (
 from slipstick.vocabulary import (
     BEST,
     DISCIPLINES,
+    KNOWN_OF_NETWORKS,
     LINEARIZER,
     MARKOV_CHAIN,
     SAME_EXPONENTIAL,
@@ -582,7 +583,7 @@ class CompiledNetwork(CompiledModel):
     """
 
     def __init__(self, model: QueueingNetwork, method: str) -> None:
-        refuse_unknown(model.constructs, method, ())
+        refuse_unknown(model.constructs, method, KNOWN_OF_NETWORKS.get(method, ()))
         self.model, self.method = model, method
         self.compiled = NetworkLayout(model)
         self.parameters = tuple(self.compiled.tape.parameters)

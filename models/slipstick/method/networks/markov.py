@@ -137,6 +137,7 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
         priority=arrays.ranks,
         classes=arrays.classes,
         **arrays.patience,
+        weights=arrays.weights,
     )
     ends = {members: references[c] for c, members in routed.items()}
     points = [slice(point, point + 1) for point in range(network.points)]

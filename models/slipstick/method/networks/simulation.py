@@ -455,6 +455,9 @@ class FlatNetwork:
         if resource is None:
             builder.delay(time, _served(place))
         else:
+            if label in queue.weight:
+                weight = self.columns[f"stations.{station}.weight.{label}"][0]
+                builder.weight(float(weight.real))
             builder.serve(
                 station,
                 time,

@@ -170,9 +170,10 @@ def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
             arrays, MARKOV_CHAIN, min(MOST_CHAINED, MOST_PLACES // max(1, classes * stations))
         )
     except (NoAnswerError, ModelError):
-        # Approximations take neither losses nor arrivals that are not Poisson, so the refusal of
-        # the chain stands.
-        if arrays.network.losses or arrays.network.not_poisson:
+        # Approximations take neither losses, nor weights, nor arrivals that are not Poisson, so the
+        # refusal of the chain stands.
+        network = arrays.network
+        if network.losses or network.not_poisson or network.weights is not None:
             raise
         from slipstick.queueing.approximate import untrusted
 

@@ -59,7 +59,9 @@ from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
 from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import (
+    LONGEST,
     RANGE,
+    SHORTEST,
     BatchTimes,
     BurstyTimes,
     DistributedTime,
@@ -560,9 +562,19 @@ class Writer:
         if step.resource is None:
             self.builder.delay(time, step.name)
         elif step.resource in self.model.resources:
+            if step.weight is not None:
+                self.builder.weight(self._weight(step.name, self.numbers[step.weight]))
             self.builder.serve(step.resource, time, step.name, rank=step.rank)
         else:
             self._serve_at_processor(step, time)
+
+    def _weight(self, name: str, weight: float) -> float:
+        if not SHORTEST <= weight <= LONGEST:
+            raise NoAnswerError(
+                f"the weight of step {name} comes out as {weight!r}; what is simulated takes"
+                f" {SHORTEST:g} to {LONGEST:g}"
+            )
+        return weight
 
     def _serve_at_processor(self, step: Step, time: ServiceTime | DistributedTime) -> None:
         """Write a visit to a processor: its own, another one, or one with a number."""

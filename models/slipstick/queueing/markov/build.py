@@ -496,6 +496,9 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
         ranks={r: int(network.priority[r, station]) for r in visitors},
         shares=shares,
         impatient=impatient,
+        weights=None
+        if network.weights is None
+        else {r: network.weights[0, r, station].item() for r in visitors},
     )
 
 

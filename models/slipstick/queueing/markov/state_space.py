@@ -631,14 +631,15 @@ def _unchanged(rows: Rows, origin: NDArray[np.int64]) -> Iterator[Entries]:
 
 
 class SharedServers(ServedByPhase):
-    """One column for each class and phase; all customers share the speed, or the lowest ranks take
-    it first.
+    """One column for each class and phase; all customers share the speed, alike or in proportion
+    to their weights, or the lowest ranks take it first.
 
     Parameters
     ----------
     times, classes, speed : see `StationState`
     ranks : rank of each class, all different, the lowest served first with preemption; None where
-        all share alike
+        all share
+    weights : of each class; None where all share alike [1]
     """
 
     def __init__(
@@ -647,12 +648,17 @@ class SharedServers(ServedByPhase):
         classes: int,
         speed: Array | None,
         ranks: Mapping[int, int] | None = None,
+        weights: Mapping[int, complex] | None = None,
     ) -> None:
         super().__init__(times, classes, speed)
-        self.ranks = ranks
+        self.ranks, self.weights = ranks, weights
 
     def _shares(self, rows: Rows) -> Array:
         count = rows.sum(axis=1, dtype=np.int64)
+        if self.weights is not None:
+            shares: Array = rows * np.array([self.weights[r] for r, _ in self.cells])
+            total = np.where(count == 0, 1.0, shares.sum(axis=1))
+            return (self.total_speed(count) / total)[:, None] * shares
         if self.ranks is None:
             speeds: Array = (self.total_speed(count) / np.maximum(count, 1))[:, None] * rows
             return speeds
@@ -918,6 +924,7 @@ def station_state(
     ranks: Mapping[int, int],
     shares: Mapping[int, complex] | None,
     impatient: bool = False,
+    weights: Mapping[int, complex] | None = None,
 ) -> StationState:
     """Choose the smallest representation of a station for its discipline.
 
@@ -932,13 +939,16 @@ def station_state(
         rates
     impatient : whether customers abandon the queue, so that those that wait are apart from those in
         service
+    weights : of each class at a shared server [1]
     """
     discipline = DISCIPLINES[name]
     if discipline.delay:
         return SharedServers(times, classes, None)
     servers = min(servers, places)
     speed = np.arange(servers + 1.0) if rates is None else np.concatenate([[0.0], rates])
-    if discipline.shared or (sum(time.phases for time in times.values()) <= 1 and not impatient):
+    if discipline.shared:
+        return SharedServers(times, classes, speed, weights=weights)
+    if sum(time.phases for time in times.values()) <= 1 and not impatient:
         return SharedServers(times, classes, speed)
     ranks = ranks if discipline.ranked else dict.fromkeys(times, 0)
     if rates is None and len(set(ranks.values())) == len(ranks):

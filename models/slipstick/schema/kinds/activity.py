@@ -242,11 +242,12 @@ class StepSpec(ItemSpec):
         loc: Loc,
         rank: int = 0,
         think: bool = False,
+        weight: Expr | None = None,
     ) -> activities.Step:
         """Build a step with a name, and register the name."""
         scv, law = 0.0 if self.scv is None else self.scv.value, law_of(self.said_time)
         step = activities.Step(
-            name, time, resource, self.component, self.technology, scv, law, rank, think
+            name, time, resource, self.component, self.technology, scv, law, rank, think, weight
         )
         reader.add_step(step, loc)
         return step
@@ -267,6 +268,8 @@ class StepSpec(ItemSpec):
             "think": (activity.think, False),
         }
         data |= {key: value for key, (value, default) in labels.items() if value != default}
+        if activity.weight is not None:
+            data["weight"] = writer.values.written(activity.weight)
         return data | ({"scv": activity.scv} if activity.scv and activity.law is None else {})
 
 
@@ -337,6 +340,14 @@ class ServiceSpec(StepSpec, CopiesSpec):
         0, description="at a station that serves by rank: the smaller goes first", ge=0, le=1000
     )
 
+    weight: CountFormula | None = Field(
+        None,
+        description=(
+            "at a station with the discipline ps: with several present each is served at a speed in"
+            " proportion to its weight; 1 by default"
+        ),
+    )
+
     key, use, example = (
         "service",
         "for time at a resource",
@@ -350,11 +361,16 @@ class ServiceSpec(StepSpec, CopiesSpec):
             self.name or reader.numbered(self.service),
             self.mean_time(reader, (*loc, "time")),
         )
+        weight = None
+        if self.weight is not None:
+            weight = reader.values.expr(self.weight, (*loc, "weight"), COUNT)
         return self.at_copies(
             reader,
             self.service,
             loc,
-            lambda resource, mark: self.step(reader, name + mark, time, resource, loc, self.rank),
+            lambda resource, mark: self.step(
+                reader, name + mark, time, resource, loc, self.rank, weight=weight
+            ),
         )
 
 

@@ -134,6 +134,13 @@ class QueueSpec(Spec):
         + "; ".join(f"{name}: {title}" for name, title in BLOCKING.items()),
     )
     priority: dict[Name, int] = Field({}, description="rank by class; the smaller goes first")
+    weight: dict[Name, CountFormula] = Field(
+        {},
+        description=(
+            "at a station with the discipline ps: with several present each is served at a speed in"
+            " proportion to its weight; 1 by default"
+        ),
+    )
     patience: dict[Name, TimeOrFormula] = Field(
         {},
         description=(

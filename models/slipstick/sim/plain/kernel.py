@@ -249,6 +249,11 @@ class Kernel(EventLoop):
         token.patience, token.elsewhere = next(draw), elsewhere
         return True
 
+    def weight(self, count: int, token: Token, now: float) -> bool:
+        """Set the weight of the customer in its next visit."""
+        token.weight = self.plan.counts[count]
+        return True
+
     def draw_destination(
         self, draw: Draws, first_station: int, customers: int, token: Token, now: float
     ) -> bool:

@@ -247,10 +247,10 @@ class RandomOrder(Fcfs):
 
 class Sharing(SimulatedStation):
     """Processor sharing: with n present, each is served at the rate min(1, servers / n), or
-    rates[n] / n.
+    rates[n] / n; one of weight w at w / (sum of the weights) of the speed of all.
 
-    `progress` is the service that a customer present all the time has received; an arriving
-    customer leaves when it has grown by the service requested. With first come first served, at a
+    `progress` is the service that a customer of weight 1 present all the time has received; an
+    arriving customer leaves when it has grown by the service requested over its weight. With first come first served, at a
     speed that depends on the number present, it is the service that all together have received, and
     an arrival has the work of the others before it. `present_tokens` is a heap, for many may be
     present; of those that leave at the same progress the one that came first goes first. The wait
@@ -266,10 +266,12 @@ class Sharing(SimulatedStation):
         "progress",
         "rates",
         "ticket",
+        "weight",
     )
 
     def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
         super().__init__(clock, plan)
+        self.weight = 0.0
         self.present_tokens: list[tuple[float, int, Token]] = []
         self.progress = self.last_finish = 0.0
         self.arrivals = 0
@@ -282,21 +284,23 @@ class Sharing(SimulatedStation):
         super().accumulate(now)
 
     def _rate(self) -> float:
+        if not self.present:
+            return 1.0
         if self.rates:
-            present = max(self.present, 1)
-            speed = self.rates[min(present, len(self.rates)) - 1]
-            return speed if self.in_turn else speed / present
-        return 1.0 if self.present <= self.servers else self.servers / self.present
+            speed = self.rates[min(self.present, len(self.rates)) - 1]
+            return speed if self.in_turn else speed / self.weight
+        return min(self.present, self.servers) / self.weight
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin to share the servers."""
         self.accumulate(now)
         # Only differences of the progress count: from 0 again they keep their digits.
         if not self.present_tokens:
-            self.progress = 0.0
+            self.progress = self.weight = 0.0  # sums of weights carry roundings along
+        self.weight += token.weight
         token.requested = work
         ahead = self.last_finish if self.in_turn and self.present_tokens else self.progress
-        token.finish = self.last_finish = ahead + work
+        token.finish = self.last_finish = ahead + work / token.weight
         self.arrivals += 1
         heappush(self.present_tokens, (token.finish, self.arrivals, token))
         self._changed(now)
@@ -322,7 +326,8 @@ class Sharing(SimulatedStation):
         self.progress = token.finish
         self.done += 1
         heappop(self.present_tokens)
-        token.cause = None
+        self.weight -= token.weight
+        token.cause, token.weight = None, 1.0
         self._changed(now)
         if self.rates:
             token.waited = now - token.since - token.requested / self.rates[0]

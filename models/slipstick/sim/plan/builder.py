@@ -283,6 +283,10 @@ class Builder:
         pc = self.emit(Op.PATIENCE, self.draw(stream, time), -1)
         self._later.append((self._code[pc], 2, otherwise))
 
+    def weight(self, weight: float) -> None:
+        """Write the weight of the next visit, which is at a shared station; it is 1 without."""
+        self.emit(Op.WEIGHT, self._constant(weight))
+
     def enter(self, permits: str, label: str) -> None:
         """Write the instruction that takes a permit, which `leave` returns; the wait is booked to
         the label.

@@ -107,6 +107,7 @@ class Op(IntEnum):
     # draw, tally, rule (see PickRule), first of the targets and behind them of the resources, stations
     # first; their number
     PICK = 37
+    WEIGHT = 38  # weight, among the counts: of the visit that follows, at a shared station
 
 
 class PickRule(IntEnum):

@@ -1,0 +1,222 @@
+"""Weights of visits to a shared server (discriminatory processor sharing), by each method."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slipstick import Answer, Simulation, dump, load, solve
+from slipstick.errors import ModelError, NoAnswerError, SpecError
+from slipstick.expression.nodes import COUNT, Parameter
+from slipstick.model.activity import delay, service
+from slipstick.model.lowering import lowered
+from slipstick.model.network import (
+    QueueingNetwork,
+    chain,
+    closed_class,
+    network,
+    open_class,
+    route,
+    station,
+)
+from slipstick.model.system import Model, Station, closed_model
+from slipstick.vocabulary import BOUNDS, EXACT, LINEARIZER, MARKOV_CHAIN, SIMULATION
+
+WEIGHTS = {"gold": 4.0, "plain": 0.5}
+SERVICE = {"gold": 0.7, "plain": 0.4}
+
+
+def value_of(answer: Answer, name: str) -> float:
+    value = answer[name]
+    assert value is not None
+    return value
+
+
+def shares(weights: dict[str, Any], rates: tuple[float, ...] = (), **keys: Any) -> QueueingNetwork:
+    users = {name: closed_class(2, think_time=1.0) for name in WEIGHTS}
+    cpu = station(discipline="ps", service=SERVICE, rates=rates, weight=weights, **keys)
+    return network(users, {"cpu": cpu, "disk": station(service=dict.fromkeys(WEIGHTS, 0.3))})
+
+
+@pytest.mark.parametrize(
+    ("rates", "keys"), [((), {}), ((1.0, 1.6), {}), ((), {"scv": {"gold": 0.5, "plain": 3.0}})]
+)
+def test_the_chains_of_a_network_and_of_its_activity_are_the_same(
+    rates: tuple[float, ...], keys: dict[str, Any]
+) -> None:
+    model = shares(WEIGHTS, rates, **keys)
+    arrays, positions = (solve(made, method=MARKOV_CHAIN) for made in (model, lowered(model)))
+    for name in ("queue_length[cpu]", "utilization[cpu]", "queue_length[disk]"):
+        assert positions[name] == pytest.approx(arrays[name], rel=1e-9)
+    for name in WEIGHTS:
+        value = f"throughput[{name}]"
+        assert positions[value] == pytest.approx(arrays[value], rel=1e-9)
+
+
+def test_the_account_of_a_group_has_its_own_part_of_the_server() -> None:
+    arrays = solve(shares(WEIGHTS), method=MARKOV_CHAIN)
+    account = solve(lowered(shares(WEIGHTS)), method=MARKOV_CHAIN).account
+    assert account["cpu"] == pytest.approx(SERVICE["gold"], rel=1e-9)
+    assert account["wait:cpu"] == pytest.approx(arrays["waiting_time[gold,cpu]"], rel=1e-9)
+
+
+def test_two_streams_have_the_means_of_the_literature() -> None:
+    """Fayolle, Mitrani and Iasnogorodski, J. ACM 27(3), 1980, 519-532: exponential times.
+
+    With rates of service m, loads r and weights g of two classes, the response time of the first is
+    (1 + m1 r2 (g2 - g1) / (m1 g1 (1 - r1) + m2 g2 (1 - r2))) / (m1 (1 - r1 - r2)).
+    """
+    arrivals, rates, weights = (0.4, 0.6), (2.0, 1.25), (3.0, 1.0)
+    loads = [arrival / rate for arrival, rate in zip(arrivals, rates, strict=True)]
+    below = sum(
+        rate * weight * (1 - load) for rate, weight, load in zip(rates, weights, loads, strict=True)
+    )
+    means = [
+        (1 + rates[i] * loads[1 - i] * (weights[1 - i] - weights[i]) / below)
+        / (rates[i] * (1 - sum(loads)))
+        for i in (0, 1)
+    ]
+    classes = {name: open_class(arrivals[i]) for i, name in enumerate(WEIGHTS)}
+    cpu = station(
+        discipline="ps",
+        service={name: 1 / rates[i] for i, name in enumerate(WEIGHTS)},
+        weight={name: weights[i] for i, name in enumerate(WEIGHTS)},
+    )
+    answer = solve(network(classes, {"cpu": cpu}))
+    assert answer.method == MARKOV_CHAIN
+    for name, mean in zip(WEIGHTS, means, strict=True):
+        assert answer[f"response_time[{name}]"] == pytest.approx(mean, rel=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.2, 7.0])
+def test_equal_weights_change_nothing(weight: float) -> None:
+    weighted = solve(shares(dict.fromkeys(WEIGHTS, weight)), method=MARKOV_CHAIN)
+    alike = solve(shares({}), method=EXACT)
+    for name in ("response_time[gold]", "response_time[plain]", "queue_length[cpu]"):
+        assert weighted[name] == pytest.approx(alike[name], rel=1e-9)
+
+
+def test_a_network_that_is_simulated_has_the_means_of_its_chain() -> None:
+    exact = solve(shares(WEIGHTS), method=MARKOV_CHAIN)
+    estimate = solve(
+        shares(WEIGHTS), method=SIMULATION, simulation=Simulation(seed=3, events=60_000)
+    )
+    for name in WEIGHTS:
+        value = estimate.values[f"response_time[{name}]"]
+        assert value.value is not None
+        assert value.high is not None
+        half_width = value.high - value.value
+        assert abs(value.value - value_of(exact, f"response_time[{name}]")) < 3 * half_width
+
+
+def test_classes_of_a_chain_have_weights_of_their_own() -> None:
+    """A customer that becomes light gives way to others; by hand it is two classes of one customer
+    each where they never change.
+    """
+    members = closed_class(2)
+    places = [("heavy", "cpu"), ("light", "cpu")]
+    routes = [route(places[i], places[1 - i], 1.0) for i in (0, 1)]
+    cpu = station(
+        discipline="ps", service={"heavy": 1.0, "light": 1.0}, weight={"heavy": 3.0, "light": 1.0}
+    )
+    jobs = chain(["heavy", "light"], members, places[0])
+    model = network({}, {"cpu": cpu}, chains={"jobs": jobs}, routing=routes)
+    # Both heavy or both light are left at rate 1; of one each the heavy ends at 3/4, the light at
+    # 1/4. So heavy: -2 .. 1 .. 0 customers in the parts 1 : 4 : 3 by balance of flows.
+    exact = solve(model, method=MARKOV_CHAIN)
+    assert exact["queue_length[heavy,cpu]"] == pytest.approx((2 * 1 + 4) / 8, rel=1e-9)
+
+
+def test_other_methods_refuse_weights_by_name() -> None:
+    for method in (EXACT, LINEARIZER, BOUNDS):
+        with pytest.raises(NoAnswerError, match=f"{method} has no rule for weights"):
+            solve(shares(WEIGHTS), method=method)
+    share = Parameter("share", COUNT, 2.0)
+    part = service("cpu", 0.7, scv=1.0, weight=share) >> service("cpu", 0.4, name="rest", scv=1.0)
+    cycle = delay(1.0, name="think", scv=1.0) >> part
+    model = closed_model(cycle, 2, resources={"cpu": Station(1, "ps")})
+    assert solve(model, method=BOUNDS).values["time"].high is None
+
+
+def test_a_file_says_weights_by_parameters(tmp_path: Path) -> None:
+    text = (
+        "activity: 1\nparameters: {share: 4}\nresources: {cpu: {servers: 1, discipline: ps}}\n"
+        "groups:\n"
+        "  gold: {processors: 2, cycle: [{name: a, service: cpu, time: 1 s, scv: 1, weight: share}]}\n"
+        "  plain: {processors: 2, cycle: [{name: b, service: cpu, time: 1 s, scv: 1}]}\n"
+    )
+    (tmp_path / "model.yaml").write_text(text)
+    model = load(str(tmp_path / "model.yaml"))
+    assert isinstance(model, Model)
+    (tmp_path / "again.yaml").write_text(dump(model))
+    again = load(str(tmp_path / "again.yaml"))
+    assert isinstance(again, Model)
+    for share in (1.0, 4.0):
+        flows = [
+            [
+                value_of(solve(made, {"parameters.share": share}), f"throughput[{name}]")
+                for name in WEIGHTS
+            ]
+            for made in (model, again)
+        ]
+        assert flows[0] == flows[1]
+        # Two of each are always there, so the parts are those of the weights.
+        assert flows[0] == pytest.approx([share / (share + 1), 1 / (share + 1)], rel=1e-9)
+    (tmp_path / "model.yaml").write_text(text.replace("discipline: ps", "discipline: fcfs"))
+    with pytest.raises(SpecError, match="step a has a weight, but cpu does not share its server"):
+        load(str(tmp_path / "model.yaml"))
+    network_of_file = shares({"gold": Parameter("share", COUNT, 4.0)})
+    (tmp_path / "network.yaml").write_text(dump(network_of_file))
+    written = load(str(tmp_path / "network.yaml"))
+    assert isinstance(written, QueueingNetwork)
+    answers = [solve(written, {"parameters.share": 2.0}), solve(network_of_file, {"share": 2.0})]
+    first, second = [value_of(answer, "throughput[gold]") for answer in answers]
+    assert first == second
+
+
+WRONG: list[tuple[Callable[[], object], str]] = [
+    (
+        lambda: shares(WEIGHTS, servers=2),
+        "weights need one server: cpu has several servers, of which a customer uses one at most; write rates by the number present in the place of servers",
+    ),
+    (lambda: shares({"gold": 0.0}), "the weight of gold at cpu must be above 0"),
+    (lambda: shares({"silver": 2.0}), "there is no class 'silver'"),
+    (
+        lambda: network(
+            {"gold": closed_class(1), "plain": closed_class(1)},
+            {
+                "cpu": station(discipline="ps", service={"gold": 1.0}, weight={"plain": 2.0}),
+                "disk": station(service={"plain": 1.0}),
+            },
+        ),
+        "plain has no service at cpu; leave its weight out",
+    ),
+    (
+        lambda: network(
+            {"gold": closed_class(1)}, {"cpu": station(service={"gold": 1.0}, weight={"gold": 2.0})}
+        ),
+        "weights hold where the discipline is ps; cpu is fcfs",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "words"), WRONG, ids=range(len(WRONG)))
+def test_weights_that_mean_nothing_are_refused(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(ModelError, match=re.escape(words)):
+        make()
+
+
+def test_a_weight_that_becomes_0_is_refused_at_its_point() -> None:
+    share = Parameter("share", COUNT, 4.0)
+    model = shares({"gold": share - 1.0})
+    with pytest.raises(
+        NoAnswerError, match="must be above 0: without weight no customer is served"
+    ):
+        solve(model, {"share": 1.0})
+    for method in (MARKOV_CHAIN, SIMULATION):
+        with pytest.raises(NoAnswerError, match=r"the weight of step gold\.cpu"):
+            solve(lowered(model), {"share": 1.0}, method=method)
