@@ -63,6 +63,7 @@ class ActivityForm(CompiledModel):
         self.model, self._exprs = model, model.expressions()
         self.tape = Tape(self._exprs)
         self.parameters = tuple(self.tape.parameters)
+        # A number of processors is whole, so that a derivative by it means nothing.
         counts = {parameter.name for parameter in parameters(*model.population.counts)}
         self.smooth = [name for name in self.parameters if name not in counts]
         self.contention, self._deadlocks = Contention(model), Deadlocks(model)

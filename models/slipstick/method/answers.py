@@ -392,17 +392,19 @@ def _refused(solution: Solution, words: str, broken: Flags) -> Solution:
     """Remove the answers of some points, for the reason in `words`."""
     remarks, detail = solution.remarks, solution.detail
 
-    def told(index: int) -> Remarks:
+    def remarks_of(index: int) -> Remarks:
         return Remarks(failed=words) if broken[index] else remarks(index)
 
     def inner(index: int) -> tuple[Solution, int]:
         if broken[index]:
-            return replace(solution, remarks=told, detail=None, values=values), index
+            return replace(solution, remarks=remarks_of, detail=None, values=values), index
         assert detail is not None
         return detail(index)
 
     values = {name: np.where(broken, np.nan, value) for name, value in solution.values.items()}
-    return replace(solution, values=values, remarks=told, detail=None if detail is None else inner)
+    return replace(
+        solution, values=values, remarks=remarks_of, detail=None if detail is None else inner
+    )
 
 
 class Answers:
@@ -590,6 +592,7 @@ def _with_numbers(blank: Answer, solution: Solution, index: int) -> Answer:
         }
 
     account = book(solution.account)
+    # What the account leaves out has no processors lost to it either.
     lost = {f"processors_lost[{name}]" for name in solution.account if name not in account}
     value, low, high = (
         _at(columns, index) for columns in (solution.values, solution.low, solution.high)

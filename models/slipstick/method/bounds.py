@@ -161,12 +161,12 @@ def _finite(column: Array) -> Array:
     return np.where(np.isfinite(column), column, np.nan)
 
 
-def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:
+def _notes(model: Model, binding: str, has_upper_bound: bool) -> tuple[str, ...]:
     notes = [LOW_SPAN if binding == SPAN else LOW_FULL.format(binding=binding)]
     if model.population.open:
         return (*notes, OPEN_ONLY)
     without = NO_HIGH_BESIDE if model.population.streams else NO_HIGH
-    return (*notes, HIGH_ALL if closed else without)
+    return (*notes, HIGH_ALL if has_upper_bound else without)
 
 
 def _at_constant_speed(model: Model, chosen: Callable[..., Expr]) -> Model:

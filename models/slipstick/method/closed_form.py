@@ -145,6 +145,7 @@ class ClosedForm(CompiledModel):
         ]
         self.tape = Tape([self.time, self.account, *further_times])
         self.parameters = tuple(self.tape.parameters)
+        # Sweeps of the time alone evaluate nothing else.
         self._time_alone = Tape([self.time])
         self._saturation, self._deadlocks = Saturation(model), Deadlocks(model)
         self._single = (

@@ -217,6 +217,7 @@ class Identities:
             )
             pairs = [served, waiting] if is_counted and load.demand is not None else [waiting]
             for text, expected, reported in pairs:
+                # The absolute part is for numbers that are 0 but for rounding.
                 differs = np.abs(expected - reported) > ROUNDING * np.maximum(present, busy) + 1e-12
                 yield differs & answered, text, expected, reported
 
@@ -272,6 +273,7 @@ def _of_activity(model: Model) -> Iterator[Product]:
     population = model.population
     if not isinstance(population, ClosedPopulation):
         return
+    # The time of a cycle has the think time in it.
     think_time = zero(TIME)
     yield Product("throughput", "time", population=population.size, think_time=think_time)
     for group in population.groups:

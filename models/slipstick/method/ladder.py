@@ -276,6 +276,7 @@ class LadderForm(CompiledModel):
         """Solve each point by the first method that takes it, and by the next where that method
         refuses it.
         """
+        # Unknown names are refused here: each form is given only the values that it knows.
         if isinstance(self.model, Model) and not values.keys() <= set(self.parameters):
             from slipstick.expression.tape import Tape
 

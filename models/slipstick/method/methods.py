@@ -284,6 +284,7 @@ def form_of(
     name = _known_method(kind, method)
     if isinstance(model, Law) or name:
         method_name = name or METHODS[LAW][0]
+        # Bounds give no values, so that they are no way out.
         others = {
             other: partial(method_named, kind, other)
             for other in known_methods(kind)
@@ -297,11 +298,13 @@ def form_of(
         form.estimates, form.requires = model.estimates, model.requires
     if isinstance(model, Model | QueueingNetwork):
         form.identities = Identities(model).held
+        # An amount is computed from values, of which bounds have none.
         if model.amounts and method != BOUNDS:
             form.amounts = Amounts(model, form.quantity, form.slopes)
             form.parameters = tuple(dict.fromkeys([*form.parameters, *form.amounts.parameters]))
     if method != BOUNDS and isinstance(model, Model | QueueingNetwork):
         bounds = method_named(kind, BOUNDS)
+        # Compiled only if an answer is compared: exact answers at many points are not.
         form.bounds = lambda: bounds.compiled(model, parameters, settings)
     return form
 

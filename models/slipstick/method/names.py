@@ -54,6 +54,7 @@ _SECONDS = {
     "day": 86_400.0,
 }  # no method knows units
 
+# At most nine digits, so that a name cannot ask for a number of customers beyond all limits.
 _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
 _UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>[1-9][0-9]{0,8})\]")
 _AT = re.compile(

@@ -272,6 +272,7 @@ def _look(
         least_tolerance = min(expected_mean.tolerance for expected_mean in expected.values())
         open_ended = look.verdict not in (AGREES, DIFFERS, UNSETTLED)
         is_suspicious = open_ended and abs(look.off) > SUSPICIOUS * least_tolerance
+        # A difference near the tolerance is worth a longer look before it is called undecided.
         if is_suspicious:
             look = look_at(plan, expected, SUSPECT * events, waits_and_utilizations)
     except SlipstickError as error:

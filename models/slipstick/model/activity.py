@@ -144,6 +144,7 @@ class Step(Activity):
                 f"step {self.name}: there is no technology class {self.technology!r}"
                 + did_you_mean(self.technology, TECHNOLOGIES)
             )
+        # Methods that know only two moments read the scv, so that it must be that of the law.
         if self.law is not None:
             object.__setattr__(self, "scv", self.law.scv)
         if self.think and self.resource is not None:
@@ -714,6 +715,7 @@ def then(*parts: Activity) -> Activity:
     ----------
     parts : in the order in which they are executed
     """
+    # Flat, so that `(a >> b) >> c` and `a >> (b >> c)` are equal models.
     flat_parts = [
         inner for part in parts for inner in (part.parts if isinstance(part, Then) else (part,))
     ]
@@ -747,6 +749,7 @@ def fork(*branches: Activity, join: Like | None = None) -> Activity:
                 f"a fork of {len(branches)} branches waits for a whole number of them, from 0 to"
                 f" {len(branches)}, got {number_waited_for:g}"
             )
+    # To wait for all is the plain fork, which every method knows.
     if join_expr == Number(float(len(branches))):
         join_expr = None
     return branches[0] if len(branches) == 1 and join_expr is None else Fork(branches, join_expr)
@@ -787,6 +790,7 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
     for p in probabilities:
         if not 0 <= p <= 1:
             raise ModelError(f"a probability of choose must lie between 0 and 1, got {p:g}")
+    # Probabilities that are computed are checked at the values of each point.
     if len(probabilities) == len(pairs) and not math.isclose(
         math.fsum(probabilities), 1.0, rel_tol=1e-9
     ):
@@ -847,6 +851,7 @@ def hold(
     taken = None if permits is None else counted(permits, what)
     if taken is not None:
         at_least(taken, 1, what)
+    # One permit is the plain hold, which every method knows.
     return Hold(resource, body, mode, after, None if taken == Number(1.0) else taken)
 
 
@@ -907,7 +912,7 @@ def attempt(
 
 @checked(options=ACTIVITY, by=TEXT)
 def pick(*options: Activity, by: str = SHORTEST) -> Pick:
-    """Execute one of several bodies, chosen by the state of their first resources.
+    """Execute one of several bodies, chosen by how many customers are at their first resources.
 
     Parameters
     ----------
@@ -926,7 +931,7 @@ def pick(*options: Activity, by: str = SHORTEST) -> Pick:
 
 @checked(counter=TEXT)
 def wait(counter: str) -> WaitUnit:
-    """Take a unit of a counter, waiting for one.
+    """Take a unit of a counter, or wait until there is one.
 
     Parameters
     ----------
@@ -942,7 +947,7 @@ def wait(counter: str) -> WaitUnit:
 
 @checked(counter=TEXT)
 def signal(counter: str) -> SignalUnit:
-    """Return a unit of a counter; see `wait`. In a monitor it is the last step, because the
+    """Release a unit of a counter; see `wait`. In a monitor it is the last step, because the
     monitor passes to another processor.
 
     Parameters

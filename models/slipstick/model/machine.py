@@ -20,7 +20,7 @@ from slipstick.late import NDArray, np
 
 
 class LinearCost(NamedTuple):
-    """A straight line in the message size: fixed [s] + per_byte [s/B] x size."""
+    """A cost that is linear in the message size: fixed [s] + per_byte [s/B] x size."""
 
     fixed: Expr
     per_byte: Expr
@@ -43,7 +43,7 @@ class SwitchReduction(NamedTuple):
 
 
 class Network(NamedTuple):
-    """A network's cost table.
+    """A network between processors: the costs of its messages.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ class Network(NamedTuple):
 
 
 class Dvsm(NamedTuple):
-    """What the software of a distributed virtual shared memory takes, beside protocol time: the
-    keys of `DvsmSpec`.
+    """Costs of the software of a distributed virtual shared memory, in addition to protocol time:
+    the keys of `DvsmSpec`.
     """
 
     send_call: Expr

@@ -162,6 +162,7 @@ class NetworkStation:
     weight: Mapping[str, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        # Solvers that know only two moments read the scv, so that it must be that of the law.
         of_laws = {label: Number(law.scv, COUNT) for label, law in self.distribution.items()}
         if of_laws:
             object.__setattr__(self, "scv", {**self.scv, **of_laws})
@@ -324,6 +325,7 @@ class QueueingNetwork:
             return value
 
         for name in ("classes", "chains", "stations", "routing"):
+            # The same walk that names the parameters, so that paths agree.
             _changed(getattr(self, name), name, note)
         yield from expressions
 
@@ -665,6 +667,7 @@ class _Inspection:
         yield from self._classes()
         for name in self._network.stations:
             yield from self._station(name)
+        # A mistake in a chain would be reported again at each of its routes.
         chains = list(self._chains())
         yield from chains
         yield from self._routes(not chains)

@@ -251,6 +251,7 @@ class Activity(ModelPart):
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
+        # The abstract properties of `Activity` are no statement of the kind itself.
         bases = cls.__mro__[: cls.__mro__.index(Activity)]
         missing = [name for name in _STATED if not any(name in vars(base) for base in bases)]
         if missing:
@@ -392,6 +393,7 @@ def steps(activity: Activity) -> Iterator[Activity]:
     while stack:
         node = stack.pop()
         yield node
+        # Reversed, because the last one on the stack comes first.
         stack.extend(reversed(node.children))
 
 

@@ -237,6 +237,7 @@ class ResourceKind:
         ----------
         name : of the resource
         """
+        # Only parameters can vary in a sweep and have shares.
         numbers = [key for key in self.time_classes if not isinstance(getattr(self, key), Expr)]
         times: dict[str, Any] = {key: timed(getattr(self, key), f"{name}.{key}") for key in numbers}
         return replace(self, **times)
@@ -449,6 +450,8 @@ class Lock(HeldResource):
 
     @property
     def time_classes(self) -> Mapping[str, str]:
+        # Accesses to a word are traffic of memory; the pauses are the program's own, so that no
+        # technology scales them.
         return {"access": "memory" if self.word is not None else "", "base": "", "most": ""}
 
     def __post_init__(self) -> None:
@@ -1050,6 +1053,7 @@ class ClosedPopulation(PopulationKind):
 
     @property
     def present(self) -> Expr:
+        # Any number of customers of a stream may be present.
         return Number(MANY) if self.streams else total(self.counts)
 
     @property
@@ -1108,6 +1112,7 @@ class PhasedPopulation(PopulationKind):
 
     @property
     def size(self) -> Expr:
+        # Equal counts once, so that the formula of a program of many phases stays short.
         return maximum(*dict.fromkeys(self.counts))
 
     @property
@@ -1497,6 +1502,7 @@ class Model:
         )
 
     def _check_parties(self, node: Activity) -> None:
+        # Of several groups, only those whose cycle has the barrier come to it.
         size = self.population.size if len(self.population.groups) == 1 else None
         if (
             isinstance(size, Number | Parameter)
@@ -1901,6 +1907,7 @@ def grouped_model(
 
 def _group(name: str, size: Like, cycle: Activity, pattern: ArrivalPattern = POISSON) -> Group:
     """Build a group of processors, or of customers that arrive at a rate."""
+    # The unit tells a rate of arrivals from a number of processors.
     if isinstance(size, Expr) and size.dimension == RATE:
         return Group(name, Number(0.0), cycle, size, pattern)
     return Group(name, _named_size(size, f"groups.{name}.processors"), cycle)
@@ -2050,6 +2057,7 @@ def _completed(
     described; times that are plain numbers become parameters.
     """
     resources = dict(described or {})
+    # So that every time of the model has a path by which it can be set.
     resources = {name: resource.with_parameters(name) for name, resource in resources.items()}
     for node in each_once(bodies):
         for name in node.uses:

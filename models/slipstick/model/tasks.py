@@ -110,6 +110,7 @@ def _sizes(shape: Sequence[int]) -> list[int]:
     subtrees: list[
         int
     ] = []  # roots of subtrees behind this node that have no parent yet, the nearest last
+    # Backwards: nodes come before their subtrees, so that these are known by then.
     for node in range(len(shape) - 1, -1, -1):
         if not 0 <= shape[node] <= len(subtrees):
             raise ModelError(

@@ -34,6 +34,7 @@ def _triangular(probability: Array, low: float, mode: float, high: float) -> Arr
         width = high - low
         rising = low + np.sqrt(probability * width * (mode - low))
         falling = high - np.sqrt((1 - probability) * width * (high - mode))
+    # Each branch is NaN beyond the mode, where the other one is taken.
     return np.where(probability * width < mode - low, rising, falling)
 
 

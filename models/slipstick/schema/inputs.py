@@ -355,6 +355,7 @@ def _what(settings: Settings, library: Library) -> Inputs:
     values = {path: node for path, node in settings.items() if path not in REFERENCES}
     if isinstance(model, Table) and model_words(kind := kind_of(model)):  # written in place
         return _file_inputs(kind, "model", library.resolve(kind, model), settings, values, library)
+    # Laws by their prefix, then files and names of the catalogue; what is left may be a program.
     reference = reference_name(model, "model")
     if reference.startswith("law/"):
         return _law_inputs(reference, model, settings, values, library)
@@ -374,7 +375,7 @@ def _what(settings: Settings, library: Library) -> Inputs:
 
 
 def _model_named(settings: Settings, library: Library) -> Node:
-    """Return the name of the model that a workload is for."""
+    """Return the name of the program for which the workload in the settings is."""
     from slipstick.schema.programs import model_of_workload
 
     return model_of_workload(settings, library)
@@ -405,6 +406,7 @@ def with_technology(
         return new_tree, ()
     from slipstick.schema.kinds.technology import changes_of
 
+    # The technology looks at the values set: what costs nothing there is left out with a note.
     changes, notes = changes_of(settings[TECHNOLOGY], model, input_names, new_tree, library)
     return _with_values(tree, {**changes, **values}, library), notes
 
@@ -555,6 +557,7 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
     keys = split(path)
     if not keys:
         raise input_problem(node, path, "a value needs a path, such as machine.network.adapter")
+    # A factor may be set where the file has no section of technology.
     if keys[:1] == ("technology",) and len(keys) == 2 and "technology" not in tree.entries:
         tree = Table(
             {**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark
@@ -755,6 +758,8 @@ def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel
 
 def resolved_with(settings: Settings, library: Library) -> Inputs:
     """Resolve settings, once for equal settings; raises SpecError as `resolve` does."""
+    # Scalars by value, lists and tables by identity: they are kept with the result, so that no `id`
+    # is reused.
     key = tuple(
         (path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items()
     )
@@ -861,17 +866,17 @@ def _notes_of_machine(
     the adapters of a node.
     """
 
-    def told(path: str) -> float:
+    def machine_value(path: str) -> float:
         parameter = numbers.get(f"{MACHINE}{path}")
         return (parameter and parameter.value) or 0.0
 
-    working_memory, most = (working and working.value) or 0.0, told("processors.count")
-    if working_memory > most > 0:
-        yield f"{working_memory:g} processors work, more than the {most:g} that the machine has"
+    working_processors, most = (working and working.value) or 0.0, machine_value("processors.count")
+    if working_processors > most > 0:
+        yield f"{working_processors:g} processors work, more than the {most:g} that the machine has"
     if f"{MACHINE}node.adapters" not in shape.parameters:
         return
-    width, adapters = told("node.processors"), told("node.adapters")
-    if width > adapters > 0 and not 0 < working_memory <= width:
+    width, adapters = machine_value("node.processors"), machine_value("node.adapters")
+    if width > adapters > 0 and not 0 < working_processors <= width:
         noun = "adapter" if adapters == 1 else "adapters"
         yield (
             f"{width:g} processors of a node share {adapters:g} {noun} (machine.node.adapters): a"
@@ -1034,24 +1039,24 @@ def _builders(
     builds a sample of a large model, if there is one.
     """
 
-    def told(make: Callable[[], T]) -> Callable[[], T]:
+    def with_place(make: Callable[[], T]) -> Callable[[], T]:
         @cache
-        def made() -> T:
+        def built() -> T:
             try:
                 return make()
             except ModelError as error:
                 raise inputs.tree.mark.error(str(error)) from None
 
-        return made
+        return built
 
     if inputs.kind == "law":
         return lambda: LAWS[inputs.name.removeprefix("law/")], None
     if inputs.kind == "program":
         from slipstick.schema.programs import program_builders
 
-        own, build_part = told(lambda: program_builders(inputs, spec, numbers))()
-        return told(own), build_part and told(build_part)
-    return told(lambda: spec.build(inputs.name, inputs.tree, numbers)), None
+        own, build_part = with_place(lambda: program_builders(inputs, spec, numbers))()
+        return with_place(own), build_part and with_place(build_part)
+    return with_place(lambda: spec.build(inputs.name, inputs.tree, numbers)), None
 
 
 def _defaults(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict[str, DescribedValue]:

@@ -218,6 +218,7 @@ def kinds_called(reference: str) -> list[str]:
 def _folders(kind: str) -> list[Path]:
     own_folder = Path("specs") / KINDS[kind].folder
     shipped_folder = shipped() / KINDS[kind].folder
+    # At the root of a checkout both are the same folder, which would list each name twice.
     return (
         [own_folder, shipped_folder]
         if own_folder.is_dir()
@@ -469,6 +470,7 @@ class Library:
         """
         file, ours = path.resolve(), shipped().resolve()
         first = next(iter(self._folders.values()), Path()).resolve()
+        # The folder of a shipped first file says nothing of where the user's files are.
         start = Path.cwd() if first.is_relative_to(ours) else first
         if file.is_relative_to(ours):
             return (Path("specs") / file.relative_to(ours)).as_posix()

@@ -113,11 +113,11 @@ class Contention:
     def left_out(self, values: Values) -> LeftOut:
         """Return the effects that are neglected at aligned points."""
         counts = iter(self._tape.run(only(values, self._tape.parameters)))
-        crowded, further_queues = (
+        crowded, other_effects = (
             {name: next(counts) > most for name, (_, most) in limits.items()}
             for limits in (self._crowded, self._others)
         )
-        return LeftOut(crowded, further_queues)
+        return LeftOut(crowded, other_effects)
 
     def nothing(self, values: Values) -> Flags:
         """Return at which points no effect is neglected."""
@@ -265,7 +265,7 @@ def _shared_stages(model: Model) -> dict[str, Excess]:
             shared_names = tuple(
                 name
                 for name in sorted(set().union(*users))
-                if sum(name in use_in_words for use_in_words in users) > 1
+                if sum(name in names_used for names_used in users) > 1
             )
             if shared_names:
                 sharing.setdefault(shared_names, {})[node.name] = node.items

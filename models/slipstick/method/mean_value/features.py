@@ -143,6 +143,7 @@ def _served_scv(queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr,
                 mean = float(mean_service(visit.step, numbers).flat[0].real)
                 flow += count
                 work += count * mean
+                # E S^2 = (1 + scv) m^2 of each visit.
                 squares += count * mean * mean * (1 + visit.step.scv)
     return flow * squares / (work * work) - 1 if 0 < work * work < math.inf else 0.0
 

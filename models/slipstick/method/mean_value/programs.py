@@ -140,15 +140,15 @@ class _PhaseSolver:
         for solved in self.recursion.solve(numbers, sizes, points, [count], every_population=True):
             # The start of the phase changes what was found, so it is copied.
             cycle = replace(solved.state.first, visit_times=solved.state.first.visit_times.copy())
-            table_points, times = (
+            solved_phase, times = (
                 replace(solved, state=replace(solved.state, cycles=(cycle,))),
                 solved.numbers[self.phase.repeat],
             )
-            time = self._time(table_points, times)
-            booked, uses = self._account(table_points, time, times) if account else ({}, {})
+            time = self._time(solved_phase, times)
+            booked, uses = self._account(solved_phase, time, times) if account else ({}, {})
             table.put(
-                table_points.points,
-                table_points.rows,
+                solved_phase.points,
+                solved_phase.rows,
                 time,
                 booked=booked,
                 uses=uses,
@@ -157,12 +157,12 @@ class _PhaseSolver:
             if account:
                 # The account of a processor that takes part becomes the mean over all; the others
                 # are idle.
-                member_share = cycle.members / size[table_points.points].real
+                member_share = cycle.members / size[solved_phase.points].real
                 for column in table.booked.values():
-                    column[table_points.points] *= member_share
-                table.booked[IDLE_PROCESSORS][table_points.points] += (
+                    column[solved_phase.points] *= member_share
+                table.booked[IDLE_PROCESSORS][solved_phase.points] += (
                     1 - member_share
-                ) * table.time[table_points.points]
+                ) * table.time[solved_phase.points]
         return table
 
     def _time(self, solved: SolvedPopulation, times: Array) -> Array:
@@ -473,6 +473,7 @@ class _SuperstepSolver:
         change = 0.0
         for _ in range(FIXED_POINT_STEPS):
             time = largest(list(self._times(waits)))
+            # A superstep that takes no time has no loads: any divisor gives 0.
             time = np.where(time == 0, 1.0, time)
             next_waits = self._next_waits(waits, time)
             largest_change = max(
@@ -534,6 +535,7 @@ class _SuperstepSolver:
         visits = np.where(self._visits[queue].real > 0, self._visits[queue], 1.0)
         whole_service = factor * self._service[met_queue] / visits[:, None]
         wait = np.where(work_left.real <= whole_service.real, work_left, whole_service)
+        # A processor does not wait for itself.
         wait[np.diag_indices(len(wait))] = 0
         waited: Array = wait.sum(axis=1)
         return waited

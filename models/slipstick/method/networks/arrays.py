@@ -381,6 +381,8 @@ class NetworkLayout:
             else:
                 think[:, c] = columns[f"{prefix}.think_time"]
                 customers = np.nan_to_num(columns[f"{prefix}.population"].real)
+                # What is clipped here is refused by `_unsound`; the array of counts needs some
+                # whole number.
                 population[:, c] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
         return think, arrivals, population, bursts
 

@@ -95,6 +95,7 @@ def _refused(arrays: NetworkPoints) -> dict[int, str]:
             dict.fromkeys(range(network.points), f"{why}; ask for markov-chain or simulation")
         )
     closed = np.flatnonzero(network.closed)
+    # Divided by such a cycle a bound would be infinite.
     cycle = (network.think + network.demand.sum(axis=2))[:, closed]
     for point, c in np.argwhere((cycle == 0) & (network.population[:, closed] > 0)):
         name = network.classes[closed[c]]

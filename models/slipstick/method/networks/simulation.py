@@ -147,6 +147,7 @@ class FlatNetwork:
 
         Nothing of a chain whose customers may be lost.
         """
+        # With rates the time in service depends on how many are present.
         places = [
             place
             for place in self._places(self.compiled.chains[chain])

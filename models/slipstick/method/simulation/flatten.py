@@ -175,6 +175,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
 
 def _groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
     """Write the cycle of each group; a group without processors or arrivals is left out."""
+    # Answers are about the first group, so that it has a member; others may be empty.
     sizes = [
         _whole(numbers[group.processors], "the population", least=int(group is groups[0]))
         for group in groups
@@ -384,6 +385,8 @@ class Writer:
                 )
                 tasks.append(
                     [
+                        # A negative number adds no task; others count from the first task of their
+                        # problem.
                         (seconds, added if added < 0 else first_task + added)
                         for seconds, added in task_parts
                     ]
@@ -739,8 +742,8 @@ def timeline(
     [(0, 'work', 0.0, 2.0), (1, 'work', 0.0, 2.0), (0, 'bus', 2.0, 3.0), (1, 'wait:bus', 2.0, 3.0), (1, 'bus', 3.0, 4.0)]
     """
     components = {label: component for label, (component, _) in Labels.of(model).steps.items()}
-    timeline_found = record(flatten(model, values).plan, seed, cycles, events)
-    labels = {span.label for span in timeline_found.spans}
+    recorded = record(flatten(model, values).plan, seed, cycles, events)
+    labels = {span.label for span in recorded.spans}
     waits = {label: BARRIER for label in labels if label.startswith(f"{BARRIER}:")}
     places = {
         step.name: step.resource or ("network" if step.technology in _NETWORK_TECHNOLOGIES else OWN)
@@ -751,10 +754,10 @@ def timeline(
         for name, resource in model.resources.items()
         if isinstance(resource, TaskPool)
     }
-    ends_of_phases = (span.end for span in timeline_found.spans if span.label in (IDLE, *waits))
+    ends_of_phases = (span.end for span in recorded.spans if span.label in (IDLE, *waits))
     return replace(
-        timeline_found,
-        path=critical_path(timeline_found),
+        recorded,
+        path=critical_path(recorded),
         components={**waits, **components},
         places=places,
         phase=min(ends_of_phases, default=None),

@@ -193,7 +193,7 @@ def compared_with_one(
     """Add the values that compare the time of a processor among others with its time alone.
 
     The efficiency zeta is at most 1, the interference phi at least 0, and so are the ends of their
-    intervals. The time alone is that of the closed form where it is exact; else it is simulated.
+    intervals. The time alone is that of the closed form where it is exact; else it is answer_alone.
     Its interval and that of the time among others are taken as independent; those of their ratios
     follow to first order.
 
@@ -210,12 +210,12 @@ def compared_with_one(
         name: value for name, value in given_values.items() if name in compiled.parameters
     }
     by_closed_form = compiled.points(own_values).answer(0, shares=False)
-    simulated = (
+    answer_alone = (
         by_closed_form
         if by_closed_form.exact
         else Answers(_solution(single.model, own_values, settings)).answer(0)
     )
-    time_alone = simulated.values["time"]
+    time_alone = answer_alone.values["time"]
     if by_closed_form.exact:
         time_alone = replace(time_alone, low=time_alone.value, high=time_alone.value)
     time_among = values["time"]
@@ -502,6 +502,7 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     for index, label in enumerate(labels):
         waiting = float(sums @ waiting_column(result, index))
         waited[label] = waited.get(label, 0.0) + waiting
+    # What is booked belongs to cycles that ended.
     for label in waited:
         if label in plan.labels:
             columns = np.array(layout.booked) + plan.labels.index(label)

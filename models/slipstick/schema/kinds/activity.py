@@ -213,21 +213,21 @@ class StepSpec(ItemSpec):
         """List how the time of the step varies by default; an empty text where the file states a
         distribution or scv.
         """
-        has_distribution = self.scv is not None or law_of(self.said_time) is not None
+        has_distribution = self.scv is not None or law_of(self.time_as_written) is not None
         return ["" if has_distribution else "constant"]
 
     @property
-    def said_time(self) -> object:
+    def time_as_written(self) -> object:
         """The time as written in the file."""
         return getattr(self, "delay", None) or getattr(self, "time", None)
 
     def check_rules(self) -> None:
-        if self.scv is not None and law_of(self.said_time) is not None:
+        if self.scv is not None and law_of(self.time_as_written) is not None:
             refuse_scv("scv")
 
     def mean_time(self, reader: ActivityReader, place: Loc) -> Expr:
         """Return the mean time as an expression [s]; `place` is the key it is written under."""
-        time = self.said_time
+        time = self.time_as_written
         if isinstance(time, NamedTimeSpec):
             return time.expr(reader.values, place)
         assert isinstance(time, Given | Formula)
@@ -245,7 +245,7 @@ class StepSpec(ItemSpec):
         weight: Expr | None = None,
     ) -> activities.Step:
         """Build a step with a name, and register the name."""
-        scv, law = 0.0 if self.scv is None else self.scv.value, law_of(self.said_time)
+        scv, law = 0.0 if self.scv is None else self.scv.value, law_of(self.time_as_written)
         step = activities.Step(
             name, time, resource, self.component, self.technology, scv, law, rank, think, weight
         )
@@ -808,7 +808,7 @@ class OperationSpec(ItemSpec):
         return reader.named(self.operation(operations, reader, **field_values), operations, loc)
 
     def operation(
-        self, operations: MachineOperations, reader: ActivityReader, **said: Any
+        self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
         """Return the activity of this operation on the machine."""
         raise NotImplementedError
@@ -831,12 +831,12 @@ class MessageSpec(OperationSpec):
     title = "message"
 
     def operation(
-        self, operations: MachineOperations, reader: ActivityReader, **said: Any
+        self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
-        together, placement = said.get("together"), said["placement"]
+        together, placement = values.get("together"), values["placement"]
         if together is None and placement != "node" and operations.lone_messages:
             reader.remarks[operations.lone_messages] = None
-        return operations.message(said["message"], placement, together)
+        return operations.message(values["message"], placement, together)
 
 
 class RooflineSpec(OperationSpec):
@@ -845,9 +845,9 @@ class RooflineSpec(OperationSpec):
     component: Label = Field("busy", description="what the account books the time to")
 
     def operation(
-        self, operations: MachineOperations, reader: ActivityReader, **said: Any
+        self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
-        return operations.compute(said.get("flops"), said.get("bytes"), reader.processors)
+        return operations.compute(values.get("flops"), values.get("bytes"), reader.processors)
 
 
 class ComputeSpec(RooflineSpec):
@@ -881,9 +881,9 @@ class ChaseSpec(OperationSpec):
     title = "chase"
 
     def operation(
-        self, operations: MachineOperations, reader: ActivityReader, **said: Any
+        self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
-        return operations.chase(said["chase"])
+        return operations.chase(values["chase"])
 
 
 _ALGORITHMS = (*dict.fromkeys(each.name for each in ALGORITHMS), LEVELS, BEST)
@@ -926,18 +926,19 @@ class CollectiveSpec(OperationSpec):
             raise broken_rule(f"{self.collective} needs the size of its vector", "collective")
 
     def operation(
-        self, operations: MachineOperations, reader: ActivityReader, **said: Any
+        self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
-        ranks = said.get("ranks", reader.processors)
+        ranks = values.get("ranks", reader.processors)
         if ranks is None:
             raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
-        if "placement" not in said and operations.machine.node is not None:
+        # Ranks that fill node after node mix two networks, for which no closed form is exact.
+        if "placement" not in values and operations.machine.node is not None:
             reader.estimates[
                 "a collective operation over nodes is estimated: inside and between nodes overlap"
                 " wholly, and ranks that share an adapter are paired in no order of nodes"
             ] = None
-        how = (said["algorithm"], said.get("placement"), said.get("combine"))
-        return operations.collective(self.collective, said.get("size", zero(BYTES)), ranks, *how)
+        how = (values["algorithm"], values.get("placement"), values.get("combine"))
+        return operations.collective(self.collective, values.get("size", zero(BYTES)), ranks, *how)
 
 
 _OWN_ITEMS: dict[str, type[ItemSpec]] = {
@@ -1007,6 +1008,7 @@ class RepeatedSpec(ResourceSpec):
     )
 
     def build(self, values: QuantityReader, loc: Loc) -> system.Resource:
+        # How many copies there are is no field of the resource: the reader multiplies it.
         return super(RepeatedSpec, self.model_copy(update={"count": None})).build(values, loc)
 
 
@@ -1830,6 +1832,7 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     kinds = {kind.node: kind for kind in RESOURCES.values() if kind.node is not None}
     resources: dict[str, dict[str, Any]] = {}
     for name, resource in model.resources.items():
+        # Copies are written once, under the name that they have in common.
         repeated_name, _, index = name.rpartition(".")
         if index not in map(str, range(writer.counts.get(repeated_name, 0))):
             resources[name] = kinds[type(resource)].write(resource, writer.values)
@@ -1867,6 +1870,7 @@ class ActivityWriter:
         self.counts: Counter[str] = Counter()
         for name, resource in resources.items():
             repeated_name, _, index = name.rpartition(".")
+            # In the order NAME.0, NAME.1 ...: a gap or a difference ends the alike ones.
             if (
                 index == str(self.counts[repeated_name])
                 and resource == resources[f"{repeated_name}.0"]

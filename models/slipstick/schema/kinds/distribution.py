@@ -289,6 +289,7 @@ def _is_distribution(value: Any) -> str:
     if not isinstance(value, dict):
         return "quantity"
     known_keys = [*DISTRIBUTIONS, *QUANTITY_KEYS]
+    # Misspelt keys decide too, so that the message is about the kind that was meant.
     near = [name for key in value for name in get_close_matches(str(key), known_keys, n=1)]
     return "quantity" if set(near) & {*QUANTITY_KEYS} else "distribution"
 

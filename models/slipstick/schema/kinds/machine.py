@@ -36,14 +36,14 @@ _FREE_BYTE = Given(0.0, TIME_PER_BYTE, "0 s/B")
 
 
 class LineSpec(Spec):
-    """A straight line in the size that the protocol sees."""
+    """A cost that is linear in the message size that the protocol sees."""
 
     fixed: Time = Field(description="cost of any message in this range of sizes")
     per_byte: PerByte = Field(_FREE_BYTE, description="cost of one more byte")
 
 
 class RangeSpec(Spec):
-    """Protocol cost of messages in one range of sizes."""
+    """Cost of the protocol for messages in one range of sizes."""
 
     up_to: Bytes | None = Field(
         None, description="largest size the protocol sees in this range; left out in the last"
@@ -103,7 +103,7 @@ class SwitchReductionSpec(Spec):
 
 
 class NetworkSpec(Described):
-    """A network's cost table."""
+    """A network between processors: the costs of its messages."""
 
     network: Literal[1] = Field(1, description="version of this format")
     protocol: ProtocolSpec = Field(
@@ -168,7 +168,7 @@ class NetworkSpec(Described):
 
 
 class ProcessorsSpec(Spec):
-    """The processors."""
+    """The processors of a machine."""
 
     count: Whole = Field(description="how many there are")
     speed: Speed = Field(
@@ -203,7 +203,7 @@ class MemoryDomainSpec(Spec):
 
 
 class MemorySpec(Spec):
-    """The memory."""
+    """The memory of each processor."""
 
     page: Bytes | None = Field(None, description="size of a page")
     bandwidth: ByteRate | None = Field(
@@ -219,7 +219,7 @@ class MemorySpec(Spec):
 
 
 class SystemSpec(Spec):
-    """The operating system."""
+    """Costs of the operating system."""
 
     signal: Time | None = Field(None, description="cost of delivering a signal")
     call: Time | None = Field(
@@ -228,7 +228,7 @@ class SystemSpec(Spec):
 
 
 class DvsmSpec(Spec):
-    """Software of a distributed virtual shared memory, beside protocol time."""
+    """Costs of the software of a distributed virtual shared memory, in addition to protocol time."""
 
     send_call: Time = Field(
         description="extra system-call time of a send at the faulting processor"

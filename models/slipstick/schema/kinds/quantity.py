@@ -430,6 +430,7 @@ def _kind(value: Any) -> str:
 class Spec(BaseModel):
     """A part of a spec file: unknown keys, wrong types, NaN and infinity are refused."""
 
+    # Checkers are built when they are first used (`defer_build`): a command needs few of them.
     model_config = ConfigDict(
         extra="forbid",
         strict=True,
@@ -883,6 +884,7 @@ class QuantityReader:
         if expr is None:
             return 1
         number = _evaluated(expr)
+        # These parameters become numbers: the structure of the model cannot follow them in a sweep.
         self.shaping |= {
             parameter.name: Number(_known(parameter), parameter.dimension)
             for parameter in parameters(expr)
@@ -1148,6 +1150,7 @@ class QuantityWriter:
 
     def _named(self, parameter: Parameter) -> str:
         """Register a parameter under a name that formulas can contain, and return the name."""
+        # In a formula a hyphen would be a minus.
         name = plain_name(parameter.name.removeprefix(_SECTION)).replace("-", "_")
         self.parameters[name] = _quantity(parameter, _known(parameter))
         if self._sources.setdefault(name, parameter.name) != parameter.name:
@@ -1181,6 +1184,7 @@ def _evaluated(value: Expr) -> float:
 
 def _quantity(value: Expr, number: float) -> str | float:
     if value.dimension == COUNT:
+        # A larger whole number would be written with digits that a double does not hold.
         return int(number) if number == int(number) and abs(number) < 1e15 else number
     return f"{number_text(number)} {value.dimension}"
 

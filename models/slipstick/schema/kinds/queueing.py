@@ -288,6 +288,7 @@ class QueueingNetworkSpec(ModelFileSpec):
 
     def _parts(self, values: QuantityReader) -> dict[str, Any]:
         """Build the parts of the network, by the argument that takes them."""
+        # A class of a chain may be listed for its name alone; its customers are those of the chain.
         chained = {label for chain in self.chains.values() for label in chain.classes}
         return {
             "classes": {
@@ -425,6 +426,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
             for label, mean in getattr(station, key).items():
                 if label in laws:
                     data[key][label] = written_time(mean, laws[label], values)
+                    # The distribution says the scv, and both are refused when read.
                     data["scv"].pop(label)
         return {key: value for key, value in data.items() if key != "distribution" and value != {}}
 

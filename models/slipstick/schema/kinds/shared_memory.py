@@ -32,7 +32,7 @@ _TWO = Given(2.0, Dimension(), "2")
 
 
 class ClockedProcessorsSpec(Spec):
-    """The processors."""
+    """The processors of a machine with shared memory."""
 
     count: Whole = Field(description="how many there can be")
     clock: Clock = Field(description="cycles a second")

@@ -425,6 +425,7 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
         kind.value if isinstance((kind := at(picture, ["kind"])), Scalar) else None
         for picture in (pictures.items if isinstance(pictures, Listing) else ())
     }
+    # An unknown key needs all questions, to suggest the one that was meant.
     if not all(name in QUESTIONS.places for name in added):
         return _model_with(None)
     known_kinds = {
@@ -451,6 +452,7 @@ def _model_with(added: frozenset[str] | None) -> type[StudySpec]:
     if pictures := [
         question_picture for _, question in questions for question_picture in question.pictures
     ]:
+        # By name, so that the order in which packages were loaded does not show in messages.
         classes = sorted((*_PICTURES, *pictures), key=lambda picture: picture.__name__)
         picture_kind: Any = Annotated[reduce(or_, classes), Field(discriminator="kind")]
         keys["pictures"] = (list[picture_kind], StudySpec.model_fields["pictures"])

@@ -293,5 +293,6 @@ def check_values(tree: Table, library: Library) -> None:
     changed: Node = fitting
     for path, inner in paths.items():
         changed = replaced(changed, inner, values[path])
+    # Limits of a value are those of its place in the machine.
     if problems := problems_of(spec_model("machine", fitting), changed):
         raise SpecError(problems)
