@@ -1,4 +1,4 @@
-"""MODEL -> ANSWER: a module or a package for each way to one.
+"""Methods that compute answers for models: a module or a package for each.
 
 Every method takes a `slipstick.model.system.Model`, or a queueing network, and gives the same
 `slipstick.answer.Answer`.

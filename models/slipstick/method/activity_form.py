@@ -1,5 +1,5 @@
-"""What mean value and the Markov chain of an activity share: how numbers are evaluated, and how
-times and uses at many points become a solution with derivatives.
+"""Activities compiled for mean value and for the Markov chain: numbers are evaluated at many
+points, and times and uses become a solution with derivatives.
 """
 
 from __future__ import annotations

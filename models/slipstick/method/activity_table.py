@@ -1,5 +1,5 @@
-"""Times and uses of an activity at aligned points, as mean value and the Markov chain find them, and
-the numbers that both refuse; numbers that are set after a model is built.
+"""Tables of the times and uses of an activity at aligned points, for mean value and the Markov
+chain; and checks of its numbers, also of those that are set after a model is built.
 """
 
 from __future__ import annotations

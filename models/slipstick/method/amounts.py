@@ -1,5 +1,5 @@
-"""Amounts of answers: computed after a method from the values that it gives, so that no method
-needs a rule for them.
+"""Amounts of answers, computed from the values that any method gives, so that no method needs a
+rule for them.
 """
 
 from __future__ import annotations

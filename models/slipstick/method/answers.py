@@ -1,4 +1,5 @@
-"""Solutions at aligned points, and the one step from them to columns and answers, for all methods.
+"""Solutions of methods at many points, and how they become columns and answers, the same for all
+methods.
 
 A method compiles a model (`CompiledModel`) and solves it at many points together. It returns a
 `Solution`: arrays along the points, and what is said of each point in words. `Answers` reads

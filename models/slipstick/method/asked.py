@@ -1,4 +1,4 @@
-"""The state of each value that a user asked for: answered, to be had by another method, or not
+"""The state of each value that a user requests: answered, available by another method, or not
 defined for the model.
 
 Every value that `slipstick.method.names` lists for a model has a state in every answer for it, so

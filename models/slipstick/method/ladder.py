@@ -473,6 +473,7 @@ class _Named:
 
     def _refusal(self, name: str, values: Values) -> str:
         """Return why another method has no answer at some values; empty if it has one."""
+        # A short run tells whether there is an answer; its values are never shown.
         short = replace(self.simulation, events=_TRIED, cycles=None, replications=1)
         try:
             other = self.others[name]()

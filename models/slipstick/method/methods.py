@@ -1,4 +1,4 @@
-"""The methods: which solves which kind of model, and the functions that call them."""
+"""The methods by the kind of model that each solves, and the functions that call them."""
 
 from __future__ import annotations
 

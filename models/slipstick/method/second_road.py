@@ -1,5 +1,4 @@
-"""The second road: each default answer that is not solved exactly is looked at by a short
-simulation before it is believed.
+"""The second road: a short simulation checks each default answer that is not solved exactly.
 
 Promises are given by what a model is made of; this looks at the answer. Where the simulation
 differs by more than is promised, the usual simulation answers, and the answer says what was

@@ -1,4 +1,4 @@
-"""WHAT A SYSTEM IS: activities, the resources they use, the population that repeats them.
+"""Models of systems: activities, the resources that they use, and the population that repeats them.
 
 Why this shape: a model is data. Nothing here computes an answer; each method in `method` walks the
 same frozen tree. Times are expressions over named parameters, so one tree serves numbers, closed

@@ -228,7 +228,7 @@ def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> di
 
 
 class Ring(NamedTuple):
-    """Slotted rings of one or two levels: the keys of `RingSpec`; latencies hold the way through
+    """Slotted rings of one or two levels: the keys of `RingSpec`; latencies include the way through
     all rings passed.
     """
 
@@ -261,7 +261,7 @@ class Memory(NamedTuple):
 
 
 class MachineLock(NamedTuple):
-    """One of the machine's locks: the keys of `LockKindSpec`; the latency holds the accesses to
+    """One of the machine's locks: the keys of `LockKindSpec`; the latency includes the accesses to
     the lock word.
     """
 

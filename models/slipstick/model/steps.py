@@ -131,6 +131,7 @@ def check_fields(kind: type[Any]) -> None:
         default = vars(kind).get(name, MISSING)
         if isinstance(default, Field):
             default = default.default
+        # With slots a class has descriptors in the place of missing defaults.
         optional = default is not MISSING and not isinstance(default, MemberDescriptorType)
         constant = str(annotation).startswith("ClassVar")
         if not constant and name not in (stated if optional else needed):

@@ -942,6 +942,7 @@ class ArrivalPattern(ModelPart):
             self.burst_arrivals is not None and self.burst_time is None
         ):
             raise ModelError("bursts need both a burst_time and a quiet_time, or neither")
+        # Batches go with any pattern but a trace, whose times are of single customers.
         patterns = self.constructs - {BATCHES}
         if len(patterns) > 1 or (TRACES in patterns and self.batch > 1):
             raise ModelError(
@@ -1365,6 +1366,7 @@ class Model:
         check_model_name(self.name)
         for lock, resource in self.resources.items():
             if isinstance(resource, HeldResource) and resource.word is not None:
+                # Accesses to the word queue at its station as steps do.
                 self._check_use(f"the word of lock {lock}", resource.word, "service")
         by_name: dict[tuple[str, str], Activity] = {}
         nodes = list(each_once(self.bodies))

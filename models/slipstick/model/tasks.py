@@ -1,5 +1,5 @@
-"""Tasks: the work of a pool cut into tasks, each with the tasks that it adds; loops in chunks, and
-trees in parts.
+"""Tasks of a pool, each with the tasks that it adds: loops cut into chunks, and trees cut into
+parts.
 
 A task is a sequence of parts (interior, leaves, added): numbers of interior and other nodes or
 iterations that are worked on, then the number of the task that is added to the pool, or -1.

@@ -1,5 +1,5 @@
-"""What is known of a quantity that is not known exactly: distributions, by their quantiles, and
-points drawn from them.
+"""Distributions of quantities that are not known exactly, by their quantiles, and random points
+drawn from them.
 """
 
 from __future__ import annotations

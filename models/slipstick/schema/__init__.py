@@ -1,4 +1,4 @@
-"""YAML -> MODEL: strict specs, all problems at once, each at its line.
+"""Files to models: strict specs, whose problems are reported all at once, each at its line.
 
 Why this shape: a file goes through the modules in one direction. `text` reads it into nodes that
 know where they were written; `library` finds files and follows references; `validate` checks a tree

@@ -1,5 +1,5 @@
-"""How customers arrive, in files of activities and of queueing networks; and times from a file, put
-into the tree of a model: those between arrivals, and measured times of steps and visits.
+"""Arrivals in files of activities and of queueing networks; and files of times, which are read into
+the tree of a model: times between arrivals, and measured times of steps and visits.
 
 The numbers are put into the tree as it is read, so that whatever is made of the tree depends on
 them, and not on a file that changes later.
@@ -93,6 +93,7 @@ def with_traces(tree: Node, library: SpecFiles) -> Node:
             # Relative to their mean, so that the rate of arrivals can vary.
             text = " ".join(repr(gap / mean) for gap in gaps)
             tree = replace(tree, place, from_plain({"gaps": text}, trace.mark))
+            # The trace gives the rate of arrivals where the file states none.
             if at(tree, [group, *name, "arrivals"]) is None:
                 tree = replace(
                     tree, [group, *name, "arrivals"], from_plain(f"{1 / mean!r} /s", file.mark)
@@ -158,6 +159,7 @@ def _numbers(path: Path, words: dict[str, str], mark: Mark, place: str) -> list[
     def wrong(message: str) -> Exception:
         return mark.error(f"{path.name}: {message}", place)
 
+    # Spreadsheets begin a file of UTF-8 with a byte-order mark.
     lines = file_text(path, "data_bytes", "keep a part of it").removeprefix("\ufeff").splitlines()
     rows = [
         (n, line)
@@ -168,6 +170,7 @@ def _numbers(path: Path, words: dict[str, str], mark: Mark, place: str) -> list[
         raise wrong("has no lines with numbers")
     cells = list(_cells(rows))
     unit, column = words.get("unit", ""), 0
+    # A first line without a number, or a named column, is a line of names.
     if _number(cells[0][1][0]) is None or "column" in words:
         header = [_IN_BRACKETS.fullmatch(heading) for heading in cells[0][1]]
         names = [

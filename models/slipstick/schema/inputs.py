@@ -1,5 +1,5 @@
-"""Everything that a model is solved with under the paths that a user may set, the model that is
-built of it, and its answers.
+"""Inputs of a model: everything that a user may set, by path; the model that is built from it, and
+its answers.
 
 Solver options are among the settings. Every quantity of the inputs becomes a parameter under its
 path. The methods are imported when one is asked for; `slipstick.study` solves for many settings.
@@ -294,6 +294,7 @@ class Inputs:
         sections, other_sections = (
             {split(path)[0] for path in paths_of_side} for paths_of_side in (paths, other_paths)
         )
+        # Where `check_rules` is not overridden, no rule covers several sections.
         return (
             sections.isdisjoint(other_sections)
             and getattr(self.form, "check_rules", None) is Spec.check_rules
@@ -501,6 +502,7 @@ def _law_spec(law: Law) -> type[BaseModel]:
     """
     conditions = set(law.holds.split(" and "))
     sizes = [symbol.name for symbol in law.symbols if symbol.dimension != COUNT]
+    # A condition of the law that a size is not negative becomes a limit of its field.
     least = {name: 0.0 for name in sizes if conditions & {f"{name} >= 0", f"{name} > 0"}}
     fields: dict[str, Any] = {
         symbol.name: (
@@ -1014,6 +1016,7 @@ def _named(inputs: Inputs, section: object, path: str, meaning: str) -> dict[str
 
 
 def _name_of(value: DescribedValue, tree: Table) -> str:
+    # Only an item of a list may have a name in the place of its number; the search for it is slow.
     return canonical(tree, value.path) if _NUMBERED.search(value.path) else value.path
 
 

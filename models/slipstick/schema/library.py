@@ -1,5 +1,5 @@
-"""Specs by kind: where they are, files to trees with every reference followed, and JSON Schemas for
-editors.
+"""The library of specs: where each kind is, how files are read with every reference followed, and
+JSON Schemas for editors.
 
 A reference is the base that a spec `extends`, a network that a machine names, or the machine of a
 model.
@@ -326,6 +326,7 @@ class Library:
         except UnknownNameError as error:
             raise mark.error(str(error), at_path) from None
         why = _endless(path, _open)
+        # A missing file is a mistake of the spec that names it, not of a command.
         if beside is not None and reference != STANDARD_INPUT and not os.path.lexists(path):
             why = f"there is no file {short(reference)}{nearest_file(path)}"
         if why:
@@ -346,6 +347,7 @@ class Library:
             return (
                 kind_of(self._read(path)) if path.is_file() or str(path) == STANDARD_INPUT else ""
             )
+        # What is wrong with the file is reported when it is loaded.
         except SpecError:
             return ""
 
@@ -714,6 +716,7 @@ def starter(kind: str, name: str = "") -> str:
         f"# Made from {kind}/{path.stem}; change what differs, then: {next_command(kind)}",
     ]
     text_lines = file_text(path).splitlines()
+    # The first comments of the file are about that file alone.
     while text_lines and text_lines[0].startswith("#"):
         del text_lines[0]
     used = set()

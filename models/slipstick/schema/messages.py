@@ -1,5 +1,5 @@
-"""What is wrong with a spec, in our words: pydantic's findings as problems with a place.
-Imported when something is wrong.
+"""Messages on what is wrong with a spec: the errors that pydantic finds, in words of the format,
+each with its place. Imported only when something is wrong.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ def problems_in(
         for detail in error.errors(include_url=False, include_input=True)
         if detail["type"] not in left_out
     ]
+    # More problems in one message do not help.
     del details[MOST_PROBLEMS:]
     mistyped = {
         near

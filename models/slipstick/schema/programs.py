@@ -1,6 +1,4 @@
-"""Programs: what they are solved with (machine, workload, data of their own), the files that say
-so, and their models.
-"""
+"""Programs: their inputs (machine, workload, data), the files that give these, and their models."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Files of specs as trees: what a reader of a part asks of the library, which calls that reader
-itself, and the kind of a machine.
+"""The interface of the library for readers of parts of specs, which the library calls itself; and
+how the kinds of machines are told apart.
 """
 
 from __future__ import annotations

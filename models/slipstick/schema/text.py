@@ -1,5 +1,5 @@
-"""Text to nodes: strict YAML, every problem of a file in one error, as a tree of values that know
-where they were written.
+"""Strict YAML as trees of values that know where they were written, with all problems of a file in
+one error.
 
 A node is a `Scalar`, a `Listing` of nodes or a `Table` of named nodes. A path names one by keys
 with dots between: ``stations.cpu.demand``. An item of a listing goes by its 0-based number
@@ -119,6 +119,7 @@ def split(path: str) -> tuple[str, ...]:
     >>> split('ssd."disk.demand"')
     ('ssd', 'disk.demand')
     """
+    # Most paths have no quotes, and are split without the pattern.
     if '"' not in path:
         return tuple(path.split(".")) if path else ()
     path_parts: list[str] = []
@@ -432,6 +433,7 @@ def _too_long(text: str) -> str:
 
 def _fraction(text: str) -> tuple[float, str]:
     value = float(text)
+    # Digits other than 0 that give 0: the number is too small for a double.
     vanished = value == 0 and re.search("[1-9]", re.split("[eE]", text)[0])
     if vanished or value in (float("inf"), float("-inf")):
         way = "underflows" if vanished else "overflows"
@@ -680,6 +682,7 @@ class _TreeReader:
             self.path.append(key)
             value = self.node(next(self.events), key=key_node.mark)
             self.path.pop()
+            # Of two equal keys the first one stays; the second is reported.
             entries.setdefault(key, Entry(key_node.mark, value))
         return Table(entries, mark)
 
@@ -709,6 +712,7 @@ class _TreeReader:
         value, problem = meaning(text)
         if problem:
             self.report(mark, problem)
+        # A missing value has no place of its own: it is reported at its key.
         return Scalar(value, text, key if key and not text else mark, False)
 
     def check_written(self, event: Any) -> None:

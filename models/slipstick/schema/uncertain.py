@@ -1,4 +1,4 @@
-"""Settings that are not known exactly: ranges as written, and the values of a fit.
+"""Uncertain settings: ranges as written, and the values of a fit.
 
 Why this shape: a range is taken out of the settings before they are checked, and its middle is put
 there, so that no reader of settings needs to know of it; what is known beside the middle goes with
@@ -86,6 +86,7 @@ def told_apart(
     fit, values = UncertainValues(), dict[str, Node]()
     if FITTED in settings:
         fit, values = _fit_of(settings, plain, library)
+    # A setting by hand goes before the value of the fit.
     plain = {**values, **plain}
     count, own = len(ranges), len(fit.paths)
     # Ranges are independent of the fit and of each other: zeros beside the diagonal.
@@ -111,6 +112,7 @@ def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
         return None
     low, high = match["low"].rstrip(), match["high"]
     unit = high.lstrip("+-0123456789.eE ")
+    # In `1..3 us` the unit is that of both ends.
     if _BARE.fullmatch(low) and unit:
         low = f"{low} {unit}"
     try:

@@ -1,6 +1,5 @@
-"""Where something may be waited for, or random times are compared, so that the time without
-contention is not exact; and resources that are asked for more than they can do, so that there is no
-steady state.
+"""Contention: where something may be waited for or random times are compared, so that the time of
+one pass is not exact; and saturated resources, at which there is no steady state.
 """
 
 from __future__ import annotations

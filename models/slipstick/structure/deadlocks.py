@@ -1,4 +1,4 @@
-"""Processors that can wait for each other without end at locks taken in a cycle."""
+"""Deadlocks: processors that can wait for each other without end, at locks taken in a cycle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Alike resources lumped into one, so that a model with many of them stays small."""
+"""Lumping: one resource stands for several alike ones, so that a model with many of them stays
+small.
+"""
 
 from __future__ import annotations
 

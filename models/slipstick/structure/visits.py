@@ -569,6 +569,7 @@ def queues_of(
                 isinstance(resource, HeldResource),
                 isinstance(resource, Lock) and resource.kind in SPIN_LOCKS,
                 max(1, *(_most_requests(tree.root, name) for tree in trees)),
+                # A queue without copies stands for itself: the text has one character.
                 len(copies.get(name, "1")),
                 resource.order if isinstance(resource, ReaderWriterLock) else "",
             )

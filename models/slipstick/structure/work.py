@@ -1,5 +1,5 @@
-"""Work: times added up over everything that one pass executes, side by side or not, and how much of
-it can be under way at once.
+"""Work: the times of everything that one pass executes, added up whether it runs side by side or
+not; and how much of it can be under way at once.
 
 `ParallelWork` says what forks and pipelines keep busy beside the line that the account follows; the
 module `slipstick.method.closed_form` derives its quantities.
@@ -363,7 +363,7 @@ class ParallelWork:
 
 
 def _limit(place: str, requests: Array, size: Array | float, servers: Array | float) -> Array:
-    """Return how many of the requests of all processors can be under way at a place."""
+    """Return how many of the requests of all processors can be under way at a resource, or at none."""
     if place == PROCESSORS:
         # The others of a processor that is alone are outside the model.
         return np.where(np.equal(size, 1), requests, size)

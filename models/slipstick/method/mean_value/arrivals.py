@@ -1,4 +1,4 @@
-"""What an arriving processor waits for at each visit.
+"""Waits of an arriving processor at each visit.
 
 It follows from the arrival theorem: with n processors, one
 that arrives at a queue finds the mean numbers of the population with one processor fewer, q_j

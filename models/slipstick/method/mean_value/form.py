@@ -1,5 +1,5 @@
-"""Mean values at many points, as a solution; the approximations that it used, and the error that
-they usually keep.
+"""Mean value as a compiled model, with the approximations that an answer used and the error that
+they usually have.
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ class MeanValue(ActivityForm):
 
     def refuses(self) -> bool:
         """Return whether the model has a part that mean value has no answer for, at any values."""
+        # Any value will do for a parameter without one: which parts are refused depends on no
+        # number.
         numbers = self.numbers(
             {
                 name: 1.0
@@ -597,6 +599,7 @@ def exact_points(model: Model, values: Values) -> Flags:
     product form, by its structure or by the values there.
     """
     in_form: Flags | bool = exact_everywhere(model)
+    # Values may make services equal that are different by structure.
     if not in_form and isinstance(model.population, ClosedPopulation):
         exprs = model.expressions()
         columns = np.broadcast_arrays(*Tape(exprs).run(values))

@@ -1,5 +1,5 @@
-"""Which closed activities have product form, at which points, and the queueing network that they are
-there: groups are classes, and all visits to one station are one visit of their sum.
+"""Product form of closed activities: at which points it holds, and the queueing network that they
+are there, in which groups are classes and all visits to one station are one visit of their sum.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class VisitTimes:
     since_acquisition: dict[tuple[str, int], RandomTime] = field(default_factory=dict)
 
     def copy(self) -> VisitTimes:
-        """Return a copy of everything that may be changed."""
+        """Return a copy whose tables can be changed without changing these."""
         return VisitTimes(*(dict(getattr(self, field.name)) for field in fields(self)))
 
 
@@ -532,7 +532,8 @@ class _ItemTimes:
         )
 
     def _shared_service(self, number: int, body: RandomTime) -> RandomTime:
-        """Return an item's time at a first stage whose servers all items share from the start.
+        """Return the time of an item in a first stage whose servers are shared by all items at
+        once.
 
         Derived here: shared by n items at c servers, constant services all end together, after n /
         c services; exponential ones end one by one as at a queue. In between, the part 1 - scv of
@@ -1121,8 +1122,8 @@ def _waiting_probability(wait: Array, service: Array) -> Array:
 
 
 def _in_order(passing: PassingTimes, time: RandomTime) -> Array:
-    """Return the means of the ordered times after each processor has taken an independent time
-    more.
+    """Compute the mean times, in order, at which the processors are done after each has taken a
+    further independent time.
 
     Derived here: the number that have passed by t is a sum of independent indicators, whose
     distribution is built up one by one; the k-th passes at the integral of P(fewer than k have

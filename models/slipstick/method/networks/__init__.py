@@ -1,4 +1,4 @@
-"""Queueing networks: models as arrays, and what any solver finds in them as answers.
+"""Queueing networks: models as arrays, and the solutions of all solvers as answers.
 
 Why this shape: a network becomes arrays (`arrays`), any solver of `slipstick.queueing` takes those
 (`solvers`; `markov` for chains of classes), and what it finds is read as columns or as one answer

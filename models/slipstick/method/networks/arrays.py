@@ -164,6 +164,7 @@ class NetworkLayout:
             **({} if routes is None else self._route(routes, chain_of, cubes[1])),
         }
         service, visited = self._alike(*cubes[:2])
+        # Solvers take one class for each chain; the network's own classes stay beside.
         merged = service, visited, cubes[2]
         if routes is not None:
             merged = joined_chains(*merged, chain_of)

@@ -1,5 +1,5 @@
-"""Queueing networks at many points: one call of a solver for all of them, as a solution that
-answers are read off.
+"""Solvers of queueing networks as compiled models: one call solves many points, and answers are
+read from its solution.
 
 An answer at one point has more than the columns of the solver: the account of one customer's cycle,
 the population at which each closed chain saturates its slowest station, and quantiles of the

@@ -688,6 +688,7 @@ class _NetworkEstimates:
                 index = self.compiled.classes.index(label)
                 lossy = name in self.flat.first
                 times = float(self.flat.arrays.entries()[0, index].real)
+                # How many customers change class is not counted where some are lost on the way.
                 if lossy and label != chain.reference[0]:
                     continue
                 passing = self.served(name) * (1.0 if lossy else times)
@@ -755,6 +756,7 @@ class _NetworkEstimates:
         yield f"queue_length[{name}]", self._ratio(None, present, self.elapsed)
         yield f"utilization[{name}]", self._ratio(None, used, self.elapsed * region.capacity)
         granted = layout.column(layout.taken[lock])
+        # Present are those that hold a place and those that wait for one.
         yield f"waiting_time[{name}]", self._ratio(None, present - used, granted)
         if region.loses:
             tallies = self.flat.plan.tallies

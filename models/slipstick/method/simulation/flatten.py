@@ -1,4 +1,4 @@
-"""A model flattened into the plan that a simulation runs, and the timeline of its first cycles."""
+"""Activities written as the plan that the simulator runs, and the timeline of the first cycles."""
 
 from __future__ import annotations
 

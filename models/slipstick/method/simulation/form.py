@@ -306,6 +306,8 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
         "technology": booked.estimates(booked.labels.technology),
         "step": booked.estimates(lambda label: IDLE_PROCESSORS if label == IDLE else label),
     }
+    # Where nothing is random the run is exact once its cycles repeat, so that its interval has no
+    # width.
     return replace(
         one_point(model.name, values, remarks, gradient, account),
         exact=np.array([not flat.plan.random and time.half_width <= ROUNDING * time.mean]),

@@ -1,4 +1,4 @@
-"""Activity files: the format, the model that a file says, and the file that says a model.
+"""Activity files: the format, how a file is read as a model, and how a model is written as a file.
 
 Each kind of item is one class, listed in `ITEMS`, and each kind of resource one class, listed in
 `RESOURCES`. The class holds the keys of its table, reads it (`build`) and writes it (`write`);
@@ -1273,6 +1273,7 @@ def _kind_of_resource(value: Any) -> str:
         if isinstance(value, dict)
         else []
     )
+    # A few keys are enough: to compare letters is slow.
     near = (
         get_close_matches(each, [*RESOURCES, *StationSpec.model_fields], n=1, cutoff=0.6)
         for each in unknown[:20]
@@ -1746,6 +1747,7 @@ class ActivityReader:
             self.values.refuse(loc, str(error))
 
     def _check_useful(self, model: system.Model) -> None:
+        # The default names a component that a model need not have.
         if "useful" not in self._spec.model_fields_set:
             return
         components = {step.component for step in model.steps}

@@ -1,5 +1,5 @@
-"""What a value of a spec must be, beside its type: names, lists without repetition, words to choose
-from, and rules about several keys; with the words in which a refusal says it.
+"""Constraints on values of specs: names, lists without repetition, words to choose from, and rules
+between keys, with their messages.
 """
 
 from __future__ import annotations

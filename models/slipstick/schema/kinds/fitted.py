@@ -1,4 +1,4 @@
-"""A fit as a file: values of parameters, and how sure they are together."""
+"""Fits as files: values of parameters, with the covariance of their errors."""
 
 from __future__ import annotations
 

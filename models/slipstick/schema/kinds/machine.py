@@ -1,4 +1,4 @@
-"""Machines on a network, and networks: the formats, and the machine that a file describes."""
+"""Machines on a network, and networks: the formats, and how a file is read as a machine."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal

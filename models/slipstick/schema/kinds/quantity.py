@@ -1,5 +1,5 @@
-"""The quantities of specs: how one is written, what a field accepts, and each as an expression,
-with its meaning and source.
+"""Quantities of specs: how they are written, which values a field accepts, and the expression of
+each, with its meaning and source.
 
 A quantity is text with a unit in a file, a float in base units here. The module also has what all
 specs share: strict, frozen, every key documented; and classes of cost.
@@ -289,6 +289,7 @@ class Quantity:
             if self.advice and not _is_plain(text):
                 raise UnitError(f"{text!r} is no plain number; {self.advice}")
             return to_base(text, self.dimension), self.dimension
+        # In Python true and false are whole numbers too.
         if isinstance(text, bool) or not isinstance(text, int | float):
             raise _refused(f"write {example_of(self.dimension)}; got {_kind(text)}")
         if self.dimension not in (None, COUNT):

@@ -1,5 +1,5 @@
-"""Queueing-network files: the format, the network that a file says, and the file that says a
-network.
+"""Queueing-network files: the format, how a file is read as a network, and how a network is written
+as a file.
 """
 
 from __future__ import annotations
@@ -366,6 +366,7 @@ def unknown_names(data: object) -> list[Fault]:
             for label in _listing(_table(chain).get("classes"))
         ),
     ]
+    # Without any class the mistake is not in the names of classes.
     faults = [
         Fault(("stations", name, key, label), no_class(label, known_classes), key=True)
         for name, station in stations.items()

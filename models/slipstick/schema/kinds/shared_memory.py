@@ -1,4 +1,4 @@
-"""Machines with shared memory: the format, and the machine that a file describes."""
+"""Machines with shared memory: the format, and how a file is read as a machine."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

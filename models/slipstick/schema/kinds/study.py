@@ -329,6 +329,7 @@ if TYPE_CHECKING:
         """Limits of time, of memory and of costs that are estimated."""
 
 else:
+    # Every limit of `slipstick.limits` is a key, so that a new one is no change here.
     LimitsSpec = create_model(
         "LimitsSpec",
         __base__=_PointLimits,

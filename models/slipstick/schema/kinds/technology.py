@@ -1,4 +1,4 @@
-"""Technologies as files, and what they make of models."""
+"""Technologies as files, and the changes that they make to models."""
 
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
