@@ -123,9 +123,8 @@ def _residence_times(network: NetworkArrays, seen: SeenOnArrival, other_customer
     """Return the residence times in one cycle, all visits together [s], (P, R, K);
     `other_customers` as in `all_busy_by_load` (P, R).
     """
-    time = np.empty(
-        seen.queue.shape, dtype=np.result_type(seen.queue, network.service, network.visits)
-    )
+    number_kind = np.result_type(seen.queue, network.service, network.visits)
+    time = np.empty(seen.queue.shape, dtype=number_kind)
     for station, discipline in enumerate(network.discipline):
         service = network.service[:, :, station]
         if DISCIPLINES[discipline].delay:
@@ -165,7 +164,8 @@ def _by_rates(network: NetworkArrays, seen: SeenOnArrival, station: int) -> Arra
     # The speed at the mean number present, between those at the two whole numbers around it: an
     # assumption, for the arrival theorem takes the mean over all numbers. Errors: `MEASURED`,
     # "speeds by the number present".
-    low = np.clip(np.floor(present.real).astype(int) - 1, 0, max(0, last - 1))
+    whole_below = np.floor(present.real).astype(int)
+    low = np.clip(whole_below - 1, 0, max(0, last - 1))
     fraction = np.where(present.real - 1 >= last, last - low, present - 1 - low)
     rates_of_points = np.broadcast_to(rates, (len(present), last + 1))
     speed_below, speed_above = (
@@ -315,7 +315,8 @@ def _newton_steps(
         present = flow * delay + sum_over_stations(load * congestion)
         # Newton for the reciprocal of the population, which is nearly straight near saturation;
         # beyond a factor of two it would overshoot.
-        missing = (count - present) * np.minimum(np.maximum(present.real * own[:, :, 0], 0.5), 2)
+        damping = np.minimum(np.maximum(present.real * own[:, :, 0], 0.5), 2)
+        missing = (count - present) * damping
         move = np.linalg.solve(steep, missing[:, :, None])[:, :, 0]
         if keeps:
             move = np.where(idle | settled[:, None], 0, move)
@@ -347,14 +348,11 @@ def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
     flow = np.where(count > 0, count / np.where(cycle == 0, 1, cycle), 0.0)
     # Newton's method has to start below saturation, where 1 - a is positive.
     highest_load = total / (1 + total)
-    busiest = (flow[:, :, None] * demand.real).sum(axis=1).max(axis=1, initial=0.0, keepdims=True)
-    return np.asarray(
-        flow
-        * (
-            highest_load
-            / np.where(busiest > highest_load, busiest, np.maximum(highest_load, 1e-300))
-        )
-    )
+    loads = (flow[:, :, None] * demand.real).sum(axis=1)
+    busiest = loads.max(axis=1, initial=0.0, keepdims=True)
+    least = np.maximum(highest_load, 1e-300)
+    reduction = highest_load / np.where(busiest > highest_load, busiest, least)
+    return np.asarray(flow * reduction)
 
 
 def _within(flow: Array, move: Array, utilization_share: Array, spare: Array) -> Array:
@@ -368,9 +366,8 @@ def _within(flow: Array, move: Array, utilization_share: Array, spare: Array) ->
     # senseless.
     growth = np.add.reduce(move[:, :, None] * utilization_share, axis=1, keepdims=True) / spare
     lost = np.maximum.reduce(move / -flow, axis=1, keepdims=True, initial=MOST_AT_ONCE)
-    return np.asarray(
-        MOST_AT_ONCE / np.maximum(np.maximum.reduce(growth, axis=2, initial=MOST_AT_ONCE), lost)
-    )
+    most_growth = np.maximum.reduce(growth, axis=2, initial=MOST_AT_ONCE)
+    return np.asarray(MOST_AT_ONCE / np.maximum(most_growth, lost))
 
 
 def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> NDArray[np.bool_]:
@@ -381,13 +378,11 @@ def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> 
     theirs. Points with derivatives, which differ in the parameter that moves, settle together: some
     derivatives are rounding alone.
     """
-    near = np.asarray(
-        np.logical_and.reduce((np.abs(move.real) <= within).reshape(len(move), -1), axis=1)
-    )
+    is_small = (np.abs(move.real) <= within).reshape(len(move), -1)
+    near = np.asarray(np.logical_and.reduce(is_small, axis=1))
     if np.iscomplexobj(after):
-        steady = np.abs(move.imag).max(initial=0.0) <= slopes_within * np.abs(after.imag).max(
-            initial=0.0
-        )
+        slope_move = np.abs(move.imag).max(initial=0.0)
+        steady = slope_move <= slopes_within * np.abs(after.imag).max(initial=0.0)
         near[:] = near.all() and steady
     return near
 
@@ -418,7 +413,8 @@ def _by_substitution(
             network, SeenOnArrival(queue, busy, own, *(shift or ())), other_customers
         )
         cycle = network.think + time.sum(axis=2)
-        flow = np.where(closed, count / np.where((count > 0) & closed, cycle, 1), network.arrivals)
+        cycle_or_one = np.where((count > 0) & closed, cycle, 1)
+        flow = np.where(closed, count / cycle_or_one, network.arrivals)
         next_queue, served = flow[:, :, None] * time, flow[:, :, None] * demand
         # Before the second step nothing is known to be in service, so a first difference says
         # nothing.
@@ -613,12 +609,9 @@ def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkS
     def fixed_point(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         copies = len(count) // len(demand)
         change = 0.0 if shift is None else shift[0].sum(axis=2)
-        return _by_newton(
-            np.repeat(demand, copies, axis=0),
-            np.repeat(closed.delay, copies, axis=0),
-            count,
-            change,
-        )
+        repeated_demand = np.repeat(demand, copies, axis=0)
+        repeated_delay = np.repeat(closed.delay, copies, axis=0)
+        return _by_newton(repeated_demand, repeated_delay, count, change)
 
     flow, time, steps = scheme(fixed_point, closed.population.astype(float), demand)
     names = [network.stations[k] for k in closed.queueing]
@@ -671,20 +664,16 @@ def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSoluti
             _first_guess(network_of_copies, count, np.repeat(load, copies, axis=0)),
         )
 
-    flow, time, steps = scheme(
-        fixed_point, np.where(network.closed, network.population, 0).astype(float), network.demand
-    )
-    limit = np.stack(
-        [speeds(network, k).max(axis=1) * np.ones(network.points) for k in range(load.shape[1])],
-        axis=1,
-    )
-    demand = np.where(
-        network.delays,
-        0,
-        np.where(network.closed[:, None], network.demand / (limit - load)[:, None], 0),
-    )
+    customers = np.where(network.closed, network.population, 0).astype(float)
+    flow, time, steps = scheme(fixed_point, customers, network.demand)
+    stations = range(load.shape[1])
+    highest_speeds = [speeds(network, k).max(axis=1) * np.ones(network.points) for k in stations]
+    limit = np.stack(highest_speeds, axis=1)
+    closed_demand = np.where(network.closed[:, None], network.demand / (limit - load)[:, None], 0)
+    demand = np.where(network.delays, 0, closed_demand)
     flow, time, notes = _within_capacity(flow, time, demand, network.population, network.stations)
-    time = np.where((network.closed & (network.population == 0))[:, :, None], 0, time)
+    is_empty = network.closed & (network.population == 0)
+    time = np.where(is_empty[:, :, None], 0, time)
     queue = flow[:, :, None] * time
     nothing: tuple[Array | None, ...] = (None,) * len(network.stations)
     return NetworkSolution(
@@ -716,15 +705,16 @@ def _within_capacity(
     over = (busy.real > 1) & (busy.real < MOST_OVER)
     if not over.any():
         return flow, time, ()
-    factor = np.where(over[:, None] & (demand != 0) & (flow != 0)[:, :, None], busy[:, None], 1)
+    is_used = (demand != 0) & (flow != 0)[:, :, None]
+    factor = np.where(over[:, None] & is_used, busy[:, None], 1)
     worst = factor.real.argmax(axis=2)[:, :, None]
     lower = np.take_along_axis(factor, worst, axis=2)[:, :, 0]
     time, slower = time.astype(factor.dtype), flow / lower
     # All of the longer cycle is waiting at the worst station, so that N = X (Z + R) still holds.
-    longer_cycle = count / np.where(slower == 0, 1, slower) - count / np.where(flow == 0, 1, flow)
-    np.put_along_axis(
-        time, worst, np.take_along_axis(time, worst, axis=2) + longer_cycle[:, :, None], axis=2
-    )
+    cycle = count / np.where(flow == 0, 1, flow)
+    longer_cycle = count / np.where(slower == 0, 1, slower) - cycle
+    worst_time = np.take_along_axis(time, worst, axis=2)
+    np.put_along_axis(time, worst, worst_time + longer_cycle[:, :, None], axis=2)
     notes = (
         f"{name} came out busy for {busy.real[:, k].max():.6g} of the time; throughputs were"
         " lowered to its capacity"
@@ -741,10 +731,9 @@ def _first_guess(network: NetworkArrays, count: Array, load: Array) -> Array:
     demand = network.demand
     cycle = network.think + demand.sum(axis=2)
     share = demand / np.where(cycle == 0, 1, cycle)[:, :, None]
-    limit = np.stack(
-        [np.broadcast_to(speeds(network, k)[:, -1], len(load)) for k in range(load.shape[1])],
-        axis=1,
-    )
+    stations = range(load.shape[1])
+    last_speeds = [np.broadcast_to(speeds(network, k)[:, -1], len(load)) for k in stations]
+    limit = np.stack(last_speeds, axis=1)
     free = 1 - np.where(network.delays, 0, load / limit)
     opened: Array = network.arrivals[:, :, None] * demand / free[:, None]
     return np.where(network.closed[:, None], count[:, :, None] * share, opened)
@@ -758,12 +747,10 @@ def _utilization(network: NetworkArrays, flow: Array, queue: Array) -> Array:
     busy: Array = work / np.where(network.delays, 1, network.servers)
     for station, rates in enumerate(network.rates):
         if rates is not None and not network.delays[station]:
-            present = np.clip(
-                queue[:, :, station].real.sum(axis=1).round().astype(int), 1, rates.shape[1]
-            )
-            pace = np.take_along_axis(
-                np.broadcast_to(rates, (len(flow), rates.shape[1])), present[:, None] - 1, axis=1
-            )
+            customers = queue[:, :, station].real.sum(axis=1).round().astype(int)
+            present = np.clip(customers, 1, rates.shape[1])
+            rates_of_points = np.broadcast_to(rates, (len(flow), rates.shape[1]))
+            pace = np.take_along_axis(rates_of_points, present[:, None] - 1, axis=1)
             busy[:, :, station] = work[:, :, station] / pace
     return busy
 

@@ -94,7 +94,8 @@ def _distinct(closed: ClosedPart) -> tuple[Array, Array]:
     begins = np.ones(len(points), dtype=bool)
     begins[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
     keys = np.ascontiguousarray(columns[:, begins].T)
-    row_bytes = keys.view(np.dtype((np.void, keys.dtype.itemsize * keys.shape[1])))[:, 0]
+    bytes_of_row = keys.dtype.itemsize * keys.shape[1]
+    row_bytes = keys.view(np.dtype((np.void, bytes_of_row)))[:, 0]
     _, rows, row_of = np.unique(row_bytes, return_index=True, return_inverse=True)
     return (
         (points[begins][rows], row_of[np.cumsum(begins) - 1])
@@ -141,9 +142,8 @@ def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array
     """
     cycle, total = np.maximum(delay + demand.sum(axis=1), 1e-300), pace.sum(axis=1)
     present = (population - 1) * total * total / (max(1, demand.shape[1]) * cycle)
-    slowest = np.maximum(
-        pace.max(axis=1, initial=1e-300), (cycle + present) / np.maximum(population, 1)
-    )
+    times_between = (cycle + present) / np.maximum(population, 1)
+    slowest = np.maximum(pace.max(axis=1, initial=1e-300), times_between)
     scale: Array = 1 / slowest
     return scale
 
@@ -155,7 +155,8 @@ class _Series:
         self.load, self.pace, self.several, self.length = load, pace, several, length
         kind = np.result_type(load, pace, away, *several.values())
         if away.any():
-            self.start = terms(away, np.arange(1.0, max(2, length))[None], length).astype(kind)
+            numbers = np.arange(1.0, max(2, length))[None]
+            self.start = terms(away, numbers, length).astype(kind)
         else:
             self.start = np.zeros((len(away), length), dtype=kind)
             # Without delays only the empty delay has a term.
@@ -334,9 +335,8 @@ def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
     answer[:, width:] = powers[:, 0, :, -1]
     size = answer.itemsize
     # By [i, j], what a one at i gives at j: rows that overlap in memory.
-    within = np.ndarray(
-        (points, width, width), kind, answer, width * size, (2 * width * size, -size, size)
-    )
+    strides = (2 * width * size, -size, size)
+    within = np.ndarray((points, width, width), kind, answer, width * size, strides)
     values = blocks @ within
     values[:, 1:] += ends[:, :-1] @ powers[:, 1].transpose(0, 2, 1)
     block: Array = values.reshape(points, -1)[:, :length]
@@ -419,10 +419,8 @@ def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolu
     size = prod(int(customers) + 1 for customers in population[order][1:])
     points, _, stations = closed.demand.shape
     if marginals:
-        closed = replace(
-            closed,
-            several={k: closed.several.get(k, closed.last[:, k, None]) for k in range(stations)},
-        )
+        several = {k: closed.several.get(k, closed.last[:, k, None]) for k in range(stations)}
+        closed = replace(closed, several=several)
     numbers = size * (
         int(population.sum()) + 1 if closed.several else 2 * closed.demand[0].size + 1
     )
@@ -534,27 +532,21 @@ class _Grid:
             empty_delay = np.zeros((points, self.planes, *self.shape), dtype=away.dtype)
             empty_delay.reshape(points, -1)[:, 0] = 1
             return empty_delay
-        terms_of_class = [
-            terms(away[:, r], np.arange(1.0, n + 1)[None], n + 1)
-            for r, n in enumerate(self.population)
-        ]
+        terms_of_class = []
+        for r, n in enumerate(self.population):
+            numbers = np.arange(1.0, n + 1)[None]
+            terms_of_class.append(terms(away[:, r], numbers, n + 1))
         terms_of_others = np.ones((points,) + (1,) * len(self.shape), dtype=away.dtype)
         for r, powers in enumerate(terms_of_class[1:]):
-            terms_of_others = terms_of_others * powers.reshape(
-                points, *(-1 if i == r else 1 for i in range(len(self.shape)))
-            )
+            along_class = (-1 if i == r else 1 for i in range(len(self.shape)))
+            terms_of_others = terms_of_others * powers.reshape(points, *along_class)
         customers_of_other_classes = sum(np.indices(self.shape)) if self.shape else np.zeros(())
-        number_of_first = (
-            np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape))
-            - customers_of_other_classes
-        )
+        customers = np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape))
+        number_of_first = customers - customers_of_other_classes
         in_range = (number_of_first >= 0) & (number_of_first <= self.population[0])
-        planes: Array = (
-            np.where(
-                in_range, terms_of_class[0][:, np.clip(number_of_first, 0, self.population[0])], 0.0
-            )
-            * terms_of_others[:, None]
-        )
+        first_in_range = np.clip(number_of_first, 0, self.population[0])
+        terms_of_first = np.where(in_range, terms_of_class[0][:, first_in_range], 0.0)
+        planes: Array = terms_of_first * terms_of_others[:, None]
         return planes
 
     def shifted(self, planes: Array, load: Array) -> Array:
@@ -565,8 +557,9 @@ class _Grid:
         shifted_planes = np.zeros_like(planes)
         shifted_planes[:, 1:] = load[:, 0][to_planes] * planes[:, :-1]
         for r, (to, of) in enumerate(zip(self.to, self.of, strict=True)):
+            planes_below = planes[(slice(None), slice(-1), *of)]
             shifted_planes[(slice(None), slice(1, None), *to)] += (
-                load[:, r + 1][to_planes] * planes[(slice(None), slice(-1), *of)]
+                load[:, r + 1][to_planes] * planes_below
             )
         return shifted_planes
 
@@ -582,7 +575,8 @@ class _Grid:
         plane = np.zeros((points, *self.shape, width), dtype=kind)
         # What a plane is made of: itself one customer of each class back, and what starts there.
         sources = np.zeros((points, *self.shape, columns + 1), dtype=kind)
-        steps = np.concatenate([steps, np.ones((len(steps), 1, width))], axis=1).astype(kind)
+        source_steps = np.ones((len(steps), 1, width))
+        steps = np.concatenate([steps, source_steps], axis=1).astype(kind)
         flat, flat_sources = (
             plane.reshape(points, -1, width),
             sources.reshape(points, -1, columns + 1),
@@ -590,12 +584,9 @@ class _Grid:
         all_points = slice(None)
         moves = [(sources[..., :width], plane)]
         for r, (to, of) in enumerate(zip(self.to, self.of, strict=True), start=1):
-            moves.append(
-                (
-                    sources[(all_points, *to, slice(r * width, (r + 1) * width))],
-                    plane[(all_points, *of, all_points)],
-                )
-            )
+            columns_of_class = slice(r * width, (r + 1) * width)
+            target = sources[(all_points, *to, columns_of_class)]
+            moves.append((target, plane[(all_points, *of, all_points)]))
         places_in_slice = prod(self.shape[1:])
         for s in range(self.planes):
             # Places in the first of the plane's axes that lead from the origin to the corner.
@@ -612,13 +603,9 @@ class _Grid:
         """Return the planes with one more single server, planes / (1 - B), with the paces (P, R) of
         that station.
         """
-        return np.stack(
-            [
-                plane[..., 0].copy()
-                for plane in self.sweep(planes, _steps(pace[:, :, None], np.ones((1, 1))), 1)
-            ],
-            axis=1,
-        )
+        steps = _steps(pace[:, :, None], np.ones((1, 1)))
+        swept_planes = [plane[..., 0].copy() for plane in self.sweep(planes, steps, 1)]
+        return np.stack(swept_planes, axis=1)
 
 
 def _steps(pace: Array, linked: Array) -> Array:
@@ -654,9 +641,8 @@ def _with_several(
     stations = load.shape[2]
     base, singles = start, [k for k in range(stations) if k not in several]
     if singles:
-        planes = grid.sweep(
-            start, _steps(pace[:, :, singles], np.tri(len(singles)).T), len(singles)
-        )
+        steps = _steps(pace[:, :, singles], np.tri(len(singles)).T)
+        planes = grid.sweep(start, steps, len(singles))
         base = np.stack([plane[..., -1].copy() for plane in planes], axis=1)
     queue = np.zeros(load.shape, dtype=np.result_type(load, base))
     shown: list[Array | None] = [None] * stations
@@ -675,14 +661,12 @@ def _with_several(
         total, with_one_less = corner.sum(axis=1), less.sum(axis=2)
         shown[k] = corner / total[:, None]
         present = np.arange(1.0, grid.planes) / _extended(speed, grid.planes - 1)
-        queue[:, :, k] = (
-            load[:, :, k] * (less[:, :, :-1] * present[:, None]).sum(axis=2) / total[:, None]
-        )
+        met_by_arrivals = (less[:, :, :-1] * present[:, None]).sum(axis=2)
+        queue[:, :, k] = load[:, :, k] * met_by_arrivals / total[:, None]
     if singles:
         with_station = _serve(grid, without_station, load[:, :, k], pace[:, :, k], several[k])
-        planes = grid.sweep(
-            with_station, _steps(pace[:, :, singles], np.eye(len(singles))), len(singles)
-        )
+        steps = _steps(pace[:, :, singles], np.eye(len(singles)))
+        planes = grid.sweep(with_station, steps, len(singles))
         for _ in range(grid.planes - 2):
             next(planes)
         queue[:, :, singles] = pace[:, :, singles] * grid.less(next(planes)) / total[:, None, None]

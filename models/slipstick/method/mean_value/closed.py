@@ -214,18 +214,15 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
             else f"the population of {model.name}"
         )
         # A point keeps its first reason: a number out of its range goes before a count.
-        wrong = {
-            **uncountable(
-                numbers[group.processors],
-                number_in_words,
-                least=int(index == 0),
-                most=most_processors,
-            ),
-            **wrong,
-        }
+        least = int(index == 0)
+        uncounted = uncountable(
+            numbers[group.processors], number_in_words, least=least, most=most_processors
+        )
+        wrong = {**uncounted, **wrong}
     recursion = Recursion(model, model.bodies)
     table = ActivityTable(np.array(numbers[groups[0].processors]), wrong)
-    sizes = np.stack([np.rint(numbers[group.processors].real) for group in groups], axis=-1)
+    processors_by_group = [np.rint(numbers[group.processors].real) for group in groups]
+    sizes = np.stack(processors_by_group, axis=-1)
     in_product_form = product_form_points(model, recursion.trees, recursion.queues, numbers)[
         table.answerable
     ]
@@ -267,23 +264,25 @@ def _put(
     unlumped : the same without lumping
     """
     groups = unlumped.model.population.groups
-    cycles = {
-        group.name: cycle
+    cycle_times = {
+        group.name: cycle.time.mean
         for group, cycle in zip(groups, solved.state.cycles, strict=True)
-        if group.name
+        if group.name and cycle is not None
     }
+    booked, uses = {}, {}
+    if account:
+        queue_names = [queue.name for queue in unlumped.queues]
+        booked = lumping.account(recursion.account(solved), unlumped.labels)
+        uses = lumping.uses(recursion.uses(solved), queue_names)
+    first_cycle = solved.state.first
     table.put(
         solved.points,
         solved.rows,
-        solved.state.first.time.mean,
-        booked=lumping.account(recursion.account(solved), unlumped.labels) if account else {},
-        uses=(
-            lumping.uses(recursion.uses(solved), [queue.name for queue in unlumped.queues])
-            if account
-            else {}
-        ),
-        groups={name: cycle.time.mean for name, cycle in cycles.items() if cycle is not None},
-        spans=solved.state.first.visit_times.spans,
+        first_cycle.time.mean,
+        booked=booked,
+        uses=uses,
+        groups=cycle_times,
+        spans=first_cycle.visit_times.spans,
     )
 
 
@@ -342,15 +341,13 @@ class Recursion:
         check_cost(
             "visits", count, f"mean-value would follow {count} visits to resources", "simulate it"
         )
-        count = max(
-            (
-                _branches(node)
-                for activity in activities
-                for node in steps(activity)
-                if node.combination is Combination.LONGEST
-            ),
-            default=0,
+        nodes_with_branches = (
+            node
+            for activity in activities
+            for node in steps(activity)
+            if node.combination is Combination.LONGEST
         )
+        count = max(map(_branches, nodes_with_branches), default=0)
         check_cost(
             "branches",
             count,
@@ -409,12 +406,10 @@ class Recursion:
                 and used_inside_only
                 and all(_memoryless(hold.body, self.model) for hold in holds)
             ):
-                root = Choice(
-                    tuple(
-                        (_share(hold.visit), without_holding(hold.body, queue.name))
-                        for hold in holds
-                    )
+                options = (
+                    (_share(hold.visit), without_holding(hold.body, queue.name)) for hold in holds
                 )
+                root = Choice(tuple(options))
                 tree = VisitTree(root, tuple(visits_in(root)))
                 queues_alone.append((queue, Recursion(self.model, (), self._copies, [tree])))
         return queues_alone
@@ -785,31 +780,25 @@ class _RecursionStep:
             waits = (
                 ArrivalWaits({}, {}) if self._in_step else self._arrival_waits(n, r, state_before)
             )
-            traversal = Traversal(
-                self.recursion.model,
-                self.numbers,
-                sum(n),
-                self._with_spinning(waits.waits, state_before.arrivals),
-            )
+            waits_and_spinning = self._with_spinning(waits.waits, state_before.arrivals)
+            traversal = Traversal(self.recursion.model, self.numbers, sum(n), waits_and_spinning)
             time = cycle_time(traversal, tree.root)
             self._add_hand_overs(traversal.visit_times, state_before.arrivals)
             traversed.append((time, traversal.visit_times))
-            by_pair.update(
-                {key: wait for key, wait in waits.by_pair.items() if self._group[key[0]] == r}
-            )
+            pairs_of_group = (key for key in waits.by_pair if self._group[key[0]] == r)
+            by_pair.update({key: waits.by_pair[key] for key in pairs_of_group})
             by_place |= waits.by_place if len(self._trees) == 1 else {}
         times = self._limit_utilization(n, traversed)
-        cycles = tuple(
-            (
-                None
-                if traversal is None
-                else CycleState(
-                    size, RandomTime(time, traversal[0].variance, traversal[0].kind), traversal[1]
-                )
-            )
-            for size, time, traversal in zip(n, times, traversed, strict=True)
-        )
-        return PopulationState(sum(n), cycles, self._arrivals(n, cycles, by_pair, by_place))
+        cycles: list[CycleState | None] = []
+        for size, mean, cycle_before in zip(n, times, traversed, strict=True):
+            if cycle_before is None:
+                cycles.append(None)
+                continue
+            time_before, visit_times = cycle_before
+            longer_time = RandomTime(mean, time_before.variance, time_before.kind)
+            cycles.append(CycleState(size, longer_time, visit_times))
+        arrivals = self._arrivals(n, cycles, by_pair, by_place)
+        return PopulationState(sum(n), tuple(cycles), arrivals)
 
     def settled(self, size: int, processors: int) -> PopulationState:
         """Return the fixed point of a large population of a single group; NoAnswerError names the
@@ -927,14 +916,12 @@ class _RecursionStep:
         times_before = [
             np.zeros(1) if traversal is None else traversal[0].mean for traversal in traversed
         ]
-        works = [
-            (
-                [np.zeros(1)] * len(self._queues)
-                if traversal is None
-                else self.recursion.work(ratios, traversal[1], sum(n))
-            )
-            for ratios, traversal in zip(self._ratios, traversed, strict=True)
-        ]
+        works = []
+        for ratios, traversal in zip(self._ratios, traversed, strict=True):
+            if traversal is None:
+                works.append([np.zeros(1)] * len(self._queues))
+            else:
+                works.append(self.recursion.work(ratios, traversal[1], sum(n)))
         # By queue and group, the work of all members for each server, and the visits of one, in a
         # cycle [s, 1].
         works_by_group = [
@@ -958,13 +945,8 @@ class _RecursionStep:
                 added(a / nonzero(t) for a, t in zip(group_work, times_before, strict=True))
                 for group_work in works_by_group
             ]
-            self._book_shortfalls(
-                n,
-                [t - b for t, b in zip(times, times_before, strict=True)],
-                uses,
-                visits,
-                traversed,
-            )
+            added_times = [t - b for t, b in zip(times, times_before, strict=True)]
+            self._book_shortfalls(n, added_times, uses, visits, traversed)
         return times
 
     def _book_shortfalls(
@@ -983,9 +965,8 @@ class _RecursionStep:
         a queue that is only used under one lock, or under fewer permits than there are processors,
         is a wait for that lock or permit.
         """
-        excess = np.stack(
-            np.broadcast_arrays(*(np.where(use.real > FULL, use - 1, 0.0) ** 2 for use in uses))
-        )
+        excess_by_queue = (np.where(use.real > FULL, use - 1, 0.0) ** 2 for use in uses)
+        excess = np.stack(np.broadcast_arrays(*excess_by_queue))
         places = {queue.name: k for k, queue in enumerate(self._queues)}
         for k, queue in enumerate(self._queues):
             held_at_all_visits = frozenset.intersection(*(visit.held for visit in queue.visits))
@@ -1043,17 +1024,13 @@ class _RecursionStep:
                 )
             )
         all_busy = {q.name: _all_busy(q, sum(n), means) for q in self._queues}
-        all_busy.update(
-            {
-                name: holder[..., -1]
-                for name, holder in holders.items()
-                if self._sections[name].full(sum(n))
-            }
-        )
-        members = {
-            q.name: sum(n[r] for r in {self._group[v.index] for v in q.visits})
-            for q in self._queues
-        }
+        for name, holder in holders.items():
+            if self._sections[name].full(sum(n)):
+                all_busy[name] = holder[..., -1]
+        members = {}
+        for q in self._queues:
+            groups_here = {self._group[v.index] for v in q.visits}
+            members[q.name] = sum(n[r] for r in groups_here)
         other_holders = {
             q.name: 1 - all_busy[q.name] / nonzero(means.at(q)[0])
             for q in self._queues
@@ -1069,6 +1046,8 @@ class _RecursionStep:
         for cycle in cycles:
             if cycle:
                 since_acquisition |= cycle.visit_times.since_acquisition
+        # Little's law: flow at one visit times its wait for processors at another.
+        waiting_for = {(a, b): means.flows[a] * pair_flow for (a, b), pair_flow in by_pair.items()}
         return ArrivalState(
             others=sum(n),
             present=means.present,
@@ -1079,10 +1058,7 @@ class _RecursionStep:
             whole_service=whole_service,
             members=members,
             since_acquisition=since_acquisition,
-            # Little's law: flow at one visit times its wait for processors at another.
-            waiting_for={
-                (a, b): means.flows[a] * pair_flow for (a, b), pair_flow in by_pair.items()
-            },
+            waiting_for=waiting_for,
             holders=holders,
             by_place=by_place,
         )
@@ -1199,9 +1175,8 @@ class FlowEquivalentServer:
         away = processors - present
         # At saturation all processors are at the permits; a rest of 1e-12 keeps the ratios finite.
         elsewhere = clamped(away, 1e-12 * processors) / nonzero(flow)
-        times_alone = _stacked(
-            [elsewhere, *(cycle.time.mean for cycle in self._cycles(most_holders))]
-        )[..., 1:]
+        times_of_holders = (cycle.time.mean for cycle in self._cycles(most_holders))
+        times_alone = _stacked([elsewhere, *times_of_holders])[..., 1:]
         ratios = times_alone / (np.arange(1, most_holders + 1) * elsewhere[..., None])
         return finite_source_few(ratios, processors)
 
@@ -1250,10 +1225,8 @@ class FlowEquivalentServer:
                 {i: _stacked([getattr(w[i], moment) for w in waits]) for i in waits[0]}
                 for moment in ("mean", "variance")
             )
-            self._known = (
-                most_holders,
-                {i: (mean, varied[i] + mean * mean) for i, mean in means.items()},
-            )
+            moments = {i: (mean, varied[i] + mean * mean) for i, mean in means.items()}
+            self._known = (most_holders, moments)
         return self._known[1]
 
 
@@ -1314,14 +1287,12 @@ def _weight_by_machine_repair(
     mean, flow = (np.where(is_varied, column, 1.0) for column in (mean, flow))
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
     elsewhere = clamped(away / flow, 1e-6 * mean)
-    kinds = [
-        (
-            np.where(is_varied, rate / flow, 1.0 / len(columns)),
-            np.where(is_varied, service.mean, 1.0) / queue.servers,
-            np.where(is_varied, service.scv, 2.0),
-        )
-        for rate, service in columns
-    ]
+    kinds = []
+    for rate, service in columns:
+        chance = np.where(is_varied, rate / flow, 1.0 / len(columns))
+        service_time = np.where(is_varied, service.mean, 1.0) / queue.servers
+        service_scv = np.where(is_varied, service.scv, 2.0)
+        kinds.append((chance, service_time, service_scv))
     # Solved for the weight w in residual = (1 - w) full + w mean.
     residual = finite_source_residual(other_requests + 1, elsewhere, kinds) * queue.servers
     full = residual_time(mean, scv)
@@ -1361,9 +1332,8 @@ def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequen
         if not np.any(use.real > 1):
             break
         # Newton's method for 1 - 1 / use, which is linear in the wait where there is one group.
-        newton_step = np.where(
-            (use.real > 1) & (slope.real > 0), (use * use - use) / nonzero(slope), 0.0
-        )
+        is_over = (use.real > 1) & (slope.real > 0)
+        newton_step = np.where(is_over, (use * use - use) / nonzero(slope), 0.0)
         wait = wait + newton_step
     return wait
 
@@ -1418,14 +1388,11 @@ def _exact_populations(
         for tree, cycle, by_queue in zip(recursion.trees, cycles, relative_wait, strict=True):
             ratios, services = tree.visit_ratios(numbers_here), cycle.visit_times.services
             # No maximum is taken in product form, so that nothing reads the variance of a wait.
-            waits = {
-                visit.index: RandomTime(
-                    wait := services[visit.index].mean * relative_waits_here, 0 * wait
-                )
-                for name, relative_waits_here in by_queue.items()
-                for visit in tree.visits
-                if visit.queue == name
-            }
+            waits = {}
+            for visit in tree.visits:
+                if visit.queue in by_queue:
+                    wait = services[visit.index].mean * by_queue[visit.queue]
+                    waits[visit.index] = RandomTime(wait, 0 * wait)
             mean = cycle.time.mean + added(ratios[index] * waits[index].mean for index in waits)
             time = RandomTime(mean, cycle.time.variance)
             visit_times = VisitTimes(waits, services)
@@ -1454,10 +1421,10 @@ def _relative_waits(
         return [{} for _ in cycles]
     from slipstick.queueing.exact import exact
 
-    times_and_services = [
-        (cycle.time.mean, {index: time.mean for index, time in cycle.visit_times.services.items()})
-        for cycle in cycles
-    ]
+    times_and_services = []
+    for cycle in cycles:
+        services = {index: time.mean for index, time in cycle.visit_times.services.items()}
+        times_and_services.append((cycle.time.mean, services))
     members = [cycle.members for cycle in cycles]
     network = as_arrays(recursion.trees, recursion.queues, numbers, members, times_and_services)
     takes = network.population.any(axis=1)
