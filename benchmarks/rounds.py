@@ -3,10 +3,10 @@
 Streams at parts of the capacity by mean rounds, with prompts in one round and in several; closed
 populations without think time, whose lengths differ; and the capacity itself, beside the
 throughput of a population that is larger than the server. Printed are errors of the formula: of the
-first phase (time to first token) its mean and 95 of 100, of the time of a unit of the second, and of
-the number that a round serves.
+first phase (time to first token) its mean and 95 of 100, of the time of a unit of the second the same,
+and of the number that a round serves.
 
-    python benchmarks/rounds.py [--visits 6000] [--drawn 6 [--brief] | --closed 12] [--seed 1 --runs 2]
+    python benchmarks/rounds.py [--visits 6000] [--drawn 6 [--brief] | --places 8 | --closed 12] [--seed 1 --runs 2]
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ LENGTHS = ((256, 256, 8192), (1024, 1024, 8192), (1024, 128, 8192), (8192, 256, 
 LOADS = (0.3, 0.6, 0.8)
 CLIENTS = (4, 16, 64)
 MEAN, LATE, GAP = "phase_time[prompt]", "phase_time_quantile[prompt,0.95]", "time_per_unit[answer]"
-SERVED = "served"
+LATE_GAP, SERVED = "time_per_unit_quantile[answer,0.95]", "served"
+NAMES = (MEAN, LATE, GAP, LATE_GAP, SERVED)
 
 
 def parameters(prompt: int, output: int, tokens: int) -> dict[str, float]:
@@ -60,7 +61,7 @@ def capacity(values: Mapping[str, float | str]) -> float:
 def errors(formula: Answer, run: Answer) -> str:
     """Write the errors of the formula beside what a run has."""
     parts = []
-    for name in (MEAN, LATE, GAP, SERVED):
+    for name in NAMES:
         expected, got = run.find(name), formula.find(name)
         if expected is None or got is None:
             parts.append(f"{'-':>11}")
@@ -92,18 +93,41 @@ def drawn(count: int, seed: int, brief: bool) -> list[tuple[tuple[int, int, int]
     return cases
 
 
-def streams(
-    cases: list[tuple[tuple[int, int, int], str]], seed: int, visits: int, replications: int
-) -> None:
+def drawn_places(count: int, seed: int) -> list[dict[str, float | str]]:
+    """Draw prompts that mostly take one round, and 8 to 128 places for requests.
+
+    Parameters
+    ----------
+    count : of cases
+    seed : of the draws
+    """
+    chance = np.random.default_rng(seed)
+    cases = []
+    for _ in range(count):
+        prompt, output, slots = (
+            int(np.exp(chance.uniform(*np.log(ends))))
+            for ends in ((64, 6000), (64, 1000), (8, 128))
+        )
+        values: dict[str, float | str] = {**parameters(prompt, output, 8192)}
+        values["parameters.slots"] = float(slots)
+        values["parameters.shortest"] = float(chance.choice([0.5, 0.8, 1.0]))
+        values["machine"] = str(chance.choice(["gpu-node-h100", "gpu-node-h200"]))
+        cases.append(values)
+    return cases
+
+
+def streams(cases: list[dict[str, float | str]], seed: int, visits: int, replications: int) -> None:
     """Print errors of drawn streams, as means over runs of several seeds, with the largest relative
     difference of two of these runs in brackets.
     """
-    for case, gpu in cases:
-        values: dict[str, float | str] = {**parameters(*case), "machine": gpu}
+    for values in cases:
         most = capacity(values)
         for part in (0.5, 0.8):
             here = {**values, "parameters.rate": f"{part * most!r} /s"}
-            words = "{}/{}, {}".format(*case) + f" {gpu.removeprefix('gpu-node-')}"
+            words = "/".join(
+                f"{value:g}" if isinstance(value, float) else value.removeprefix("gpu-node-")
+                for value in values.values()
+            )
             try:
                 formula = solve("llm-serving", here, method="formula")
             except NoAnswerError as refusal:
@@ -119,7 +143,7 @@ def streams(
                 for index in range(replications)
             ]
             cells = []
-            for name in (MEAN, LATE, GAP, SERVED):
+            for name in NAMES:
                 found = [run.find(name) or math.nan for run in runs]
                 got = formula.find(name)
                 error = math.nan if got is None else 100 * (got / float(np.mean(found)) - 1)
@@ -178,13 +202,20 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the drawn cases and their runs")
     parser.add_argument("--runs", type=int, default=2, help="of each drawn stream")
+    parser.add_argument(
+        "--places", type=int, default=0, help="cases with few places for requests instead"
+    )
     parser.add_argument("--closed", type=int, default=0, help="drawn closed populations instead")
     asked = parser.parse_args()
     if asked.closed:
         closed(asked.closed, asked.seed, asked.visits)
         return
-    if asked.drawn:
-        cases = drawn(asked.drawn, asked.seed, asked.brief)
+    if asked.drawn or asked.places:
+        cases: list[dict[str, float | str]] = [
+            {**parameters(*case), "machine": gpu}
+            for case, gpu in drawn(asked.drawn, asked.seed, asked.brief)
+        ]
+        cases += drawn_places(asked.places, asked.seed)
         streams(cases, asked.seed, asked.visits, asked.runs)
         return
     lengths, loads, clients = list(LENGTHS), list(LOADS), list(CLIENTS)
@@ -192,9 +223,8 @@ def main() -> None:
     if asked.short:
         lengths, loads, clients, visits = lengths[2:3], [0.3], [4], 200
     settings = Simulation(seed=5, cycles=visits)
-    print(
-        f"{'lengths, budget':22}{'load':>12}{'mean':>11}{'95 of 100':>11}{'unit':>11}{'served':>11}"
-    )
+    heads = ("mean", "95 of 100", "unit", "95 of 100", "served")
+    print(f"{'lengths, budget':22}{'load':>12}" + "".join(f"{head:>11}" for head in heads))
     for case in lengths:
         values, words = parameters(*case), "{}/{}, {}".format(*case)
         most = capacity(values)

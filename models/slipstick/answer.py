@@ -317,7 +317,8 @@ class Answer(ShownAsTables):
     share : by value and path, k theta / T dT/dtheta with k the power of time in the parameter's
         unit; adds up to 1 for a time or a rate. Where k is 1 (times) it is the part of one percent
         that one percent less buys, where k is -1 (rates) the part that one percent more buys; of
-        an amount k is 1 for every parameter
+        an amount k is 1 for every parameter, as it is, beside this sum, of a parameter of a
+        server that works in rounds whose unit has no time
     gradient : by value and path, the derivative in base units
     exact : equal to the expectation of the model, except for rounding errors
     bound : which value lies outside of its bounds, and by what; empty where none does

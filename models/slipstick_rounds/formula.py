@@ -22,7 +22,13 @@ E (1 - exp(-M / E)), where E is that addition and M what v full rounds leave for
 The number n in it is a birth-death process with births X and deaths n / W(n); where n is as large as
 it can be, K, and X v T(K) / K reaches 1, the server is saturated by its mean rounds. K is the places, what
 memory holds, or v B / (w + v): as many are in the second phase where all rounds are full. The mean of
-n gives the time of the second phase by Little's law.
+n gives the time of the second phase by Little's law. How long the mean numbers and the first phases
+that come differ from one second phase to another gives its quantiles (`_second_quantiles`).
+
+A visit holds its place in both phases. As many customers wait for one as the birth-death process has
+K present, with W and the rounds of the first phase as the time of a visit: 1 / (K / W - X) in the mean
+if these times were exponential. As lengths hardly vary, they wait about half as long (Cosmetatos'
+approximation of M/D/c). The wait is added to the first phase, exponential as its tail is.
 
 The first phases wait for one another. Counted in pieces at the beginnings of rounds they are a
 Markov chain, q' = (q - pieces of a round)+ + pieces of a customer x A, A Poisson with mean X F(n, q):
@@ -69,8 +75,9 @@ Assumptions: n is constant while a first phase lasts; numbers of customers and o
 round are independent; lengths count by their means; customers do not stay in step. Errors beside
 simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up to load 0.8 at most
 10 % in the mean of the first phase and 15 % in its 95 of 100, and up to 40 % in the time of a unit of
-second phases that are short beside a backlog. Where first phases take several rounds and chance fills
-all places, the formula refuses. Of a closed population mostly within 6 % in the mean of the first
+second phases that are short beside a backlog. Quantiles of the time of a unit mostly within 8 %, and
+up to a quarter too short of such short second phases. Where first phases take several rounds and chance
+fills all places, the formula refuses. Of a closed population mostly within 6 % in the mean of the first
 phase; with first phases of about a round or more up to 22 % too short, as those that are longer than
 the mean are not counted apart; where second phases about fill the budget, up to three fifths too long,
 as chance leaves room for first phases.
@@ -105,10 +112,6 @@ FloatOrArray = TypeVar("FloatOrArray", float, Array)
 MOST_PRESENT = 20_000
 """Numbers of customers that the birth-death process counts at most."""
 
-NEGLIGIBLE_WAIT = 0.01
-"""Part of the time of the first phase up to which a wait for a place does not move quantiles;
-assumed: a wait that few customers have may move a quantile by more."""
-
 MOST_PIECES = 400
 """Pieces of first phases that wait at most: those of the chain of a backlog. Of 240 drawn streams up
 to a load of 0.8, 1,200 pieces move no value by over 0.1 %; at 0.9 some do not settle with either."""
@@ -122,6 +125,10 @@ RARE = 1e-9
 """Probability of numbers of first phases, and of customers that come in a round, that are left out;
 1e-12 moves these streams by 0.2 % at most."""
 
+RARE_WAIT, SUPPORT, HALVINGS = 1e-4, 400, 30
+"""Probability of a wait for a place below which quantiles leave it out; times of equal probability
+to which the first phase is reduced where it is added to a wait, and halvings of their range."""
+
 MOST_SETTLING, SETTLED = 12, 0.01
 """How often numbers and times are computed from each other at most, and the relative change of the
 first phase and of the time between rounds at which they are taken as settled. What has not settled is
@@ -129,8 +136,15 @@ refused: none of 240 drawn streams up to a load of 0.8, and 7 of 80 at 0.9, whic
 first phase was up to 2.4 times as long after 30 steps as after 6. Up to 0.8, steps to a thousandth move
 the mean of a first phase by 2 % at most, and its 95 of 100 and the number in a round by 4 %."""
 
+FULL = 1 - 1e-9
+"""Part of the places that is taken from which they are saturated."""
+
 CHUNK = 200_000
 """Numbers of points in one array at most, so that the arrays stay in a cache."""
+
+SAME_ARRIVALS = 0.61
+"""Correlation of the mean number present during a second phase with the arrivals during it: each
+counts for the part of it that is left, so that it is 1/2 over the root of 2/3 (derived)."""
 
 AGE_OF_A_BACKLOG, LEAST_ROOM = 1.5, 0.05
 """Age of a backlog in units of the time in which it grew: it drains in about as long, so that at a
@@ -158,6 +172,9 @@ at 1 and 4 rounds the mean of the first phase was up to 87 and 36 % too long, an
 to 148 and 49 %, at 16 up to 9 and 33 %. On drawn streams of 16 to 64 rounds, on which it was not
 chosen (`--drawn 8 --brief`), they were within 8 and 34 %."""
 
+TOLD_WAIT = 0.1
+"""Part of the first phase from which a wait for a place has a note."""
+
 SHORT_BESIDE, MEASURED_LOAD = 8.0, 0.8
 """Second phases shorter than so many first phases have a note on the time of a unit, chosen on drawn
 streams (longer ones were at most 16 % off); and load up to which errors were measured."""
@@ -179,6 +196,10 @@ SHORT_NOTE = (
     "where second phases are short beside first phases, the time of a unit of them was up to 40 %"
     " longer than simulated"
 )
+PLACES_NOTE = (
+    "where customers wait for a place, the wait is taken of Poisson arrivals at servers with constant"
+    " times; with long first phases it was up to a half longer in simulations"
+)
 LOAD_NOTE = "errors of the formula beside simulation were measured up to a load of 0.8"
 
 
@@ -186,6 +207,7 @@ class BatchServerFormula(BatchServerForm):
     """The formulas of this module."""
 
     method = FORMULA
+    rough = True
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
         """Solve one point; those of streams are solved together."""
@@ -243,11 +265,13 @@ class BatchServerFormula(BatchServerForm):
         rounds, rows = _MeanRounds(points), np.flatnonzero(loads < 1)
         settled = _Settled(rounds, rows)
         unknown = rounds.short_of_places(settled.present[1]) & (loads > LIGHT)
-        for row in settled.moving.tolist():
-            answers[row] = PointAnswer({}, remarks=Remarks(failed=NOT_SETTLED))
-        for row in rows[unknown[rows]].tolist():
-            answers[row] = PointAnswer({}, remarks=Remarks(failed=NO_PLACES))
-        rows = np.setdiff1d(rows[~unknown[rows]], settled.moving)
+        full = settled.places >= FULL
+        reasons = dict.fromkeys(rows[unknown[rows]].tolist(), NO_PLACES)
+        reasons |= {row: str(saturated(settled.places[row])) for row in rows[full[rows]].tolist()}
+        reasons |= dict.fromkeys(settled.moving.tolist(), NOT_SETTLED)
+        for row, reason in reasons.items():
+            answers[row] = PointAnswer({}, remarks=Remarks(failed=reason))
+        rows = np.setdiff1d(rows, [*reasons])
         for row, computed in zip(rows.tolist(), _of_settled(rounds, rows, settled), strict=True):
             answers[row] = self._answer(points[row], computed, float(loads[row]))
         return answers
@@ -260,8 +284,6 @@ class BatchServerFormula(BatchServerForm):
         times, first_phase = computed.times, f"phase_time[{names[0]}]"
         first = times.delay + times.waiting + times.first
         response_time = first + times.second
-        # How long customers wait for a place is known in the mean only.
-        known = times.waiting < NEGLIGIBLE_WAIT * first
         quantiles = zip(QUANTILES, computed.quantiles, strict=False)
         values = {
             "response_time": response_time,
@@ -269,10 +291,10 @@ class BatchServerFormula(BatchServerForm):
             first_phase: first,
             f"phase_time[{names[1]}]": response_time,
             f"time_per_unit[{names[1]}]": (response_time - first) / answer.mean,
+            **{quantile_name(first_phase, part): times.delay + time for part, time in quantiles},
             **{
-                quantile_name(first_phase, part): times.delay + time
-                for part, time in quantiles
-                if known
+                quantile_name(f"time_per_unit[{names[1]}]", part): time / answer.mean
+                for part, time in zip(QUANTILES, computed.second_quantiles, strict=False)
             },
             **{
                 f"unit_rate[{name}]": computed.throughput * phase.mean
@@ -293,6 +315,7 @@ class BatchServerFormula(BatchServerForm):
         elif times.second < SHORT_BESIDE * first:
             notes.append(SHORT_NOTE)
         if load is not None:
+            notes += [PLACES_NOTE] if times.waiting > TOLD_WAIT * first else []
             values[LOAD] = load
             notes += [LOAD_NOTE] if load > MEASURED_LOAD else []
         return PointAnswer(exactly(values), total, remarks=Remarks(notes=tuple(notes)))
@@ -371,6 +394,8 @@ class _MeanRounds:
         self.piece = _column(min(phase.piece, phase.mean) for phase in seconds)
         second = _column(phase.mean for phase in seconds)
         self.steps = second / self.piece
+        spread = _column(phase.work - phase.least for phase in seconds)
+        self.variation = spread**2 / 12 / second**2
         self._held = self.units + second / 2
         self._budget = _column(server.budget for server in servers)
         largest = self.units + second
@@ -439,6 +464,27 @@ class _MeanRounds:
         """Return the units of first phases that a round has room for."""
         return np.maximum(self._budget - present * self.piece, 1.0)
 
+    def first_alone(self, present: Array | float) -> Array:
+        """Return the time of the rounds of a first phase that shares them with no other [s]."""
+        room = self.room(present)
+        count = np.maximum(self.units / room, 1.0)
+        return np.asarray(count * self.time(present, np.minimum(self.units, room)))
+
+    def shorter_wait(self, places: Array, load: Array) -> Array:
+        """Return the mean wait for a place as a part of that of exponential times at the server.
+
+        Of constant times by Cosmetatos' approximation of M/D/c (1975), half of it and less than a
+        tenth more near saturation; of times that differ in between by their squared coefficient of
+        variation (Kimura 1986).
+
+        Parameters
+        ----------
+        places, load : how many there are, and the part of them that is taken [points, 1; 1]
+        """
+        growth = (np.sqrt(4 + 5 * places) - 2) * (places - 1) / (16 * places)
+        constant = np.minimum(0.5 * (1 + (1 - load) / load * growth), 1.0)
+        return np.asarray(constant + (1 - constant) * self.variation)
+
     def extra(self, present: Array | float) -> Array:
         """Return P(n), by how much the first phase of a customer makes rounds longer [s]."""
         count = np.maximum(self.units / self.room(present), 1.0)
@@ -503,7 +549,8 @@ class _ComputedPoint(NamedTuple):
     served : customers in a round, in the mean [1]
     throughput : visits that end [1/s]
     round_time : mean time of a round [s]
-    quantiles : of the first phase, without its delay; empty where they are not known [s]
+    quantiles, second_quantiles : of the first phase, without its delay, and of the second; empty
+        where they are not known [s]
     """
 
     times: _PhaseTimes[float]
@@ -514,6 +561,7 @@ class _ComputedPoint(NamedTuple):
     throughput: float
     round_time: float
     quantiles: Sequence[float] = ()
+    second_quantiles: Sequence[float] = ()
 
 
 def _of_settled(rounds: _MeanRounds, rows: Indices, settled: _Settled) -> list[_ComputedPoint]:
@@ -521,23 +569,54 @@ def _of_settled(rounds: _MeanRounds, rows: Indices, settled: _Settled) -> list[_
     if not len(rows):
         return []
     rounds = rounds.rows(rows)
-    present, waiting, _, beside = settled.numbers[rows].T
     rates = rounds.rate[:, 0]
     made_of = _PhaseTimes(
         rounds.delay[:, 0],
-        waiting / rates,
+        settled.taken[rows] * settled.wait[rows],
         settled.means[rows],
-        present / rates,
-        beside,
+        settled.served[rows] / rates,
+        settled.beside[rows],
         settled.present[1, rows, 0],
         settled.units[rows],
     )
     computed = _computed(rounds, made_of, rates, settled.round_times[rows])
     quantiles = settled.quantiles[rows].tolist()
+    second = _second_quantiles(rounds, settled.fullness[rows], made_of).tolist()
     return [
-        point._replace(quantiles=of_point)
-        for point, of_point in zip(computed, quantiles, strict=True)
+        point._replace(quantiles=of_first, second_quantiles=of_second)
+        for point, of_first, of_second in zip(computed, quantiles, second, strict=True)
     ]
+
+
+def _second_quantiles(rounds: _MeanRounds, fullness: Array, times: _PhaseTimes[Array]) -> Array:
+    """Return the times of a second phase of mean length that parts of all do not exceed [points,
+    quantiles].
+
+    A second phase takes the mean of the number present while it lasts, and the first phases that
+    arrive meanwhile. Of M/G/infinity with constant times that mean has two thirds of the variance of the
+    number itself, and its correlation with the arrivals is 0.61 (both derived); the number has
+    the birth-death distribution. The first phases make of v D a busy period of M/D/1 that begins with
+    as much work; what they add has the mean v D X P / (1 - X P) and the variance v D X P^2 / (1 - X
+    P)^3, and is taken as a gamma variable.
+    """
+    from scipy.special import gammaincinv
+
+    present = fullness[:, -1:]
+    visits = rounds.visit(fullness, rounds.rate, rounds.rate * times.first[:, None]) * fullness
+    by_number = math.sqrt(2 / 3) * (visits[:, :-1] - visits[:, -1:])
+    plain, extra = rounds.steps * rounds.time(present, 0.0), rounds.extra(present)
+    left = np.maximum(1 - rounds.rate * extra, LEAST_ROOM)
+    arrivals = rounds.rate * plain * left
+    each = extra / left**2
+    by_arrivals = (gammaincinv(arrivals, np.array(QUANTILES)) - arrivals) * each
+    together = by_number**2 + by_arrivals**2 + 2 * SAME_ARRIVALS * abs(by_number * by_arrivals)
+    alike = by_number * by_arrivals > 0
+    more = np.where(alike, np.copysign(np.sqrt(together), by_number), by_number + by_arrivals)
+    # Where the server is full, as many first phases begin as customers leave.
+    full = rounds.highest
+    longest = rounds.steps * rounds.time(full, 0.0) + full * rounds.extra(full)
+    second = times.second[:, None]
+    return np.asarray(np.minimum(second + more, np.maximum(longest, second)))
 
 
 def _computed(
@@ -655,33 +734,68 @@ def _round_times_closed(rounds: _MeanRounds, numbers: _PresentMeans) -> _RoundTi
     return _RoundTimes(mean, mean / numbers.busy)
 
 
-def _present_of(rounds: _MeanRounds, behind: Array) -> Array:
+class _Present(NamedTuple):
+    """Numbers present of streams.
+
+    Attributes
+    ----------
+    served, beside : customers in the second phase, and those beside a customer of it, itself
+        included [points; 1]
+    idle : probability that there is none [points]
+    taken, wait : probability that a customer waits for a place, and how long those wait that do
+        [points; 1, s]
+    places : rate times the time for which a visit holds a place of a full server, over the places; 1
+        or more where they are saturated [points; 1]
+    fullness : of rounds beside a customer: largest number of customers that a part of all have, of the
+        parts of `QUANTILES`, and their mean [points, quantiles and 1; 1]
+    """
+
+    served: Array
+    beside: Array
+    idle: Array
+    taken: Array
+    wait: Array
+    places: Array
+    fullness: Array
+
+
+def _present_of(rounds: _MeanRounds, behind: Array) -> _Present:
     """Solve the number present of streams; beyond the largest on the server it is geometric.
 
     Parameters
     ----------
     rounds : their times
     behind : first phases that one leaves behind when it ends [points, 1; 1]
-
-    Returns
-    -------
-    customers in the second phase, customers that wait for a place, the probability that there is
-    none, and how many are in the second phase beside a customer of it, itself included [points, 4]
     """
     most = np.minimum(rounds.most, MOST_PRESENT)
     last = np.ceil(most).astype(int)
     number = np.minimum(np.arange(1.0, last.max() + 1), most)
     visit = rounds.visit(number, rounds.rate, behind)
-    weights = _birth_death(rounds.rate * visit, last)
-    ratio = rounds.rate * np.take_along_axis(visit, last - 1, axis=1)
-    decay = np.minimum(ratio, 1 - 1e-12)
-    beyond = np.take_along_axis(weights, last, axis=1) * decay / (1 - decay)
+    weights, beyond, _ = _with_tail(rounds.rate * visit, last)
     total = weights.sum(axis=1, keepdims=True) + beyond
     served = (weights[:, 1:] * number).sum(axis=1, keepdims=True) + beyond * most
-    waiting = beyond / (1 - decay)
     beside = (weights[:, 1:] * number**2).sum(axis=1, keepdims=True) + beyond * most**2
-    found: Array = np.hstack([served, waiting, weights[:, :1], total * beside / served]) / total
-    return found
+    below = np.cumsum(weights, axis=1) / total
+    places = np.stack([(below < part).sum(axis=1) for part in QUANTILES], axis=1)
+    fullness = np.hstack([np.clip(places, 1.0, np.maximum(most, 1.0)), served / total])
+    # A place is held in the rounds of the first phase, too.
+    held = visit + rounds.first_alone(most) / number
+    weights_held, beyond_held, taken_places = _with_tail(rounds.rate * held, last)
+    decay = np.minimum(taken_places, FULL)
+    taken = beyond_held / decay / (weights_held.sum(axis=1, keepdims=True) + beyond_held)
+    wait = rounds.shorter_wait(most, decay) * decay / (1 - decay) / rounds.rate
+    columns = (served / total, beside / served, weights[:, :1] / total, taken, wait, taken_places)
+    return _Present._make([*(column.ravel() for column in columns), fullness])
+
+
+def _with_tail(steps: Array, last: Indices) -> tuple[Array, Array, Array]:
+    """Return weights of the numbers of a birth-death process up to the last, that of all beyond it,
+    and the ratio of successive ones there [points, numbers; points, 1].
+    """
+    weights, ratio = _birth_death(steps, last), np.take_along_axis(steps, last - 1, axis=1)
+    decay = np.minimum(ratio, FULL)
+    beyond = np.take_along_axis(weights, last, axis=1) * decay / (1 - decay)
+    return weights, beyond, ratio
 
 
 def _birth_death(steps: Array, last: Indices | None = None) -> Array:
@@ -700,7 +814,8 @@ class _FirstPhases(NamedTuple):
 
     Attributes
     ----------
-    means, quantiles : of the time [points; points, quantiles; s]
+    means : of the time [points; s]
+    quantiles : of the time with the wait for a place [points, quantiles; s]
     round_times : mean time of a round [points; s]
     by_round, by_time : parts of the rounds and of the time that have first phases [points; 1]
     queued : first phases that wait in such rounds behind the one under way [points; 1]
@@ -714,8 +829,16 @@ class _FirstPhases(NamedTuple):
     queued: Array
 
 
+class _Waits(NamedTuple):
+    """What customers find, see `_Present` [points]."""
+
+    idle: Array
+    taken: Array
+    wait: Array
+
+
 def _first_phases_open(
-    rounds: _MeanRounds, present: Array, idle: Array, queued: Array
+    rounds: _MeanRounds, present: Array, waits: _Waits, queued: Array
 ) -> _FirstPhases:
     """Compute the times from admission to the end of the first phase of Poisson streams; a customer
     that finds no other begins at once.
@@ -725,7 +848,7 @@ def _first_phases_open(
     rounds : their times
     present : customers in the second phase of rounds without and with first phases [2, points, 1;
         1]
-    idle : probability that no customer is there [points]
+    waits : for a place, and the probability that no customer is there
     queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     """
     backlog = _Backlog(rounds, present, queued)
@@ -733,13 +856,13 @@ def _first_phases_open(
     room = rounds.room(0.0)
     alone = rounds.time(0.0, np.minimum(rounds.units, room)) * np.maximum(1.0, rounds.units / room)
     # Where no first phase is under way, the server may have no customer at all.
-    free = idle * weights[:, :, 0].sum(axis=(1, 2, 3))
-    weights[:, :, 0] *= (1 - idle)[:, None, None, None]
+    free = waits.idle * weights[:, :, 0].sum(axis=(1, 2, 3))
+    weights[:, :, 0] *= (1 - waits.idle)[:, None, None, None]
     count = len(times)
     all_times = np.hstack([times.reshape(count, -1), alone])
     all_weights = np.hstack([weights.reshape(count, -1), free[:, None]])
     means = (all_times * all_weights).sum(axis=1)
-    quantiles = _quantiles(all_times, all_weights)
+    quantiles = _quantiles(all_times, all_weights, waits)
     return _FirstPhases(means, quantiles, *backlog.shares())
 
 
@@ -756,7 +879,8 @@ class _Settled:
 
     Attributes
     ----------
-    numbers : see `_present_of` [points, 4]
+    served, beside, idle, taken, wait, places : see `_Present` [points]
+    fullness : see `_Present` [points, quantiles and 1]
     means, quantiles : of first phases [points; points, quantiles; s]
     round_times : see `_RoundTimes` [points, 2; s]
     present : customers in the second phase of rounds without and with first phases [2, points, 1; 1]
@@ -766,7 +890,9 @@ class _Settled:
 
     def __init__(self, rounds: _MeanRounds, rows: Indices) -> None:
         count = len(rounds.rate)
-        self.numbers = np.full((count, 4), math.nan)
+        self.served, self.beside, self.idle = np.zeros((3, count))
+        self.taken, self.wait, self.places = np.zeros((3, count))
+        self.fullness = np.zeros((count, len(QUANTILES) + 1))
         self.means, self.round_times = np.zeros(count), np.zeros((count, 2))
         self.quantiles = np.zeros((count, len(QUANTILES)))
         self._behind = np.zeros((count, 1))
@@ -783,14 +909,15 @@ class _Settled:
         """Compute points once more; return by how much times change by it [rows]."""
         most, count = np.minimum(rounds.most, MOST_PRESENT), len(rows)
         for cut in _chunks(np.arange(count), np.ceil(most.ravel()) + 1):
-            self.numbers[rows[cut]] = _present_of(rounds.rows(cut), self._behind[rows[cut]])
-        served, before = self.numbers[rows, :1], self._times(rows)
+            numbers = _present_of(rounds.rows(cut), self._behind[rows[cut]])
+            for name, column in zip(numbers._fields, numbers, strict=True):
+                getattr(self, name)[rows[cut]] = column
+        served, before = self.served[rows, None], self._times(rows)
         present = np.clip(served + self._more[:, rows], 1.0, np.maximum(most, 1.0))
         for cut in _chunks(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
-            idle = self.numbers[rows[cut], 2]
-            first = _first_phases_open(
-                rounds.rows(cut), present[:, cut], idle, self._queued[rows[cut]]
-            )
+            at = rows[cut]
+            waits = _Waits(self.idle[at], self.taken[at], self.wait[at])
+            first = _first_phases_open(rounds.rows(cut), present[:, cut], waits, self._queued[at])
             self.means[rows[cut]], self.quantiles[rows[cut]] = first.means, first.quantiles
             self.round_times[rows[cut]] = self._round_times(rounds.rows(cut), first)
             self._more[:, rows[cut]] = self._apart(rounds.rows(cut), served[cut], first)
@@ -1044,14 +1171,47 @@ def _poisson(mean: Array, number: Array) -> Array:
     return probabilities
 
 
-def _quantiles(times: Array, weights: Array) -> Array:
-    """Return the times within which parts of all probability lie [points, quantiles]."""
+def _quantiles(times: Array, weights: Array, waits: _Waits) -> Array:
+    """Return the times, with the wait for a place, within which parts of all probability lie
+    [points, quantiles].
+
+    The wait is independent of the rest, and exponential where there is one: its tail is, of constant
+    times at the server too.
+    """
     order = np.argsort(times, axis=1)
     below = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    places = np.stack([(below < part).sum(axis=1) for part in QUANTILES], axis=1)
+    quantiles = _at_parts(times, order, below, QUANTILES)
+    rows = np.flatnonzero(waits.taken > RARE_WAIT)
+    if not len(rows):
+        return quantiles
+    parts = (np.arange(SUPPORT) + 0.5) / SUPPORT
+    support = _at_parts(times[rows], order[rows], below[rows], parts)[:, None, :]
+    taken, wait = (column[rows, None, None] for column in (waits.taken, waits.wait))
+    low, high = quantiles[rows], support.max(axis=2) + wait[:, :, 0] * math.log(1 / RARE)
+    low, high = np.minimum(low, high), np.broadcast_to(high, low.shape)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        past = middle[:, :, None] - support
+        reached = -np.expm1(-np.maximum(past, 0.0) / wait)
+        chance = np.where(past >= 0, 1 - taken + taken * reached, 0.0).mean(axis=2)
+        enough = chance >= np.array(QUANTILES)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    quantiles[rows] = high
+    return quantiles
+
+
+def _at_parts(times: Array, order: Indices, below: Array, parts: Sequence[float] | Array) -> Array:
+    """Return the times below which parts of all probability lie [points, parts].
+
+    Parameters
+    ----------
+    times, order : and their places, from the shortest on [points, times; s]
+    below : cumulated probabilities in that order [points, times]
+    parts : from 0 to 1
+    """
+    places = np.stack([np.searchsorted(row, parts) for row in below])
     chosen = np.take_along_axis(order, np.minimum(places, times.shape[1] - 1), axis=1)
-    found: Array = np.take_along_axis(times, chosen, axis=1)
-    return found
+    return np.asarray(np.take_along_axis(times, chosen, axis=1))
 
 
 def _first_phase_closed(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Columns, Values, count_of, only
 from slipstick.expression.nodes import Expr
+from slipstick.expression.nodes import parameters as parameters_of
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.amounts import amounts_and_half_widths
@@ -122,6 +124,8 @@ class BatchServerForm(CompiledModel):
 
     quantity = "response_time"
     method: str
+    whole = True
+    """Whether lengths that differ are whole numbers; not where they are differentiated."""
 
     def __init__(self, model: BatchServer) -> None:
         self.model = model
@@ -181,8 +185,8 @@ class BatchServerForm(CompiledModel):
         )
 
     def _gradient(self, changed: Mapping[str, float]) -> Gradient:
-        """Return the derivatives of means by what has time in its unit, by differences; they are
-        computed when they are read.
+        """Return the derivatives of means and amounts by the parameters, by differences; they are
+        computed when they are read, with lengths that need not be whole.
 
         Parameters
         ----------
@@ -190,28 +194,43 @@ class BatchServerForm(CompiledModel):
         """
         parameters = self.model.parameters
         own = {name: parameter.value for name, parameter in parameters.items()}
+        timeless = {name for name, each in parameters.items() if not each.dimension.time_power}
+        customers = self.model.customers
+        if not isinstance(customers, OpenCustomers):
+            counts = [customers.population, *([customers.visits] if customers.visits else [])]
+            timeless -= {parameter.name for parameter in parameters_of(*counts)}
         at = {
             name: value
             for name, value in {**own, **changed}.items()
-            if value and parameters[name].dimension.time_power
+            if value
+            and (parameters[name].dimension.time_power or (name in timeless and not _few(value)))
         }
 
         def slopes() -> dict[str, dict[str, float]]:
             values = {**changed, **at}
-            by_column = self.slopes(values, list(at), self._means())
+            smooth = copy(self)
+            smooth.whole = False
+            by_column = smooth.slopes(values, list(at), self._differentiated())
             return {
-                column: {name: float(slope[0]) for name, slope in by_name.items()}
+                column: {
+                    name: float(slope[0])
+                    for name, slope in by_name.items()
+                    if np.isfinite(slope[0])
+                }
                 for column, (_, by_name) in by_column.items()
             }
 
         rates = {THROUGHPUT, *(f"{UNIT_RATE}[{phase}]" for phase in self.model.phases)}
-        return Gradient(DeferredShares(slopes, 0.0), at, parameters, frozenset(rates))
+        plain = frozenset(f"amount[{name}]" for name in self.model.amounts)
+        deferred = DeferredShares(slopes, 0.0)
+        return Gradient(deferred, at, parameters, frozenset(rates), plain, frozenset(timeless))
 
-    def _means(self) -> list[str]:
-        """List the means that have derivatives."""
+    def _differentiated(self) -> list[str]:
+        """List the means and amounts that have derivatives."""
         phases = list(self.model.phases)
         times = ["response_time", *(f"phase_time[{phase}]" for phase in phases)]
-        return [*times, *(f"time_per_unit[{phase}]" for phase in phases[1:]), THROUGHPUT]
+        units = (f"time_per_unit[{phase}]" for phase in phases[1:])
+        return [*times, *units, THROUGHPUT, *(f"amount[{name}]" for name in self.model.amounts)]
 
     def _amounts_of(
         self, answers: Sequence[PointAnswer], points: Sequence[PointNumbers]
@@ -298,7 +317,7 @@ class BatchServerForm(CompiledModel):
             return PointNumbers(RoundServer(self._duration(own)), (), wrong=wrong)
         phases = tuple(
             PhaseNumbers(
-                *_range(numbers, name),
+                *_range(numbers, name, self.whole),
                 numbers.get(f"{name}.piece", math.inf),
             )
             for name in model.phases
@@ -454,11 +473,20 @@ def _problem(numbers: Mapping[str, float], phases: Collection[str]) -> str:
     return ""
 
 
-def _range(numbers: Mapping[str, float], phase: str) -> tuple[float, float]:
-    """Return the largest and the smallest number of units of a phase, whole ones if they differ."""
+def _range(numbers: Mapping[str, float], phase: str, whole: bool) -> tuple[float, float]:
+    """Return the largest and the smallest number of units of a phase; `whole` ones if they differ."""
     work = numbers[f"{phase}.work"]
     least = numbers.get(f"{phase}.least", work)
-    return (work, work) if least == work else (math.floor(work), math.ceil(least))
+    return (work, least) if least == work or not whole else (math.floor(work), math.ceil(least))
+
+
+FEW = 16.0
+"""Whole numbers below it have no shares: a hundredth of so few is no change that can be made, and
+models ask whether they are 1; chosen, not fitted."""
+
+
+def _few(value: float) -> bool:
+    return value < FEW and value == round(value)
 
 
 def _expressions(model: BatchServer) -> dict[str, Expr]:

@@ -100,6 +100,8 @@ class Gradient:
     of_rates : values whose unit holds time to the power -1, so that their shares add up to 1 too
     plain : values that are plain numbers, such as a cost: their shares are relative changes for one
         of any parameter
+    relative : parameters without time in their unit whose shares are relative changes, beside the
+        others, which add up to 1
     """
 
     slopes: Mapping[str, Mapping[str, float]]
@@ -107,6 +109,7 @@ class Gradient:
     parameters: Mapping[str, Parameter]
     of_rates: frozenset[str] = frozenset()
     plain: frozenset[str] = frozenset()
+    relative: frozenset[str] = frozenset()
 
     def shares(self, values: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
         """Return the derivatives weighed by the power k of time in each parameter's unit: k theta /
@@ -126,7 +129,9 @@ class Gradient:
         }
 
         def power(key: str, name: str) -> int:
-            return 1 if key in self.plain else powers[name] * (-1 if key in self.of_rates else 1)
+            if key in self.plain or name in self.relative:
+                return 1
+            return powers[name] * (-1 if key in self.of_rates else 1)
 
         return {
             key: {
@@ -223,10 +228,12 @@ class CompiledModel:
     identities : leaves out the points at which a solution contradicts itself, see
         `slipstick.method.identities`; None: nothing is held against them
     amounts : what follows from the values, such as a cost; None: nothing
+    rough : whether values are known to a part of a percent, so that derivatives need large steps
     """
 
     parameters: tuple[str, ...]
     quantity = "time"
+    rough = False
     bounds: Callable[[], CompiledModel] | None = None
     left_out: Mapping[str, str] = MappingProxyType({})
     estimates: tuple[str, ...] = ()
@@ -334,7 +341,7 @@ class CompiledModel:
         """
         count = max((np.size(value) for value in values.values()), default=1)
         base = {name: np.broadcast_to(value, (count,)) for name, value in values.items()}
-        step = SIMULATED_STEP if self.estimated else SMOOTH_STEP
+        step = SIMULATED_STEP if self.estimated or self.rough else SMOOTH_STEP
         # Central differences: their error falls with the square of the step.
         moves = [(name, sign * step) for name in names for sign in (1, -1)]
         # All moved points are solved in one call, together with the points themselves.
