@@ -385,6 +385,10 @@ def logarithmic(along: axis.Axis, values: Array) -> None:
     along.set_minor_formatter(NullFormatter())
 
 
+_PLAIN_DIGITS = 4
+"""The most digits of a whole number that a reader takes in without commas."""
+
+
 def plain_ticks(along: axis.Axis, values: Array) -> None:
     """Put ticks on the values themselves where they are few and apart; else on round values, of
     whole numbers on whole ones.
@@ -392,7 +396,7 @@ def plain_ticks(along: axis.Axis, values: Array) -> None:
 
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-    along.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
+    along.set_major_formatter(FuncFormatter(lambda value, _: with_commas(f"{value:.12g}")))
     apart = np.unique(values)
     if len(apart) <= _MOST_TICKS and _apart(apart) and all(map(is_round, apart)):
         along.set_major_locator(FixedLocator(apart.tolist()))
@@ -411,6 +415,15 @@ def tilt(axes: Axes) -> None:
     """Tilt the texts under the horizontal axis."""
     for label in axes.get_xticklabels():
         label.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def with_commas(text: str) -> str:
+    """Return a text, with commas between thousands if it is a whole number of five digits or more.
+
+    >>> with_commas("1048576"), with_commas("1024"), with_commas("12.5")
+    ('1,048,576', '1024', '12.5')
+    """
+    return f"{int(text):,}" if len(text) > _PLAIN_DIGITS and text.isdecimal() else text
 
 
 def is_round(value: float) -> bool:

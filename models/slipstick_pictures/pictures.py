@@ -43,6 +43,7 @@ from slipstick_pictures.look import (
     stroke_of_method,
     tilt,
     titled,
+    with_commas,
 )
 from slipstick_pictures.timeline import draw_phase, draw_steps, draw_timeline
 
@@ -589,7 +590,8 @@ def _tags(sweep: Sweep, axis: Axis, words: Words, named: bool) -> list[str]:
     values = column.tolist() if isinstance(column, np.ndarray) else column
     known = {value: axis_value(value, axis.unit) for value in axis.values}
     written = [
-        words.taken(known.get(value) or quantity(float(value), axis.unit)) for value in values
+        with_commas(words.taken(known.get(value) or quantity(float(value), axis.unit)))
+        for value in values
     ]
     if not named:
         return written

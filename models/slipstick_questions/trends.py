@@ -14,7 +14,7 @@ from slipstick.model.system import Model
 from slipstick.report.formatting import NOTHING
 from slipstick.results.words import spelt
 from slipstick.schema.inputs import resolve
-from slipstick.schema.kinds.quantity import Given, validate
+from slipstick.schema.kinds.quantity import FOLLOWS_NOTHING, Given, validate
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, at, value_mark
 from slipstick.study.cases import Place, StudyContext
@@ -214,7 +214,7 @@ def trended_case(
             " activity, or write in a parameter the technology that it follows"
         )
         raise study.refusal(place, why)
-    series = {*trended.spec.series, *known}
+    series = list(dict.fromkeys([*trended.spec.series, *known]))
     for path, given in stated.items():
         _check_stated(path, given, series, inputs.tree)
     names = {given.technology for given in stated.values()} - {*TECHNOLOGIES, PROCESSORS}
@@ -260,7 +260,7 @@ def _check_stated(path: str, given: Given, series: Collection[str], tree: Node) 
     does not tell whether the parameter rises.
     """
     name, mark = given.technology, value_mark(tree, f"{path}.technology")
-    known = [*series, PROCESSORS, *TECHNOLOGIES]
+    known = [*series, PROCESSORS, *TECHNOLOGIES, FOLLOWS_NOTHING]
     if name not in known:
         why = f"no trend here has a series {name!r}, and no class of cost is called so"
         raise mark.error(f"{why}{did_you_mean(name, known)}", f"{path}.technology")

@@ -306,7 +306,7 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
         factors = _factors(spec, study)
         years = _reached(trends[0].trend(), starts[names[0]], factors, study)
     tracks = []
-    series = {name for trended in trends for name in trended.spec.series}
+    series = [name for trended in trends for name in trended.spec.series]
     for case in names:
         if years is not None and factors is None and starts[case] > years[-1]:
             why = f"{case} begins in {starts[case]:g}, after the last of the years, {years[-1]:g}"

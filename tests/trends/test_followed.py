@@ -117,6 +117,39 @@ def test_a_case_with_another_value_follows_the_same_series() -> None:
     assert dear.sweep.columns[spent] == pytest.approx(3 * base.sweep.columns[spent])
 
 
+@pytest.mark.parametrize(
+    ("change", "spent"),
+    [
+        ("parameters.price: {technology: none}", 6.0),
+        ("parameters.price.technology: none", 6.0),
+        ("parameters.price: {value: 3000, technology: none}", 18.0),
+    ],
+)
+def test_a_case_keeps_the_value_of_a_parameter_that_the_base_lets_follow(
+    change: str, spent: float
+) -> None:
+    base, kept = projection(f"cases: {{kept: {{{change}}}}}", PROJECT).tracks
+    assert kept.sweep.columns["amount[spent]"].tolist() == pytest.approx([spent] * 3, rel=1e-12)
+    assert kept.unfollowed == ()
+    (first, *later) = base.sweep.columns["amount[spent]"].tolist()
+    assert first == pytest.approx(6.0)
+    assert min(later) > 6.1
+
+
+def test_a_case_lets_a_parameter_follow_that_the_base_keeps() -> None:
+    changed(
+        "model.yaml",
+        "price: {value: 1000, meaning: price of a node, technology: dear}",
+        "price: 1000",
+    )
+    base, moves = projection(
+        "cases: {moves: {parameters.price: {value: 1000, technology: dear}}}", PROJECT
+    ).tracks
+    assert base.sweep.columns["amount[spent]"].tolist() == pytest.approx([6.0] * 3)
+    gain = fitted(made_up_series()).gain(2020.0, np.array([2025.0]))[0]
+    assert moves.sweep.columns["amount[spent]"][1] == pytest.approx(6.0 / gain)
+
+
 def test_a_condition_takes_the_parameter_of_the_year() -> None:
     watch = "  watch: [parameters.price >= 1200]\n"
     made = projection(PROJECT + watch)

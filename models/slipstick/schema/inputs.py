@@ -595,7 +595,10 @@ def _as_parameter(node: Node, before: Node | None, parts: Sequence[str]) -> Node
         return node
     node = _with_unit(node, before)
     written = before.entries if isinstance(before, Table) else {}
-    kept = {key: written[key] for key in ("meaning", "technology") if key in written}
+    kept_keys = ["meaning", "technology"]
+    if isinstance(node, Table) and "technology" in node.entries:
+        kept_keys.append("value")  # the case says only what the value follows
+    kept = {key: written[key] for key in kept_keys if key in written}
     if not kept or not isinstance(node, Scalar | Table):
         return node
     entries = {"value": Entry(node.mark, node)} if isinstance(node, Scalar) else node.entries

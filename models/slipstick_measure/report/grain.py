@@ -13,7 +13,7 @@ from slipstick.expression.nodes import Dimension
 from slipstick.report.formatting import TextBlock, TextTable, plain
 from slipstick.units import show
 from slipstick_measure.results import GRAIN_FIGURES, GrainFigure, GrainPoint
-from slipstick_pictures.look import draw_intervals, sheet, stroke, titled
+from slipstick_pictures.look import draw_intervals, sheet, stroke, titled, with_commas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,7 +108,7 @@ def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
                 strict=True,
             )
         )
-        axes.plot(x, value, label=name, **stroke(number))
+        axes.plot(x, value, label=with_commas(name), **stroke(number))
         draw_intervals(axes, x, value, low, high, stroke(number)["color"])
     if figure.x != "competitors":
         axes.set_xscale("symlog", linthresh=4)

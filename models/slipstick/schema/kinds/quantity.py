@@ -104,6 +104,9 @@ class Given:
 
 ONE = Given(1.0, COUNT, "1")
 
+FOLLOWS_NOTHING = "none"
+"""What a parameter states as its technology to keep its value in every year."""
+
 
 @dataclass(frozen=True, slots=True)
 class Formula:
@@ -235,7 +238,7 @@ class Quantity:
             meaning=meaning,
             low=low,
             high=high,
-            technology=technology,
+            technology="" if technology == FOLLOWS_NOTHING else technology,
         )
 
     def _end(self, end: Any) -> float:
@@ -400,7 +403,7 @@ AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True
 PARAMETERS_IN_WORDS = (
     "named quantities, or arithmetic on earlier ones, for use in times and counts; a quantity written"
     " as keys may state as technology what it follows over the years: a series of a trend, such as"
-    " node_price, or a class of cost"
+    " node_price, or a class of cost, or none where a case keeps the value in every year"
 )
 """What a file says of its parameters."""
 Rates = list[Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]]
