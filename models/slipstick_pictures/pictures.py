@@ -378,7 +378,7 @@ def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
 
 _KINDS = {"account": "time of a processor", "technology": "time", "step": "time", "once": "time"}
 _METHOD = "method"
-_LIMIT = "#a00000"  # colour of a limit
+LIMIT_COLOUR = "#a00000"  # colour of a limit
 _LONGEST_AXIS_TITLE = 44  # beside a panel; a longer one is folded [1]
 _LONGEST_LEGEND_TITLE = 26  # a longer one is folded [1]
 _PANELS = 6.0  # of the panels [inch]; the legend is beside them
@@ -723,7 +723,7 @@ def _panel(
     limits = limits if len(finite_values) else {}
     drawn = [*axes.lines]
     for limit in limits.values():
-        axes.axhline(limit / factor, color=_LIMIT, linewidth=1.0, linestyle=(0, (6, 3)))
+        axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
     kind = _KINDS.get(split_name(names[0])[0], "value") if names else ""
     subject = kind if len(names) > 2 else ", ".join(_named_value(name, words) for name in names)
     title = f"{subject} / first of its line" if spec.relative else subject
@@ -742,7 +742,7 @@ def _panel(
         # lost.
         axes.set_ylim(bottom=0)
     for limit in limits.values():
-        _write_limit(axes, limit / factor, f"limit {quantity(limit, lines[0].unit)}", drawn)
+        write_limit(axes, limit / factor, f"limit {quantity(limit, lines[0].unit)}", drawn)
 
 
 def _named_value(name: str, words: Words) -> str:
@@ -750,7 +750,7 @@ def _named_value(name: str, words: Words) -> str:
     return words.measured(name, "").strip() if "_quantile[" in name else words.value(name)
 
 
-def _write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) -> None:
+def write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) -> None:
     """Write the label of a limit, in the unit of the panel, above or below it at one end of the
     panel, where the fewest lines pass through it; above at the right if all are equal.
     """
@@ -764,7 +764,7 @@ def _write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) -
         textcoords="offset points",
         ha="right" if right else "left",
         va="bottom" if above else "top",
-        color=_LIMIT,
+        color=LIMIT_COLOUR,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
     )
 

@@ -76,6 +76,21 @@ class Condition:
             *(f"{end}[{name}]" for name in names for end in ("low", "high")),
         }
 
+    @property
+    def read(self) -> set[str]:
+        """Return the columns that the condition reads, of this case and of others."""
+        return {*self.columns.values(), *(column for _, column in self.others.values())}
+
+    @property
+    def left_sides(self) -> list[str]:
+        """Return the left side of each part, as written."""
+        clauses = [
+            re.split(r"[<>]", clause)[0].strip()
+            for clause in re.split(r"(?<!\s)\s++and\s++", self.text.strip())
+        ]
+        as_written = len(clauses) == len(self.parts)
+        return clauses if as_written else [str(part.left) for part in self.parts]
+
     def sides(self, columns: Mapping[str, Array]) -> list[ConditionSides]:
         """Return the sides of each part of the condition.
 

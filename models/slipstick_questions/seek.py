@@ -8,10 +8,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.late import Array, NDArray, np
 from slipstick.report.formatting import (
     NO_ENDS,
@@ -44,10 +44,14 @@ from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.questions import Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn_columns
-from slipstick_questions.conditions import LIMIT, Condition, condition_of
+from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
+from slipstick_questions.search_picture import SearchCurves, search_figure
 from slipstick_questions.sign_changes import ROUNDING, Change, decided
-from slipstick_questions.specs import SeekSpec
+from slipstick_questions.specs import SearchPictureSpec, SeekSpec
 from slipstick_questions.trends import beyond, doubts, trend_called, trended_case, year, year_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,7 @@ class ConditionSearch:
     longer : the longest run that was to decide, as a multiple of the first
     means : the condition in its author's words
     looked : the places that were looked at first, and how each was computed
+    curves : both sides of the condition at all places
     """
 
     name: str
@@ -119,6 +124,7 @@ class ConditionSearch:
     longer: float = 1.0
     means: str = ""
     looked: tuple[Sequence[float], Provenance] = field(default=((), Provenance([], [])), repr=False)
+    curves: SearchCurves | None = field(default=None, repr=False)
 
     @property
     def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
@@ -228,6 +234,14 @@ class SeekResult(QuestionResult):
             for search in self.searches
         ]
         return (["", "condition", "holds"], rows) if len(rows) > 1 else None
+
+    def draw(
+        self, spec: SearchPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
+    ) -> Figure:
+        """Draw the value that a condition limits against what is searched."""
+        searches = [search for search in self.searches if search.name == spec.condition]
+        curves = {search.case: search.curves for search in searches if search.curves}
+        return search_figure(curves, spec.title, words)
 
     def parts(self) -> Iterator[ResultTable]:
         """Yield a table of the changes and undecided stretches; one row for a condition without
@@ -352,7 +366,25 @@ def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
         for name, spec in spec_by_name.items()
         for case in spec.cases
     ]
-    return Question(lambda answers: SeekResult(tuple(_searched(search) for search in searches)))
+    problems = [
+        study.problem(
+            (*place, "condition"), str(UnknownNameError("condition", picture.condition, names))
+        )
+        for place, picture in study.pictures(SearchPictureSpec)
+        if picture.condition not in (names := list(spec_by_name))
+    ]
+    if problems:
+        raise SpecError(problems)
+    return Question(
+        lambda answers: SeekResult(tuple(_searched(search) for search in searches)),
+        pictures=[_picture(name, spec) for name, spec in spec_by_name.items()],
+    )
+
+
+def _picture(name: str, spec: SeekSpec) -> SearchPictureSpec:
+    """Return the picture of a condition in a study that names no pictures."""
+    title = capital(spec.title or NO_WORDS.condition(spec.where))
+    return SearchPictureSpec(kind="search", name=f"seek-{name}", title=title, condition=name)
 
 
 def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
@@ -366,7 +398,7 @@ def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) ->
     places = _rising(numbers, study, place)
     condition = condition_of(spec.where, (*place, "where"), track.case, study)
     outside = beyond(track.trend, base_year, places)
-    doubtful = doubts(track, places)
+    doubtful = doubts(track, places, condition.read)
     return _CaseSearch(
         name, spec, track.case, condition, places, track.values, YEAR, "1", outside, doubtful
     )
@@ -522,6 +554,8 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
         int(np.nanargmin(np.abs(np.where(finite, margins[0], np.nan)))) if finite.any() else None
     )
     ends = np.flatnonzero(finite)[[0, -1]].tolist() if finite.any() else [0, len(places) - 1]
+    sides = condition.sides(columns)
+    part = _worst(sides, nearest or 0)
     return ConditionSearch(
         name=case_search.name,
         case=case.case,
@@ -545,6 +579,16 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
         longer=longest,
         means=case_search.spec.title,
         looked=looked,
+        curves=SearchCurves(
+            case_search.of,
+            case_search.unit,
+            condition.left_sides[part],
+            str(condition.parts[part].left.dimension),
+            places,
+            sides[part].left,
+            sides[part].right,
+            logarithmic=case_search.spec.spacing == "geometric",
+        ),
     )
 
 
@@ -718,13 +762,18 @@ def _sides(
     """Yield the two sides of the part with the smallest margin at each place."""
     sides = condition.sides(columns)
     for index in indices:
-        worst = min(range(len(sides)), key=lambda number: float(sides[number].margin[0, index]))
+        worst = _worst(sides, index)
         unit = str(condition.parts[worst].left.dimension)
         left_side, right = (
             Value(float(side[0, index]), unit, *map(float, side[1:, index]))
             for side in (sides[worst].left, sides[worst].right)
         )
         yield left_side, right
+
+
+def _worst(sides: Sequence[ConditionSides], index: int) -> int:
+    """Return the part of a condition with the smallest margin at a place."""
+    return min(range(len(sides)), key=lambda number: float(sides[number].margin[0, index]))
 
 
 def _clause(search: ConditionSearch, words: Words) -> str:

@@ -121,6 +121,19 @@ class SeekSpec(QuestionSpec):
             raise broken_rule(f"trend and base_year go with of: year, not with {self.of}", "of")
 
 
+class SearchPictureSpec(Drawn):
+    """The two sides of a condition along the quantity that is searched."""
+
+    question: ClassVar[str] = "seek"
+    kind: Literal["search"] = Field(
+        description=(
+            "the value that a condition of seek limits, against what is searched, a line for each"
+            " case, with the limit"
+        )
+    )
+    condition: Name = Field(description="the condition to draw, one that seek names")
+
+
 class ChooseQuestionSpec(QuestionSpec):
     """The values of several quantities, such as servers, that meet conditions at the least of an
     objective.
@@ -201,6 +214,7 @@ SEEK = QuestionKey(
     dict[Name, SeekSpec],
     Field({}, description="where conditions start or stop holding"),
     "slipstick_questions.seek:read",
+    (SearchPictureSpec,),
     position=50,
 )
 CHOOSE = QuestionKey(

@@ -333,15 +333,19 @@ def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tu
     )
 
 
-def doubts(track: TrendedCase, years: Sequence[float] | Array) -> tuple[str, ...]:
-    """List the rates that change a value of a case between its year and the given ones and are
-    guesses, or follow a weak series.
+def doubts(
+    track: TrendedCase, years: Sequence[float] | Array, values: Collection[str]
+) -> tuple[str, ...]:
+    """List the rates that change one of the given values of a case between its year and the given
+    ones and are guesses, or follow a weak series.
     """
+    of_amounts = any(name.startswith((PARAMETERS, "amount[")) for name in values)
+    unread = {*track.unmoved, *(() if of_amounts else track.priced)}
     first, last = float(min(track.base_year, *years)), float(max(track.base_year, *years))
     names: dict[str, list[str]] = {}
     for name, rate in track.trend.rates.items():
         doubt = doubt_of(rate, first, last)
-        if doubt and name not in track.unmoved:
+        if doubt and name not in unread:
             title = rate.fit.series.title if isinstance(rate, SeriesRate) else spelt(name)
             names.setdefault(doubt, []).append(title)
     return tuple(f"{doubt}: {', '.join(listed)}" for doubt, listed in names.items())

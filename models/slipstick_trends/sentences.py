@@ -7,7 +7,7 @@ from math import isfinite
 
 from slipstick.report.formatting import capital, counted, joined, percent, quantity, value_amount
 from slipstick.results.sweep import Sweep
-from slipstick.results.words import Words, spelt
+from slipstick.results.words import SHARES, Words, spelt
 from slipstick.schema.kinds.study import YEAR
 from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import PARAMETERS, year
@@ -70,7 +70,10 @@ def heads(projection: Projection, words: Words) -> dict[str, list[str]]:
     ahead = projection.factors is None
     return {
         "worded": _together(worded) if ahead else [],
-        "values": [_track_head(track, projection, words) for track in tracks[:2]],
+        "values": [
+            *_ends_head(projection, words),
+            *(_track_head(track, projection, words) for track in tracks[:2]),
+        ],
         "shares": _together(_shares(projection, words)) if ahead else [],
         "conditions": histories,
     }
@@ -82,13 +85,60 @@ def _together(texts: Sequence[str]) -> list[str]:
 
 
 def _shares(projection: Projection, words: Words) -> list[str]:
-    """Return where the time of each case goes in the last year."""
+    """Return where the time of each case goes in the last year, once if all go the same way."""
     last = float(projection.years[-1])
+    tracks = projection.tracks
+    texts = [text for track in tracks for text in share_words("", last, track.shares, track.saved)]
+    if len(tracks) > 1 and len(texts) == len(tracks) and len({*texts}) == 1:
+        return [f"in all {len(tracks)} cases, {texts[0]}"] if len(projection.titles) == 1 else texts
     return [
         text
-        for track in projection.tracks
+        for track in tracks
         for text in share_words(_lead(track, projection, words), last, track.shares, track.saved)
     ]
+
+
+_FEW_TRACKS = 2
+"""The most cases that a head tells one by one; of more it tells the least and the most first."""
+
+
+def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
+    """Yield which way the first part in percent of many cases goes, and which cases have the least
+    and the most of it in the last year; times of different programs are not put in order.
+    """
+    tracks = projection.tracks
+    shares = [name for name in tracks[0].values[:2] if name.partition("[")[0] in SHARES]
+    known = shares and all(
+        shares[0] in track.sweep.columns and not track.sweep.failed for track in tracks
+    )
+    if len(tracks) <= _FEW_TRACKS or not known:
+        return
+    name = shares[0]
+    ranked = sorted(tracks, key=lambda track: float(track.sweep.columns[name][-1]))
+    columns = [track.sweep.columns[name] for track in ranked]
+    if not all(isfinite(column[place]) for column in columns for place in (0, -1)):
+        return
+    counts = {
+        "falls": sum(bool(column[-1] < column[0]) for column in columns),
+        "rises": sum(bool(column[-1] > column[0]) for column in columns),
+        "stays": sum(bool(column[-1] == column[0]) for column in columns),
+    }
+    ways = [f"{verb} in {number}" for verb, number in counts.items() if number]
+    one_way = next((verb for verb, number in counts.items() if number == len(tracks)), "")
+    moves = f"{one_way} in all" if one_way else f"{joined(ways)} of"
+    least, most = (_from_first(track, name, projection, words) for track in (ranked[0], ranked[-1]))
+    last = year(float(projection.years[-1]))
+    yield (
+        f"by {last} {words.value(name)} {moves} {len(tracks)} cases: the least is {least}, the most"
+        f" {most}"
+    )
+
+
+def _from_first(track: ProjectedCase, name: str, projection: Projection, words: Words) -> str:
+    """Return a value of the last year with its case, and what it was in the first year."""
+    first, last = (value_amount(name, *value_at(track.sweep, name, place)) for place in (0, -1))
+    start = year(float(track.sweep.points[YEAR][0]))
+    return f"{last} for {track_name(track, projection, words)}, {first} in {start}"
 
 
 def outcomes(projection: Projection, words: Words) -> Iterator[str]:

@@ -287,3 +287,29 @@ seek:
     assert search.doubts == ("guess: adapter", "weak series: Price of a node")
     assert result.doubt() == "guess: adapter; weak series: Price of a node"
     assert result.sentences()[0].endswith("; guess: adapter; weak series: Price of a node")
+
+
+THREE = """\
+cases:
+  slow: {title: A slow network, parameters.delay: 20 us}
+  slower: {title: A slower one, parameters.delay: 2 ms}
+"""
+
+
+def test_the_head_of_many_cases_says_which_way_all_of_them_go() -> None:
+    changed("model.yaml", "delay: {value: 2 us, technology: adapter}", "delay: 2 us")
+    changed(
+        "model.yaml",
+        "cycle:",
+        "cycle:\n- {name: send, delay: 100 * delay, technology: adapter, component: wire}",
+    )
+    project = PROJECT.replace("[time, ", "[efficiency, ")
+    result = ProjectResult(projection(THREE, project))
+    first, *_ = result.headline(Words({"slow": "A slow network", "slower": "A slower one"}))
+    # The network gets faster by 1.1 a year, and computing stays: 6 ms of 6.2, 8 and 206 ms.
+    ends = [6 / (6 + delay / 1.1**ahead) for delay in (200, 0.2) for ahead in (10, 0)]
+    least, least_first, most, most_first = (f"{100 * end:.3g}" for end in ends)
+    assert first == (
+        f"by 2030 efficiency rises in all 3 cases: the least is {least} % for A slower one,"
+        f" {least_first} % in 2020, the most {most} % for base, {most_first} % in 2020"
+    )

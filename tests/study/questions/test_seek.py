@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 from slipstick.errors import ModelError, SpecError
 from slipstick.law import LAWS
 from slipstick.report.formatting import question_section
+from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick_questions.seek import ConditionSearch, SeekResult, search_text
 from slipstick_questions.sign_changes import Change, changes, decided, estimated_changes
+from slipstick_questions.specs import SearchPictureSpec
 from tests.questions import reported, result_of
 from tests.study.small_program import alone, found, in_folder
 
@@ -539,3 +541,40 @@ def test_it_holds_throughout_only_where_every_place_has_an_answer(folder: Path) 
     said = search_text(made)
     assert "holds as far as there are answers, up to arrivals = 2 /s" in said
     assert "throughout" not in said
+
+
+SEARCHES = """\
+cases: {slow: {title: A slow network, parameters.latency: 50 us}}
+seek:
+  half: {title: 60 % of the time is useful, of: parameters.latency, from: 0 us, to: 100 us, where: efficiency >= 0.6}
+  gain: {of: technology.processors, from: 1, to: 64, where: time <= 0.9 * own.time, cases: [base, slow]}
+"""
+
+
+def test_a_study_without_pictures_draws_what_it_seeks(folder: Path) -> None:
+    drawn = result_of(found(SEARCHES), SeekResult)
+    half, gain = (
+        SearchPictureSpec.model_validate(spec.model_dump())
+        for spec in prepare("study.yaml").spec.pictures
+    )
+    assert (half.name, half.title) == ("seek-half", "60 % of the time is useful")
+    assert gain.title == "Time is at most 0.9 times the time as given"
+    words = Words({"slow": "A slow network"})
+    axes, other = (drawn.draw(spec, {}, words).axes[0] for spec in (half, gain))
+    curve, limit = axes.get_lines()
+    # 6 ms are useful, 3 ms and 40 latencies are not.
+    latency = np.asarray(curve.get_xdata(), dtype=float) * 1e-6
+    assert np.asarray(curve.get_ydata()) == pytest.approx(6e-3 / (9e-3 + 40 * latency))
+    assert np.unique(limit.get_ydata()).tolist() == [0.6]
+    assert axes.get_ylim()[0] == 0.0
+    # Each case has the limit of its own time, 0.9 of 9 ms and 40 latencies.
+    assert [text.get_text() for text in other.texts] == [
+        "limit of base 8.82 ms",
+        "limit of A slow network 9.9 ms",
+    ]
+
+
+def test_a_picture_of_nothing_sought_is_refused_at_its_place(folder: Path) -> None:
+    picture = "pictures: [{kind: search, name: a, title: b, condition: at}]"
+    with pytest.raises(SpecError, match=r"pictures.0.condition: there is no condition 'at'; .*it"):
+        seek("of: parameters.latency, from: 0 us, to: 100 us, where: efficiency >= 0.6", picture)

@@ -1,0 +1,133 @@
+"""The picture of a search: both sides of a condition along what is searched."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slipstick.expression.nodes import Dimension
+from slipstick.late import Array, np
+from slipstick.report.formatting import quantity
+from slipstick.results.words import ONE_VALUE, Words
+from slipstick.schema.kinds.study import YEAR
+from slipstick.units import choose
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ABOVE_THE_LIMIT = 3.0
+"""How many times the limit a picture reaches at most: near saturation a time has no end."""
+
+_LONGEST_TITLE = 44  # letters in a line of the title of an axis
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCurves:
+    """Both sides of the part of a condition that decides it, for one case.
+
+    Parameters
+    ----------
+    of, unit : what is searched, and its base unit
+    left_side : of the part, as written
+    dimension : of both sides
+    places : where the case was solved
+    left, right : values of the sides with the ends of their intervals [3, places]
+    logarithmic : the places are spread evenly by their ratios
+    """
+
+    of: str
+    unit: str
+    left_side: str
+    dimension: str
+    places: Array
+    left: Array
+    right: Array
+    logarithmic: bool
+
+
+def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) -> Figure:
+    """Draw the left side of a condition against what is searched, a line for each case, and the
+    right side as the limit, or as a thin line of the case where it changes.
+
+    Parameters
+    ----------
+    curves : of each case
+    title : heading
+    words : titles of the cases, and meanings
+    """
+    from slipstick_pictures.look import axis_title, draw_intervals, sheet, stroke, titled
+    from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
+
+    listed = list(curves.values())
+    first, single = listed[0], len(listed) == 1
+    limits = _limits(curves)
+    low, high = _height(listed, limits)
+    unit, factor = choose([low, high], Dimension.of(first.dimension))
+    across_unit, across = choose(first.places.tolist(), Dimension.of(first.unit))
+    figure = sheet(6.6 if single else 8.6, 4.2)
+    axes = figure.subplots()
+    for index, (case, curve) in enumerate(curves.items()):
+        look = {**stroke(index), "marker": ""}
+        x, (y, low_end, high_end) = curve.places / across, curve.left / factor
+        axes.plot(x, y, label=words.case(case), **look)
+        draw_intervals(axes, x, y, low_end, high_end, look["color"])
+        if not limits:
+            axes.plot(x, curve.right[0] / factor, **{**look, "linewidth": 0.8})
+    _scale_across(axes, first, across)
+    axes.set_ylabel(textwrap.fill(axis_title(_subject(first, words), unit), _LONGEST_TITLE))
+    subject = "year" if first.of == YEAR else words.quantity(first.of)
+    axes.set_xlabel(textwrap.fill(axis_title(subject, across_unit), 2 * _LONGEST_TITLE))
+    axes.set_ylim(low / factor, high / factor)
+    drawn = [*axes.lines]
+    for limit, case in limits.items():
+        axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
+        owner = f" of {words.case(case)}" if len(limits) > 1 else ""
+        text = f"limit{owner} {quantity(limit, first.dimension)}"
+        write_limit(axes, limit / factor, text, drawn)
+    handles, labels = axes.get_legend_handles_labels()
+    return titled(figure, title, *(() if single else ("case", handles, labels)))
+
+
+def _limits(curves: Mapping[str, SearchCurves]) -> dict[float, str]:
+    """Return the right sides, each with its case, if none changes along what is searched."""
+    limits: dict[float, str] = {}
+    for case, curve in curves.items():
+        values = np.unique(curve.right[0][np.isfinite(curve.right[0])])
+        if len(values) > 1:
+            return {}
+        limits |= dict.fromkeys(values.tolist(), case)
+    return limits
+
+
+def _height(curves: Sequence[SearchCurves], limits: Collection[float]) -> tuple[float, float]:
+    """Return the ends of the vertical axis: from 0, or below the values, to not far above the
+    highest limit.
+    """
+    sides = [side[0] for curve in curves for side in (curve.left, curve.right)]
+    values = np.concatenate(sides)
+    values = values[np.isfinite(values)]
+    low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    if (most := _ABOVE_THE_LIMIT * max(limits, default=0.0)) > 0:
+        high = min(high, most)
+    return 1.05 * low, 1.05 * high if high > low else low + 1.0
+
+
+def _subject(curve: SearchCurves, words: Words) -> str:
+    """Return what the left side is, in a reader's words."""
+    text = curve.left_side
+    return words.value(text) if re.fullmatch(ONE_VALUE, text) else words.condition(text)
+
+
+def _scale_across(axes: Axes, curve: SearchCurves, factor: float) -> None:
+    """Set the scale and the ticks of the horizontal axis."""
+    from slipstick_pictures.look import logarithmic, plain_ticks
+
+    places = curve.places / factor
+    if curve.logarithmic and places[0] > 0:
+        logarithmic(axes.xaxis, places)
+    elif curve.of != YEAR:
+        plain_ticks(axes.xaxis, places)
