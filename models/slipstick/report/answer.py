@@ -175,7 +175,9 @@ def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) 
 
 
 def answer_tables(answer: Answer) -> Iterator[TableShown]:
-    """Yield what a notebook shows of an answer: its values, the account of time, and the notes."""
+    """Yield the tables that a notebook shows of an answer: its values, the account of time, and the
+    notes.
+    """
     title = f"{answer.model} by {answer.method}"
     if answer.failed is not None:
         yield title, ["no answer"], [[answer.failed]]
@@ -260,12 +262,14 @@ _MOST_ROWS = 24
 
 
 def agreement_text(agreement: Agreement) -> str:
-    """Write one agreement for the terminal."""
+    """Write the comparison of several methods for the terminal."""
     return terminal_blocks(agreement_blocks(agreement), _INDENT)
 
 
 def agreement_blocks(agreement: Agreement) -> Iterator[TextBlock]:
-    """Put methods side by side, a row for each value, and say how they stand to one another."""
+    """Yield the comparison of several methods: a table with a row for each value, then the
+    verdicts.
+    """
     head = [
         "value",
         *(f"{name} (exact)" if name in agreement.exact else name for name in agreement.methods),
@@ -317,8 +321,8 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
 
 
 def _but_for_intervals(answer: Answer) -> str:
-    """Return a note that some requested values have an interval though the solution is exact; empty
-    if none has.
+    """Return a remark that some requested values have an interval though the solution is exact;
+    empty if none has.
     """
     values = [answer.values[name] for name in answer.asked if name in answer.values]
     estimated = any(None not in value.ends for value in values)
@@ -396,7 +400,7 @@ _MORE = re.compile(r"^and \d+ more(?: notes?)?$", re.MULTILINE)
 
 
 def _cut(head: list[str], rows: Sequence[list[str]], right: Iterable[int], most: int | None) -> str:
-    """Write the first rows of a table, and the number of rows left out."""
+    """Write the first `most` rows of a table, and the number of rows left out."""
     hidden = 0 if most is None else max(0, len(rows) - most)
     table = plain_table(head, rows[: len(rows) - hidden], right) if rows else ""
     return f"{table}\nand {hidden} more" if hidden else table
@@ -474,8 +478,8 @@ def _folded(rows: Iterable[list[str]]) -> list[list[str]]:
 
 
 def _placed(name: str, value: Value) -> re.Match[str] | None:
-    """Match the name of a value for the table by station; None for other values, and for those with
-    an interval, for which that table has no room.
+    """Return the match of a value's name if the table by station shows it; None for other names,
+    and for values with an interval, for which that table has no room.
     """
     return None if value.low != value.high else _PLACED.fullmatch(name)
 
@@ -548,8 +552,8 @@ def _steps(answer: Answer) -> str:
 
 
 def _later(answer: Answer) -> str:
-    """Return the note that shares were not computed, because that would take long; empty if they
-    were.
+    """Return the remark that shares were left out because computing them takes long; empty if it
+    does not.
     """
     share = answer.share
     if not isinstance(share, DeferredShares) or share.seconds <= SHOWN_UNASKED:
@@ -572,7 +576,8 @@ at an M/M/1 queue 80 % busy the slope says 5 %, and 4.8 % is right; at 95 % busy
 
 
 def _share(name: str, answer: Answer, most: int | None) -> str:
-    """Write the parameters by how much of the value a change of 1 % saves, to first order.
+    """Write the table of parameters, ranked by how much of a value a change of 1 % saves, to first
+    order.
 
     The sign of the derivative says whether less or more of a parameter shortens the time: the sign
     of a share does not, because shares of rates are turned so that all add up to 1.
@@ -638,7 +643,7 @@ def _notes(answer: Answer, most: int | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueLine:
-    """A line of the catalogue."""
+    """A line of the catalogue: kind, name and title of one entry."""
 
     kind: str
     name: str
@@ -698,7 +703,9 @@ def catalogue_summary(lines: Sequence[CatalogueLine], most: int = 12) -> str:
 
 
 def spec_text(shown: CatalogueEntry) -> str:
-    """Show one spec: its values with path, unit, meaning and source, then further information."""
+    """Write one spec for the terminal: its values with path, unit, meaning and source, then further
+    text.
+    """
     sources = Notes()
     rows = [_row(path, entry, sources) for path, entry in shown.entries.items()]
     blocks = [

@@ -48,8 +48,8 @@ _NAMES_SHOWN = 3
 
 @contextmanager
 def new_report(folder: Path, force: bool = False) -> Iterator[Path]:
-    """Yield an empty folder to fill; its files take the place of the earlier report when the body
-    ends, and not if it fails.
+    """Yield an empty folder to fill; its files replace those of the earlier report when the body
+    ends without an error.
 
     Two runs at once follow one another where the system has locks of folders. Files keep the owner
     and the permissions of those that they replace, where the system permits. Files of the earlier
@@ -146,8 +146,8 @@ def _kind(mode: int) -> str:
 
 
 def _protected(target: Path) -> str:
-    """Return which kind of folder this is if a report should not be written to it; empty
-    otherwise.
+    """Return the kind of a folder that a report should not be written to, such as a home folder;
+    empty for others.
     """
     if target == Path(target.anchor):
         return "the root folder"
@@ -172,6 +172,7 @@ def _held(work: Path) -> Iterator[None]:
             work.mkdir()
         with suppress(FileNotFoundError):  # the run that was waited for has removed it
             handle = locked(work, wait=True)
+            # The lock may be that of a folder which another run has removed and made anew since.
             if handle is None or os.path.samestat(os.fstat(handle), work.lstat()):
                 break
         if handle is not None:
@@ -209,7 +210,7 @@ def _place(work: Path, target: Path, force: bool) -> None:
 
 
 def _move(new: Path, old: Path) -> None:
-    """Put a file in its place; an error names the place."""
+    """Move a file to its place in the report; an error names that place."""
     try:
         keep_owner(old, new)
         os.replace(new, old)
@@ -240,7 +241,7 @@ def digest(path: Path) -> str:
 
 
 def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
-    """Return the manifest of a report, and the differences between it and the files.
+    """Return the manifest of a report, and a line for each file that differs from it.
 
     Parameters
     ----------

@@ -61,8 +61,8 @@ NO_ENDS: Ends = (None, None)
 
 
 def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_ENDS) -> str:
-    """Write a number with a prefix of its unit that keeps it readable, its interval in brackets; no
-    value is a dash.
+    """Write a number with the prefix of its unit that keeps it short, and its interval in brackets;
+    a missing value is a dash.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _to_four_digits(number: float | None) -> float | None:
 
 
 def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
-    """Write the amount of a setting without its name; shares in percent."""
+    """Write the amount of a setting without its name, shares in percent."""
     if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(_IN_PERCENT):
         return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
     return reader_amount(value, unit, 6 if value == int(value) else 4, ends)
@@ -130,7 +130,7 @@ RATE_UNITS = (("/h", 1 / 3600.0, 0.0), ("/min", 1 / 60.0, 1 / 60.0), ("/s", 1.0,
 
 
 def reader_amount(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_ENDS) -> str:
-    """Write a quantity as `quantity` does, but a slow rate in a minute or in an hour.
+    """Write a quantity as `quantity` does, but a slow rate by the minute or the hour.
 
     >>> reader_amount(0.05 / 3, "1/s"), reader_amount(0.25 / 3600, "1/s"), reader_amount(12.0, "1/s")
     ('1 /min', '0.25 /h', '12 /s')
@@ -149,7 +149,7 @@ _SPANS = {"/s": "a second", "/min": "a minute", "/h": "an hour"}
 
 
 def _rate_of_class(path: str, amount: str) -> str:
-    """Write a rate of arrivals of customers; empty for other quantities.
+    """Write a rate of arrivals as customers in a span of time; empty for other quantities.
 
     >>> _rate_of_class("classes.requests.arrivals", "170 /s"), _rate_of_class("x", "170 /s")
     ('170 requests a second', '')
@@ -160,7 +160,7 @@ def _rate_of_class(path: str, amount: str) -> str:
 
 
 def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
-    """Write a setting with its meaning and its amount.
+    """Write a setting as a phrase of its meaning and its amount.
 
     >>> words = Words({}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"})
     >>> setting("parameters.edge", 386, "1", words), setting("parameters.far", 2e-7, "s", words)
@@ -188,7 +188,7 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
 def bounded(
     path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, least: bool
 ) -> str:
-    """Write a setting that is a least or a largest value, with its meaning.
+    """Write a setting that is a lower or an upper limit, as a phrase of its meaning and its amount.
 
     >>> words = Words({}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"})
     >>> bounded("parameters.edge", 386, "1", words, least=True)
@@ -211,7 +211,7 @@ def bounded(
 def bounded_amount(
     path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, least: bool
 ) -> str:
-    """Write the amount of a setting that is a least or a largest value, without its name."""
+    """Write the amount of a setting that is a lower or an upper limit, without its name."""
     amount = setting_amount(path, value, unit, words, ends)
     return f"at {'least' if least else 'most'} {amount}"
 
@@ -228,7 +228,7 @@ def joined(words: Sequence[str], last: str = "and") -> str:
 
 
 def capital(text: str) -> str:
-    """Begin a sentence with a capital."""
+    """Return a text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
@@ -278,12 +278,12 @@ def as_number(value: float | None, unit: str, ends: Ends) -> str:
 
 
 def fraction(value: float | None) -> str:
-    """Write a ratio without a unit, such as an elasticity."""
+    """Write a ratio, such as an elasticity, to three digits."""
     return NOTHING if value is None else f"{value:.3g}"
 
 
 def plain(value: float, digits: int = 4) -> str:
-    """Write a number to some digits without a power of ten, as a size is written.
+    """Write a number to some significant digits without a power of ten.
 
     >>> plain(20651234.5), plain(8e6), plain(12.5)
     ('20650000', '8000000', '12.5')
@@ -293,7 +293,7 @@ def plain(value: float, digits: int = 4) -> str:
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """Write a count with its noun.
+    """Write a number with its noun in the singular or the plural.
 
     >>> counted(1, "cell"), counted(3, "cell"), counted(2, "miss", "misses")
     ('1 cell', '3 cells', '2 misses')
@@ -369,7 +369,7 @@ def escape(text: str, inside: bool = False) -> str:
 
 
 def prose(text: str) -> str:
-    """Return an author's paragraphs as Markdown, in which no HTML works."""
+    """Return an author's paragraphs as Markdown in which HTML has no effect."""
     return text.strip().replace("<", "&lt;")
 
 
@@ -388,7 +388,7 @@ def code(text: str) -> str:
 def markdown_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()
 ) -> str:
-    """Lay out a table in Markdown that a page can show; its texts are escaped already.
+    """Write a table in Markdown that fits a page; its texts are escaped already.
 
     A column without content is left out, and a column with the same text in every row is written
     above the table. If the table is still wider than `PAGE_WIDTH`, its long texts become notes
@@ -421,8 +421,8 @@ def markdown_table(
 
 
 def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[int]]:
-    """Return a sentence on the cells that are equal in all rows, and the indices of the columns in
-    which rows differ.
+    """Return a sentence on the columns that are equal in all rows, and the indices of the columns
+    in which rows differ.
 
     Parameters
     ----------
@@ -447,8 +447,8 @@ def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, li
 
 
 def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> list[str]:
-    """Lay out a table so that it fits the page: with notes below it, transposed, or split by
-    columns.
+    """Write a table in Markdown that fits the page: with long texts as notes below it, transposed,
+    or split by columns.
     """
     table = _github(head, rows, right)
     if _width(table) <= PAGE_WIDTH:
@@ -565,8 +565,8 @@ def plain_table(
     right: Iterable[int] = (),
     width: int | None = None,
 ) -> str:
-    """Write a table for the terminal; text columns are wrapped to the width, and a table that is
-    still too wide is split.
+    """Write a table for the terminal, with text columns wrapped to its width; a table that is still
+    too wide is split.
 
     Parameters
     ----------
@@ -671,7 +671,7 @@ def wrapped(text: str, indent: str = "", width: int | None = None) -> str:
 def table_texts(
     table: ResultTable, markdown: bool = True, words_said: Mapping[str, str] = NOTHING_SAID
 ) -> tuple[list[str], list[list[str]], list[int]]:
-    """Write the cells of a table of results: titles, rows, and the indices of numeric columns.
+    """Return the texts of a table of results: titles, rows, and the indices of numeric columns.
 
     Parameters
     ----------
@@ -721,7 +721,9 @@ def _cell(column: ResultColumn, row: int) -> str:
 
 
 def result_table(table: ResultTable, words_said: Mapping[str, str] = NOTHING_SAID) -> str:
-    """Write a table of results in Markdown: its title, its rows, and why rows have no answer."""
+    """Write a table of results in Markdown: its title, its rows, and the reasons of rows without an
+    answer.
+    """
     head, rows, right = table_texts(table, words_said=words_said)
     failed = "\n".join(
         f"- {', '.join(_labels(table, row))}: {escape(why)}" for row, why in table.failed.items()
@@ -751,7 +753,8 @@ def question_section(result: QuestionResult, words_said: Mapping[str, str] = NOT
 
 
 def section(title: str, blocks: Iterable[str]) -> str:
-    """Join the parts of a section; a single subsection shares its heading with the section.
+    """Join blocks under the heading of a section; a single subsection shares its heading with the
+    section.
 
     >>> print(section("Sweeps", ["### load", "words"]))
     ## Sweeps: load
@@ -780,7 +783,7 @@ TextBlock = str | Sequence[str] | TextTable
 
 
 def markdown_blocks(blocks: Iterable[TextBlock]) -> Iterator[str]:
-    """Yield blocks as Markdown for a page."""
+    """Yield blocks of text as Markdown for a page."""
     for block in blocks:
         if isinstance(block, TextTable):
             yield markdown_table(
@@ -812,7 +815,7 @@ def terminal_blocks(blocks: Iterable[TextBlock], indent: str = "") -> str:
 
 
 class Notes:
-    """Footnotes: each text once, numbered in the order of their first use.
+    """Footnotes, numbered in the order of their first use, equal ones once.
 
     >>> notes = Notes()
     >>> notes.number("a"), notes.number("b"), notes.number("a")
@@ -828,12 +831,12 @@ class Notes:
 
     @property
     def text(self) -> str:
-        """Every text behind its number, for the terminal."""
+        """All notes with their numbers, as text for the terminal."""
         return "\n".join(
             wrapped(f"[{number}] {note}", "    ") for number, note in self.listed.items()
         )
 
     @property
     def listed(self) -> Mapping[int, str]:
-        """Every text by its number."""
+        """All notes by their numbers."""
         return {number: text for text, number in self._numbers.items()}

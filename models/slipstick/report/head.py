@@ -72,9 +72,7 @@ def head_lines(results: Results, answer: Sequence[str]) -> list[str]:
 
 
 def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
-    """Return the table of alternatives: those of the first question that has any, else the
-    cases.
-    """
+    """Return the table of alternatives of the first question that has one, else that of the cases."""
     words = results.words
     for question in results.questions.values():
         if table := question.decision(words):
@@ -95,7 +93,7 @@ def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
 
 
 def _numeric(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[int]:
-    """Yield the columns of amounts, in which some cells may be without one.
+    """Yield the indices of columns whose cells are amounts or empty.
 
     >>> list(_numeric(["case", "a", "b", "c"], [["x", "-3 %", "-", "-"], ["y", "2 %", "4", "none"]]))
     [1, 2]
@@ -107,7 +105,9 @@ def _numeric(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[int
 
 
 def _not_examined(results: Results) -> Iterator[str]:
-    """Yield a sentence on cases that a search, which examined only the first case, left out."""
+    """Yield a sentence on the cases that no search examined, where searches examined the first case
+    only.
+    """
     cases = list(results.cases)
     searches = [question.examined() for question in results.questions.values()]
     if [cases[:1]] != [list(examined) for examined in searches if examined]:
@@ -235,8 +235,8 @@ _MOST_SEARCHED = 3
 
 
 def _searched_values(results: Results, answer: Answer) -> Iterator[str]:
-    """Yield the values that the first case has of quantities whose values the questions look for,
-    to keep its answer apart from that of the values found; nothing for many quantities.
+    """Yield the first case's values of the quantities that questions search, to keep its answer
+    apart from that at the values found; nothing for many quantities.
     """
     paths = dict.fromkeys(
         path for question in results.questions.values() for path in question.searched()
@@ -265,8 +265,8 @@ def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
 
 
 def _doubt(first: Answer, second: Answer, name: str) -> str:
-    """Return the words that mark the order of two answers as undecided, or nothing; common draws of
-    uncertain settings decide where both have them.
+    """Return the words that mark the order of two answers as undecided, or nothing; where both have
+    draws of the same uncertain settings, the draws decide.
     """
     if name in first.draws and first.draws.keys() == second.draws.keys():
         less = float((first.draws[name] < second.draws[name]).mean())
@@ -295,8 +295,8 @@ def _ratio(case: str, first: Answer, case_answer: Answer, name: str, words: Word
 
 
 def _swept(sweep: Sweep, answer: Sequence[str], results: Results) -> Iterator[str]:
-    """Yield at which value of the axis the first value of a sweep is best, and its values at the
-    ends of the axis; only for one case and one axis of numbers.
+    """Yield a sentence on the first value of a sweep: at the ends of the axis, and where it is
+    best; only for one case and one numeric axis.
     """
     words = results.words
     name = next((name_asked for name_asked in answer if name_asked in sweep.columns), "")
@@ -341,8 +341,8 @@ def computed_by(results: Results) -> set[tuple[str, bool]]:
 
 
 def _rests_on(results: Results, answer: Sequence[str]) -> str:
-    """Return the sentence on the methods of the answers, on checks by simulation, missing answers,
-    and other uncertainty.
+    """Return the sentence on how the answers were computed and checked, on missing answers, and on
+    other doubts.
     """
     answers = list(results.cases.values())
     how = [*_computed(answers, results.sweeps)]
@@ -387,7 +387,9 @@ _METHODS = {
 
 
 def _methods(how: Sequence[tuple[str, bool]], answers: Sequence[Answer]) -> Iterator[str]:
-    """Yield how many answers are approximate and by which methods, and their most frequent note."""
+    """Yield clauses on how many answers are approximate, by which methods, and with which note most
+    often.
+    """
     inexact = Counter(method for method, exact in how if not exact)
     if not inexact:
         return
@@ -424,7 +426,7 @@ def _methods(how: Sequence[tuple[str, bool]], answers: Sequence[Answer]) -> Iter
 
 
 def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
-    """Return how many answers were checked by simulation, with the results."""
+    """Return a clause on how many answers a simulation checked, with its verdicts."""
     checks = [case.check for case in cases if case.check]
     checks += [check for sweep in sweeps for check in sweep.provenance.checks.values()]
     counts = Counter(check.word for check in checks)
@@ -439,7 +441,7 @@ def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
 
 
 def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
-    """List the losses of the imported models, each once."""
+    """Return a clause on the losses of each imported model, equal ones once."""
     losses_of_answers: list[Mapping[str, str]] = [case.left_out for case in cases]
     losses_of_answers += [
         losses for sweep in sweeps for losses in sweep.provenance.left_out.values()
@@ -449,7 +451,7 @@ def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
 
 
 def _without_answer(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> Iterator[str]:
-    """Yield how many points have no answer, and how many lie outside their bounds."""
+    """Yield clauses on how many points have no answer, and on how many lie outside their bounds."""
     failed = sum(1 for case in cases if case.failed) + sum(len(sweep.failed) for sweep in sweeps)
     bounds = [case.bound for case in cases]
     bounds += [text for sweep in sweeps for text in sweep.provenance.outside.values()]

@@ -19,7 +19,7 @@ from slipstick.report.shorten import ABOUT, INPUTS, PAGE_LINES, first_page, prin
 
 
 class PageSection(NamedTuple):
-    """A model that runs in a page.
+    """A section of a page in which a model runs.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ _TOO_LARGE = (
 
 
 def _rendered(markdown: str, folder: Path) -> str:
-    """Write a report in HTML, with its pictures inside."""
+    """Return a report in Markdown as HTML, with its pictures embedded."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -98,8 +98,8 @@ def _rendered(markdown: str, folder: Path) -> str:
 
 
 def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
-    """Write an image of the page; an image that is not embedded becomes a link, since the page
-    loads nothing from outside.
+    """Return an embedded image as HTML, and any other as a link, since the page loads nothing from
+    outside.
     """
     image = tokens[index]
     source = str(image.attrs.get("src", ""))
@@ -112,8 +112,8 @@ def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env
 
 
 def _folded(section: str) -> str:
-    """Fold a section of a long report; the sections on what was asked and on the inputs stay
-    open.
+    """Return a section as HTML that unfolds on a click; the sections on the study and its inputs
+    stay open.
     """
     heading, end, rest = section.partition("</h2>")
     if not end or heading[4:] in (ABOUT, INPUTS):

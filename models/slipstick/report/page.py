@@ -53,8 +53,8 @@ _MOST_GROUPS = 12
 def sweep_text(
     sweep: Sweep, answer: Sequence[str], words_said: Mapping[str, str] = NOTHING_SAID
 ) -> str:
-    """Write a sweep: its table and, for a large one, what was varied, where the limiting stage
-    changes, and failed points.
+    """Write the section of a sweep: its table or, of many points, what was varied, the extremes,
+    where the limiting stage changes, and failed points.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def sweep_text(
 
 
 def _outside(sweep: Sweep) -> str:
-    """Return how many points lie outside of their bounds, and where the first of them is."""
+    """Write how many points lie outside of their bounds, and where the first of them is."""
     outside = sweep.provenance.outside
     if not outside:
         return ""
@@ -102,8 +102,8 @@ def _axis_text(axis: Axis) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _SweepPart:
-    """Points of one case; if there are few, those that share the values of all axes but the
-    last.
+    """Part of a sweep's points: those of one case, or those with the same values of all axes but
+    the last, if these are few.
     """
 
     tags: tuple[str, ...]  # the case and the places
@@ -130,8 +130,8 @@ def _groups(sweep: Sweep) -> list[_SweepPart]:
 
 
 def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
-    """Write the first and the last point of each group, and where each value is least and
-    greatest.
+    """Write a table of the first and the last point of each part of a sweep, and where each value
+    is least and greatest.
     """
     rows, groups = [], _groups(sweep)
     for group in groups:
@@ -247,8 +247,8 @@ def page(
     command: str,
     missing: str = "",
 ) -> str:
-    """Write the whole report: everything in words and tables, pictures by name, and how to repeat
-    it.
+    """Write the whole report in Markdown: all words and tables, pictures by the names of their
+    files, and how to repeat it.
 
     Parameters
     ----------
@@ -329,8 +329,8 @@ def _claim(line: str) -> str:
 
 
 def _how(results: Results) -> Mapping[str, str]:
-    """Return how all cases and points were computed, if all in the same way; the head then says it
-    once.
+    """Return method and exactness of all cases and points if they are the same, since the head then
+    says them once; else nothing.
     """
     if len(how := computed_by(results)) != 1:
         return NOTHING_SAID
@@ -371,9 +371,7 @@ def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
 
 
 def _settings(results: Results, case: str) -> str:
-    """List the settings of a case, beginning with those that few other cases share, because these
-    tell it from the others.
-    """
+    """List the settings in which a case differs, those that few other cases share first."""
     counts = Counter(item for settings in results.settings.values() for item in settings.items())
     # The model has a column of its own.
     own = sorted(results.settings.get(case, {}).items(), key=lambda item: counts[item])
@@ -426,7 +424,7 @@ def _takeover(to: Takeover) -> str:
 
 
 def _picture(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
-    """Show a picture, its caption below it."""
+    """Write the Markdown of a picture with its caption below it."""
     files = pictures.get(spec.name, ()) if spec else ()
     if spec is None or not files:
         return ""
@@ -467,8 +465,8 @@ def _asked(results: Results, answer: Sequence[str]) -> str:
 
 
 def gallery(folders: Sequence[Path]) -> str:
-    """Write several reports as one page: the first picture of each, its question, its answer and
-    its link.
+    """Write one page on several reports: of each the first picture, the question, the answer and a
+    link.
 
     Parameters
     ----------

@@ -75,14 +75,13 @@ def first_page(text: str) -> str:
 
 
 def _elsewhere(only: list[str]) -> str:
-    """Write where the full report is, and which sections only it contains."""
+    """Write a sentence on where the whole report is, and which sections only it contains."""
     also = f"; {', '.join(only)} {'is' if len(only) == 1 else 'are'} there only" if only else ""
     return f" The whole report is [{DETAILS}]({DETAILS}){also}."
 
 
 def _fitted(section: str, room: int) -> str:
-    """Return as much of a section as fits into `room` lines below its heading; empty if nothing
-    fits.
+    """Shorten a section to `room` lines below its heading; empty if nothing fits.
 
     What was found comes first, then tables, then what stands below a table, then the rest; what is
     said of tables stands with one of them.
@@ -160,8 +159,8 @@ def _fitted(section: str, room: int) -> str:
 
 
 def _decisive(block: str, room: int) -> str:
-    """Shorten a block. Of a table, keep both ends of each run of rows with the same first cell, or
-    the first and last rows; of a list, the first lines.
+    """Shorten a block: keep of a table both ends of each run of rows with the same first cell, or
+    the first and last rows; of a list the first lines.
     """
     lines = block.split("\n")
     head = 2 if block.startswith("|") else 0

@@ -29,7 +29,8 @@ _QUOTED = re.compile('[",\n\r]')
 
 
 def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
-    """Write the table as CSV: full double precision, nothing where there is no value.
+    """Write the tidy table of results as CSV: full double precision, empty cells where there is no
+    value.
 
     Parameters
     ----------
@@ -65,8 +66,8 @@ def write(
     live: PageSection | None = None,
     force: bool = False,
 ) -> list[Path]:
-    """Write report.md, results.csv, further tables of questions, the pictures and inputs.yaml, as
-    `slipstick.report.folder.new_report` puts them in place.
+    """Write the files of a report into its folder: report.md, results.csv, tables of questions,
+    pictures and inputs.yaml.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def write(
 
 
 def report_of(results: Results, folder: Path, as_page: bool) -> list[Path]:
-    """Write the report of results into a folder, with a page if that is wanted."""
+    """Write the report of results into a folder, with an HTML page if `as_page`."""
     return write(results, results.spec, folder, f"slipstick run {results.name}", as_page)
 
 

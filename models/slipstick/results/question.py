@@ -51,8 +51,8 @@ class ResultColumn:
 
     @classmethod
     def of(cls, name: str, values: Iterable[Value | None], unit: str, **shown: Any) -> ResultColumn:
-        """Make a column of values with their intervals; a row without one has None, `shown` is
-        how it is shown.
+        """Build a column from values with their intervals; a missing value leaves an empty cell,
+        and `shown` are further fields of the column.
         """
         cells = [value or Value(None, unit) for value in values]
         ends = [cell.low for cell in cells], [cell.high for cell in cells]
@@ -66,7 +66,7 @@ class ResultColumn:
         )
 
     def value(self, row: int) -> Value:
-        """Return the value in a row, with its unit and interval; its number is None where the cell
+        """Return the value in a row with its unit and interval; the number is None where the cell
         is empty.
         """
         low, high = (_known(end[row]) for end in self.ends) if self.ends else (None, None)
@@ -97,7 +97,7 @@ def _known(cell: Cell) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """Aligned columns of what a question found, each row computed by a known method.
+    """A table of the results of a question, with the method that computed each row.
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ class ResultTable:
         return len(self.columns[0].cells)
 
     def file_columns(self) -> dict[str, Any]:
-        """Return the columns of this table in results.csv, with its name, the methods and the
-        failures.
+        """Return the columns of this table in results.csv, with the name of the table, the methods
+        and the failures.
         """
         block: dict[str, Any] = {"sweep": [self.name] * len(self)}
         for column in self.columns:
@@ -150,7 +150,7 @@ class ResultTable:
 
 
 def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:
-    """Build the table of a sweep's points: its axes and those of the named values that it has."""
+    """Build the table of a sweep's points from its axes and those of the named values that it has."""
     columns = [ResultColumn("case", sweep.cases, place=True)]
     columns += [
         ResultColumn(
@@ -175,8 +175,8 @@ TidyColumn = list[float | str | None]
 
 
 def tidy_cells(values: Iterable[Any]) -> TidyColumn:
-    """Return a column of text if any cell is text, else of numbers. Not-a-number is how arrays say
-    that there is no value.
+    """Convert the cells of a column to text if any is text, else to numbers; NaN becomes None, no
+    value.
     """
     kind = str if any(isinstance(value, str) for value in values) else float
     return [
@@ -193,8 +193,8 @@ MOST_SAID = 3
 
 
 class QuestionResult:
-    """What one question of a study found: data, of which every field is in JSON but those hidden by
-    ``repr=False``.
+    """The result of one question of a study: data, all of whose fields are in JSON but those hidden
+    by ``repr=False``.
 
     Every question has a class of its own, which says its sentences and declares its tables. The
     page shows them under `title`, the terminal the sentences, results.csv and JSON the tables that
@@ -215,11 +215,11 @@ class QuestionResult:
     """Its numbers are estimated from data, so that no answer that follows from them is exact."""
 
     def sentences(self) -> Sequence[str]:
-        """Return the findings as sentences, the most important first; at least one."""
+        """Return the results in sentences, the most important first; at least one."""
         raise NotImplementedError
 
     def beside_tables(self) -> Sequence[str]:
-        """Return the sentences whose content is not in the tables."""
+        """Return the sentences that say what the tables do not show."""
         return self.sentences()
 
     def parts(self) -> Iterable[str | ResultTable]:
@@ -233,7 +233,9 @@ class QuestionResult:
         return [*self.sentences()][:1]
 
     def decision(self, words: Words) -> Decision | None:
-        """Return the table of alternatives, as titles and rows of texts; None by default."""
+        """Return the table of alternatives to choose from, as titles and rows of texts; None by
+        default.
+        """
         return None
 
     def best(self, words: Words) -> tuple[str, str] | None:
@@ -243,17 +245,17 @@ class QuestionResult:
         return None
 
     def examined(self) -> Sequence[str]:
-        """List the cases that a search examined, if it may have left out some that a reader
-        expects.
+        """List the cases that a search examined, if it left out some that a reader may expect; none
+        by default.
         """
         return ()
 
     def searched(self) -> Sequence[str]:
-        """List the quantities whose values a search looks for."""
+        """List the quantities for which a search finds values; none by default."""
         return ()
 
     def doubt(self, words: Words = NO_WORDS) -> str:
-        """Return what is uncertain or left out, for the head of the report and in a reader's words;
+        """Return what is uncertain or left out, in a reader's words for the head of the report;
         empty by default.
         """
         return ""
@@ -275,15 +277,17 @@ class QuestionResult:
         return [answer for table in self.tables() for answer in table.answers()]
 
     def files(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Return further tables by the name of their file, row by row."""
+        """Return further tables to write, each as rows by the name of its file; none by default."""
         return {}
 
     def named_answers(self) -> Mapping[str, Answer]:
-        """Return answers that published tables and pictures may name beside the cases."""
+        """Return the answers, by name, that tables and pictures may use like those of cases; none
+        by default.
+        """
         return {}
 
     def draw(self, spec: Any, order: Mapping[str, int], words: Words = NO_WORDS) -> Any:
-        """Draw a picture of it as its spec says; a Matplotlib figure.
+        """Draw a picture of the result as a Matplotlib figure, by the picture's spec.
 
         Parameters
         ----------
@@ -325,7 +329,9 @@ _DOCUMENT_KEYS = (
 
 
 def answer_document(answer: Answer) -> dict[str, Any]:
-    """Lay an answer out for JSON: every key always there, numbers in base units, no NaN."""
+    """Convert an answer to a dictionary for JSON: every key is present, numbers are in base units,
+    none is NaN.
+    """
     document = {key: as_data(getattr(answer, key)) for key in _DOCUMENT_KEYS}
     ends = {name: {"low": low, "high": high} for name, (low, high) in document["intervals"].items()}
     return {
@@ -349,7 +355,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
 
 
 def question_document(result: QuestionResult) -> dict[str, Any]:
-    """Lay out what a question found for JSON: its data by the names of its fields."""
+    """Convert the result of a question to a dictionary for JSON, by the names of its fields."""
     shown = [field.name for field in fields(result) if field.repr]  # type: ignore[arg-type]
     return {name: as_data(getattr(result, name)) for name in shown}
 

@@ -31,7 +31,7 @@ _SECONDS = ("account", "technology", "step", "once", "overhead")
 
 @dataclass(frozen=True, slots=True)
 class TimelineInterval:
-    """A stretch of time of one member, or of one of its branches.
+    """An interval of time of one member, or of one of its branches, spent on one step or wait.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class TimelineInterval:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The beginning of a simulation in full.
+    """All events of the beginning of a simulation.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Timeline:
 
     @property
     def covered(self) -> float:
-        """Return how far it holds all that every member did [s]."""
+        """The time up to which the timeline has everything that every member did [s]."""
         last: dict[int, float] = {}
         for span in self.spans:
             last[span.member] = max(last.get(span.member, 0.0), span.end)
@@ -126,7 +126,7 @@ class MethodValues:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What several methods say of one model.
+    """The answers of several methods for one model, side by side.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class Agreement:
 
 
 class NamedAnswers(dict[str, Answer]):
-    """The answers by case; an unknown name is refused with a similar one."""
+    """The answers by the names of their cases; an unknown name is refused with a similar one."""
 
     def __missing__(self, name: str) -> Answer:
         raise UnknownNameError("case", name, list(self))
@@ -266,8 +266,8 @@ class Results(Labelled, ShownAsTables):
         return tidy_columns(self, self.answer)
 
     def named_answers(self) -> dict[str, Answer]:
-        """Return every answer that a table or a picture may name: the cases, and what questions
-        add.
+        """Return every answer that a table or a picture may name: those of the cases, and those
+        that questions add.
         """
         added = (question.named_answers() for question in self.questions.values())
         return {**self.cases, **{name: answer for more in added for name, answer in more.items()}}
@@ -284,7 +284,7 @@ class Results(Labelled, ShownAsTables):
 
     @checked(name=TEXT)
     def unit(self, name: str) -> str:
-        """Find the base unit of a value: as the sweeps or the cases have it."""
+        """Return the base unit of a value, as in the sweeps or the cases that have it."""
         for sweep in self.sweeps:
             if name in sweep.units:
                 return sweep.units[name]
@@ -314,7 +314,7 @@ class Results(Labelled, ShownAsTables):
 
 
 def case_table(results: Results, names: Sequence[str]) -> ResultTable:
-    """Lay out the answers of all cases: some values, and what limits each pipeline."""
+    """Build the table of all cases: some of their values, and the stage that limits each pipeline."""
     answers = list(results.cases.values())
     columns = [ResultColumn("case", list(results.cases), place=True)]
     for name in names:
@@ -337,8 +337,8 @@ def case_table(results: Results, names: Sequence[str]) -> ResultTable:
 
 
 def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColumn]:
-    """Lay out results as one tidy table: the cases first, then each sweep, then what each question
-    adds.
+    """Build one tidy table of all results: the cases first, then each sweep, then the tables of
+    each question.
 
     Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each
     varied path with its base unit (names have none), one for each value with its base unit, ``low

@@ -95,7 +95,7 @@ class Computed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """How each of some points was computed.
+    """The method, the exactness and the doubts of the answer at each of some points.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Provenance:
 
     @classmethod
     def of(cls, answers: Sequence[Computed]) -> Provenance:
-        """Return how answers were computed, one after the other."""
+        """Build the provenance of answers, one point each."""
         outside = {index: answer.bound for index, answer in enumerate(answers) if answer.bound}
         errors = {index: answer.error for index, answer in enumerate(answers) if answer.error}
         left_out = {
@@ -138,7 +138,7 @@ class Provenance:
     def joined(
         cls, count: int, pieces: Iterable[tuple[NDArray[np.intp], Provenance]]
     ) -> Provenance:
-        """Join the provenance of groups of points.
+        """Build the provenance of all points from that of groups of points.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Provenance:
         )
 
     def at(self, row: int) -> dict[str, Any]:
-        """Return how one point was computed, as the fields of an answer."""
+        """Return the provenance of one point as the fields of an answer."""
         how = {"method": self.methods[row], "exact": bool(self.exact[row])}
         doubts = {"bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
         check = self.checks.get(row)
@@ -175,8 +175,8 @@ class Provenance:
 
     @property
     def together(self) -> dict[str, Any]:
-        """Return how all points were computed, as the fields of one answer; of several error
-        statements the first.
+        """The provenance of all points as the fields of one answer; of several statements on errors
+        the first.
         """
         first = next(
             (f"{len(self.outside)} points, the first: {words}" for words in self.outside.values()),
@@ -191,7 +191,7 @@ class Provenance:
         return {**how, "error": next(iter(self.errors.values()), ""), "left_out": left_out}
 
     def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
-        """Return the columns on methods and exactness of a table of values; `exact` is empty for a
+        """Return the columns on method and exactness for a table of values; `exact` is empty for a
         point without an answer.
 
         A column of errors is there where the method of a point promises none, and one of the losses
@@ -217,8 +217,8 @@ class Provenance:
         return columns
 
     def shown(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
-        """Return the columns on methods that a reader needs; none where one line covers all points,
-        see `common`.
+        """Return the columns on methods that a table has to show; none where `common` says the same
+        of all points.
         """
         if self.common:
             return {}
@@ -231,8 +231,8 @@ class Provenance:
 
     @property
     def common(self) -> str:
-        """Return in words how all points were computed; empty if they differ, if one is out of
-        bounds, or if there are none.
+        """A phrase on how all points were computed, such as ``by closed-form, exact``; empty if
+        they differ, if a point lies outside its bounds, or if there are none.
         """
         both = set(zip(self.methods, map(bool, self.exact), strict=True))
         verdicts = {str(self.checks.get(row, "")) for row in range(len(self.methods))}
@@ -306,7 +306,7 @@ class PointTable:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sweep(Labelled, ShownAsTables):
-    """Points of one sweep as aligned columns.
+    """The points of one sweep as aligned columns.
 
     Parameters
     ----------
@@ -345,13 +345,13 @@ class Sweep(Labelled, ShownAsTables):
 
     @checked(name=TEXT)
     def column(self, name: str) -> Array:
-        """Find the answers by their name, point by point; raises UnknownNameError."""
+        """Return the column of one value over all points; raises UnknownNameError."""
         return look_up(f"value in sweep {self.name}", name, self.columns)
 
     @checked(name=TEXT)
     def ends(self, name: str) -> tuple[Array, Array]:
-        """Return the ends of the interval of a column, point by point; not a number where there is
-        none.
+        """Return both ends of the interval of a column at each point; NaN where there is no
+        interval.
 
         They are infinite where a simulation does not know how sure its estimate is, as in
         `Answer.ends`.
@@ -376,13 +376,13 @@ class Sweep(Labelled, ShownAsTables):
 
     @checked(pipeline=TEXT)
     def stages(self, pipeline: str) -> Sequence[str]:
-        """Find the limiting stage of a pipeline at each point; raises UnknownNameError."""
+        """Return the limiting stage of a pipeline at each point; raises UnknownNameError."""
         return look_up(f"limit in sweep {self.name}", pipeline, self.limits)
 
     @property
     def dims(self) -> tuple[str, ...]:
-        """Name the dimensions: the axes (and the cases, if several) where every combination is a
-        point, else ``point``.
+        """The names of the dimensions: the axes (and the cases, if several) where every combination
+        is a point, else ``point``.
         """
         return tuple(self.coords)
 
@@ -398,7 +398,7 @@ class Sweep(Labelled, ShownAsTables):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Count the values along each dimension."""
+        """The number of values along each dimension."""
         return tuple(map(len, self.coords.values()))
 
     @checked(name=TEXT)
@@ -418,7 +418,7 @@ class Sweep(Labelled, ShownAsTables):
         return str(FUNCTIONS["text of a sweep"](self))
 
     def shown_tables(self) -> Iterator[TableShown]:
-        """Yield the first points."""
+        """Yield the table of the points."""
         columns = self.to_dict()
         heads = [f"{name} [{self.units[name]}]" if name in self.units else name for name in columns]
         rows = zip(*columns.values(), strict=True)

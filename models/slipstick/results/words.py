@@ -136,7 +136,7 @@ _POPULATION = "population.processors"  # whatever its members are called
 
 
 def spelt(name: str) -> str:
-    """Write a name as words.
+    """Write a name as words, with blanks for its hyphens and underscores.
 
     >>> spelt("half-as-long"), spelt("items_per_page"), spelt("only-1997")
     ('half as long', 'items per page', 'only 1997')
@@ -164,7 +164,7 @@ def singular(noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words that a study and its models have for a reader.
+    """The phrases by which a report calls the cases, quantities and values of a study.
 
     Parameters
     ----------
@@ -216,7 +216,8 @@ class Words:
         return self.titles.get(name) or spelt(name)
 
     def taken(self, name: str) -> str:
-        """Return what an axis of names takes: the title of a spec, or the name as it is written.
+        """Return what a report calls a name on an axis: the title of a spec, or the name as it is
+        written.
 
         >>> Words(specs={"ksr-1": "KSR-1"}).taken("ksr-1"), Words().taken("mcs"), Words().taken("tree")
         ('KSR-1', 'MCS', 'tree')
@@ -224,7 +225,7 @@ class Words:
         return self.specs.get(name) or _LABELS.get(name, name)
 
     def quantity(self, path: str) -> str:
-        """Return what a quantity means, or words made from its path."""
+        """Return the meaning of a quantity, or a phrase made from its path."""
         if meaning := self.meanings.get(path):
             return meaning
         if path == _POPULATION:
@@ -248,7 +249,8 @@ class Words:
         return spelt(last) if not about else f"{spelt(last)} of {spelt(about)}"
 
     def assigned(self, path: str, value: str) -> str:
-        """Return a quantity and its value: a number of things, or the quantity and the value.
+        """Return a phrase for a quantity with its value, such as ``16 processors`` or ``hold 3
+        ms``.
 
         >>> words = Words()
         >>> words.assigned("parameters.processors", "16"), words.assigned("processors", "1")
@@ -265,7 +267,8 @@ class Words:
         return f"1 {first.removesuffix('s')} {rest}".rstrip()
 
     def change(self, size: str, path: str) -> str:
-        """Return a change of a quantity; of a number of things, how many fewer or more.
+        """Return a phrase for the change of a quantity, such as ``50 % less memory`` or ``50 %
+        fewer nodes``.
 
         >>> Words().change("50 % less", "memory"), Words().change("50 % less", "number of nodes")
         ('50 % less memory', '50 % fewer nodes')
@@ -278,7 +281,7 @@ class Words:
         return f"{size.replace('less', 'fewer') if several else size} {counted}"
 
     def resource(self, name: str) -> str:
-        """Return a resource with what it is."""
+        """Return the name of a resource with its noun, such as ``the lock table``."""
         noun = self.nouns.get(name, "").removeprefix("a ").removeprefix("an ")
         return f"the {noun} {spelt(name)}" if noun else spelt(name)
 
@@ -292,7 +295,7 @@ class Words:
         return f"{self.member}es" if self.member.endswith(("s", "x")) else f"{self.member}s"
 
     def value(self, name: str) -> str:
-        """Return what a value of an answer is."""
+        """Return a phrase for a value of an answer, such as ``utilization of db``."""
         kind, _, inside = name.partition("[")
         label = inside.removesuffix("]")
         if kind.endswith("_quantile"):
@@ -320,14 +323,16 @@ class Words:
         return f"{spelt(kind)} of {spelt(label)}" if label else spelt(kind)
 
     def measured(self, name: str, amount: str) -> str:
-        """Return a value with what it is."""
+        """Return a phrase for a value with its amount, such as ``time of gold 3 s``."""
         kind, _, inside = name.partition("[")
         if kind.endswith("_quantile"):
             return f"{self._answered(kind, inside.removesuffix(']'))} within {amount}"
         return f"{self.value(name)} {amount}"
 
     def _answered(self, kind: str, label: str) -> str:
-        """Describe a quantile of a duration as a count, such as 95 of 100 jobs are answered."""
+        """Return a clause for a quantile of a duration as a count, such as ``95 of 100 jobs are
+        answered``.
+        """
         about, _, part = label.rpartition(",")
         if kind in _ENDED:
             ended = _ENDED[kind].format(spelt(about))
@@ -338,7 +343,9 @@ class Words:
         return f"{100 * float(part):g} of 100 {ended}"
 
     def part(self, label: str) -> str:
-        """Return what a part of an account of time is."""
+        """Return a phrase for a component of the account of time, such as ``waiting for the lock
+        table``.
+        """
         kind, colon, name = label.partition(":")
         if colon and kind in _WAITS:
             return _WAITS[kind].format(spelt(name))
@@ -386,5 +393,5 @@ NO_WORDS = Words()
 
 
 def _is_unit(word: re.Match[str]) -> bool:
-    """Return whether a word follows a number, as a unit does."""
+    """Return whether a word is a unit, because it follows a number."""
     return bool(re.search(r"\d\s*$", word.string[: word.start()]))
