@@ -29,8 +29,8 @@ __version__ = "0.1.0"
 
 
 def _public() -> dict[str, str]:
-    """Read the stub: the module of each public name. Its lines are ``from MODULE import NAME as
-    NAME``.
+    """Return the module of each public name, from the stub, whose lines are ``from MODULE import
+    NAME as NAME``.
     """
     with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as stub:
         lines = [line.split() for line in stub if line.startswith("from ")]

@@ -73,7 +73,8 @@ def unit_of(name: str) -> str:
 
 
 def named_of(kind: str, *labels: str) -> str:
-    """Return the name of a group's value; without the group if there is only one.
+    """Return the name of a value with its labels in brackets; empty labels, such as that of a
+    single group, are left out.
 
     >>> named_of("response_time", ""), named_of("response_time_quantile", "users", "0.9")
     ('response_time', 'response_time_quantile[users,0.9]')
@@ -87,8 +88,8 @@ OF_EACH_GROUP = ("time", "throughput")
 
 
 def without_group(name: str, groups: Sequence[str]) -> str:
-    """Describe which names to write for a value that each of several groups has; empty for other
-    names.
+    """Return a hint, for a message, on the names to write for a value that each of several groups
+    has; empty for other names.
 
     >>> without_group("time", ["readers", "writers"])
     ' without a group; write time[readers] or time[writers]'
@@ -105,8 +106,8 @@ OF_ALL_GROUPS = ("wait", "utilization", "queue_length")
 
 
 def another_name(name: str, groups: Sequence[str], names: Collection[str]) -> str:
-    """Describe the name to write for a value that is asked for by a component of the account, or as
-    that of one group at a resource; empty for other names.
+    """Return a hint, for a message, on the name to write for a value that was asked for by a
+    component of the account or for one group at a resource; empty for other names.
 
     >>> another_name("wait:db", [], ["wait[db]", "account[wait:db]"])
     '; as a part of the time of a cycle it is account[wait:db]'
@@ -187,8 +188,8 @@ class AskedValue:
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """A takeover: at `value` of the parameter `path`, now `now`, another stage becomes the
-    longest.
+    """A change of the stage that limits a pipeline: when the parameter `path`, now `now`, reaches
+    `value`, another stage becomes the longest.
     """
 
     path: str
@@ -435,7 +436,9 @@ class Answer(ShownAsTables):
 
     @property
     def named_values(self) -> dict[str, Value]:
-        """The values that need no group's name."""
+        """The values whose names need no group; of several groups `time` and `throughput` are not
+        among them.
+        """
         return {
             name: value
             for name, value in self.values.items()

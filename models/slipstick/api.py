@@ -86,7 +86,7 @@ _LIMITS = optional(mapped_by_name(real(0)))
 
 
 def _by_path(values: Any) -> Any:
-    """Check values by path; the mapping is returned unchanged, because `Axes` carries more than a
+    """Check a mapping of values by path and return it unchanged, because `Axes` carries more than a
     dict.
     """
     if not isinstance(values, Mapping):
@@ -113,7 +113,7 @@ _SIMULATION = Kind("settings, such as Simulation(seed=1)", _settings_of_simulati
 
 
 class Axes(Mapping[str, "Values"]):
-    """Values by path of which every combination is a point, as `sweep` gives them."""
+    """Values by path that `solve` varies in every combination, as `sweep` returns them."""
 
     def __init__(self, axes: Mapping[str, Any]) -> None:
         self._axes = dict(axes)
@@ -145,7 +145,7 @@ def sweep(axes: Mapping[str, Value | Values]) -> Axes: ...
 def sweep(axes: Mapping[str, Value | Values], out: Reference) -> AxesToFile: ...
 @checked(axes=_VALUES, out=optional(REFERENCE))
 def sweep(axes: Mapping[str, Value | Values], out: Reference | None = None) -> Axes:
-    """Vary several values in every combination: what to give to `solve`.
+    """Return axes of values, all of whose combinations `solve` takes as points.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def solve(
     simulation: Simulation | None = None,
     limits: Mapping[str, float] | None = None,
 ) -> Answer | Sweep | StreamedSweep:
-    """Answer for a model at one point, or at many.
+    """Solve a model at one point or at many.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def solve(
 def run(
     study: Reference | Mapping[str, Any], *, limits: Mapping[str, float] | None = None
 ) -> Results:
-    """Run a study and give everything that it found.
+    """Run a study and return all its results.
 
     Parameters
     ----------
@@ -390,8 +390,7 @@ def run(
 
 @checked(model=instance(object, "a model"))
 def dump(model: Model | QueueingNetwork) -> str:
-    """Write a model as the text of a file, of an activity or of a queueing network, which reads
-    as an equal model.
+    """Return the text of an activity or queueing-network file from which an equal model is loaded.
 
     Parameters
     ----------
@@ -418,7 +417,7 @@ def _solve_named(
     method: str | None,
     simulation: Simulation | None,
 ) -> Answer | Sweep | StreamedSweep:
-    """Answer for a model from the catalogue or a file, at one point or at many."""
+    """Solve a model from the catalogue or a file, at one point or at many."""
     from slipstick.schema.inputs import REFERENCES
     from slipstick.schema.library import Library
     from slipstick.study.cases import BASE
@@ -468,7 +467,7 @@ def _solve_object(
     method: str | None,
     simulation: Simulation | None,
 ) -> Answer | Sweep | StreamedSweep:
-    """Answer for a model that is built already, at one point or at many."""
+    """Solve a model that is built already, at one point or at many."""
     from slipstick.method.methods import form_of, note_on_groups
     from slipstick.model.system import Model
 
@@ -513,7 +512,7 @@ def _solve_object(
 def _plan(
     solvable: SolvableModel, fixed: Mapping[str, float], varied: Mapping[str, Array], grid: bool
 ) -> SweepPlan:
-    """Lay out the points of a model that is built already."""
+    """Build the sweep plan of a model that is built already."""
     from slipstick.results.sweep import Axis
     from slipstick.study.cases import BASE
     from slipstick.study.sweep import PointGroup, SweepPlan
@@ -534,7 +533,9 @@ def _plan(
 
 
 def _check_lengths(varied: Mapping[str, Sized], grid: bool) -> None:
-    """Raise if arrays do not form points."""
+    """Raise ModelError if an array is empty, or if arrays that are not combined have unequal
+    lengths.
+    """
     lengths = {path: len(values) for path, values in varied.items()}
     if not lengths or 0 in lengths.values():
         empty = next((path for path, length in lengths.items() if not length), "")
@@ -557,7 +558,7 @@ def _carried_out(plan: SweepPlan) -> Sweep:
 
 
 def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition:
-    """Return the sweep definition of these axes, as in a study."""
+    """Build the definition of a sweep over some axes, as in a study."""
     from slipstick.schema.kinds.quantity import validate
     from slipstick.schema.kinds.study import SweepSpec
     from slipstick.study.cases import SweepDefinition
@@ -594,9 +595,7 @@ def _number(path: str, value: Any, parameters: Mapping[str, Parameter]) -> float
 
 
 def _plain_one(value: Any) -> float | None:
-    """Return a value as a number, also the only member of an array without dimensions; else
-    None.
-    """
+    """Convert a value or an array without dimensions to a number; None for other values."""
     return plain_number(value.item() if isinstance(value, np.ndarray) else value)
 
 
@@ -643,7 +642,7 @@ def _settings(
 
 
 def _reference(value: Any, place: str) -> Node:
-    """Return the node of a name, a path, or a spec given as data."""
+    """Return the node of a spec that is given by name, by path or as data."""
     return _node(os.fspath(value) if isinstance(value, os.PathLike) else value, f"{place}=")
 
 
@@ -663,7 +662,7 @@ def _node(value: Any, place: str) -> Node:
 
 
 def _file_of(value: object) -> Mapping[str, Any] | None:
-    """Return the file data of a model object; None for other objects."""
+    """Return a model object as the data of its file; None for other objects."""
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.system import Model
 

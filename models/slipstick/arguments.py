@@ -106,7 +106,7 @@ def _between(least: float | None, most: float | None) -> str:
 def real(
     least: float | None = None, most: float | None = None, *, what: str = "a finite number"
 ) -> Kind:
-    """Return the kind of finite real numbers.
+    """Return the kind of argument that is a finite real number.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def real(
 
 
 def whole(least: int | None = None, most: int | None = None) -> Kind:
-    """Return the kind of whole numbers, including those written with a decimal point."""
+    """Return the kind of argument that is a whole number, also one written with a decimal point."""
     wanted = "a whole number" + _between(least, most)
     low, high = (-LARGEST if least is None else least), (LARGEST if most is None else most)
 
@@ -143,7 +143,7 @@ def whole(least: int | None = None, most: int | None = None) -> Kind:
 
 
 def instance(types: type | tuple[type, ...], wanted: str) -> Kind:
-    """Return the kind of instances of some types."""
+    """Return the kind of argument that is an instance of some types."""
 
     def read(value: Any) -> Any:
         if isinstance(value, types):
@@ -154,7 +154,9 @@ def instance(types: type | tuple[type, ...], wanted: str) -> Kind:
 
 
 def either(wanted: str, *kinds: Kind) -> Kind:
-    """Return the kind that accepts what any of several kinds accepts; the first one reads it."""
+    """Return the kind of argument that is of any of several kinds; the first that accepts a value
+    reads it.
+    """
 
     def read(value: Any) -> Any:
         inner: UnfitError | None = None
@@ -169,7 +171,7 @@ def either(wanted: str, *kinds: Kind) -> Kind:
 
 
 def optional(kind: Kind) -> Kind:
-    """Return the kind that also accepts None."""
+    """Return the kind of argument that is of a kind, or None."""
     inner = kind.read
     wanted = f"{kind.wanted}, or None"
 
@@ -192,8 +194,8 @@ def _member(kind: Kind, value: Any, place: str) -> Any:
 
 
 def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
-    """Return the kind of iterables, such as lists and arrays, whose members are of a kind; they are
-    read as a tuple.
+    """Return the kind of argument that is an iterable, such as a list or an array, with members of
+    a kind; it is read as a tuple.
     """
     wanted_words = f"a list, each member of which is {kind.wanted}"
 
@@ -214,7 +216,7 @@ def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
 
 
 def row(*kinds: Kind, wanted: str) -> Kind:
-    """Return the kind of tuples with one member of each given kind."""
+    """Return the kind of argument that is a tuple with one member of each given kind."""
 
     def read(value: Any) -> Any:
         if not isinstance(value, tuple | list) or len(value) != len(kinds):
@@ -226,7 +228,9 @@ def row(*kinds: Kind, wanted: str) -> Kind:
 
 
 def mapped_by_name(kind: Kind, least: int = 0) -> Kind:
-    """Return the kind of mappings from names to a kind; they are read as a dict."""
+    """Return the kind of argument that is a mapping from names to values of a kind; it is read as a
+    dict.
+    """
     wanted_words = f"a dict by name, each value of which is {kind.wanted}"
 
     def read(value: Any) -> Any:
@@ -248,7 +252,8 @@ REFERENCE = instance((str, os.PathLike), "text or a path")
 
 
 def checked(**kinds: Kind) -> Callable[[T], T]:
-    """Return a decorator that checks the arguments of a function, or of the fields of a class.
+    """Return a decorator that checks the arguments of a function, or those with which a class is
+    called.
 
     Arguments without a kind are taken as they are. The kind of an argument with a star, such as
     ``*parts``, is that of each.
@@ -318,6 +323,8 @@ def _checked(function: Any, label: str, kinds: Mapping[str, Kind]) -> Any:
             raise refused(error, index, name) from None
         try:
             return function(*given, **named)
+        # Only a call that fails pays for comparing its arguments with the signature, which tells a
+        # wrong call from an error inside the function.
         except TypeError:
             if (mismatch := mismatched(given, named)) is not None:
                 raise mismatch from None

@@ -37,7 +37,7 @@ SATURATED = "is saturated"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One thing that is wrong, and where: 1-based line and column (0 outside files), dotted
+    """A problem in the input with its place: 1-based line and column (0 outside files), dotted
     path.
     """
 
@@ -49,7 +49,7 @@ class Problem:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """File, line and column."""
+        """The place as file, line and column."""
         return self.file, self.line, self.column
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with a model.
+    """A fault of a model with its place in the model.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class UnknownNameError(InputError):
 
 
 def look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
-    """Return the thing with a name; raises UnknownNameError with a suggestion.
+    """Return the value of a name in a mapping; raises UnknownNameError with a suggestion.
 
     Raises
     ------
@@ -203,7 +203,8 @@ class TooManyStatesError(NoAnswerError):
 
 
 def did_you_mean(name: str, known: Collection[str], most: int = 12) -> str:
-    """Word a suggestion for a mistyped name: the nearest, else all if they are few.
+    """Return a suggestion for a mistyped name, as the end of a message: the nearest known names,
+    else the first of all.
 
     >>> did_you_mean("adaptor", ["adapter", "switch"])
     "; did you mean 'adapter'?"

@@ -144,7 +144,7 @@ _GIVEN: ContextVar[Mapping[str, float]] = ContextVar("given limits", default=Map
 
 
 def given_limits() -> Mapping[str, float]:
-    """Return the limits in force that replace those of `LIMITS`."""
+    """Return the limits in force that were set in place of those of `LIMITS`."""
     return _GIVEN.get()
 
 
@@ -309,6 +309,6 @@ def too_many(name: str, things: str, otherwise: str) -> str:
 
 
 def way_out(name: str, cost: float | None = None) -> str:
-    """Return how to raise a limit far enough for a cost."""
+    """Return the words on how to raise a limit far enough for a cost."""
     more = f"{float(f'{cost * 1.05:.1e}'):g}" if cost is not None else "NUMBER"
     return f"or allow more with --limit {name}={more} (limits: in a study, limits= in Python)"

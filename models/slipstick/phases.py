@@ -28,7 +28,7 @@ LEAST_SCV = 1 / MOST_PHASES
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PhaseType:
-    """The time until a small chain ends.
+    """A phase-type distribution: the time until a small Markov chain ends.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class PhaseType:
 
 
 def exponential(mean: complex) -> PhaseType:
-    """Return one phase of a mean [s].
+    """Return an exponential time of a mean [s], as one phase.
 
     >>> exponential(2.0).rates
     array([0.5])
@@ -101,7 +101,7 @@ def balanced_means(scv: complex | Array) -> Any:
 
 
 def hyperexponential(mean: complex, scv: complex) -> PhaseType:
-    """Return two alternative phases with balanced means; see `balanced_means`.
+    """Return a hyperexponential time: one of two phases with balanced means; see `balanced_means`.
 
     >>> print(hyperexponential(1.0, 3.0).scv)
     3.0
@@ -146,8 +146,8 @@ def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
 
 
 def coxian(mean: complex, scv: complex) -> PhaseType:
-    """Return a chain of phases whose last one may be skipped, for scv from 0.01 on; see
-    `phases_below_one`.
+    """Return a Coxian time: a chain of phases whose last one may be skipped, for scv from 0.01 on;
+    see `phases_below_one`.
 
     >>> time = coxian(2.0, 0.4)
     >>> print(time.phases, time.mean, time.scv)

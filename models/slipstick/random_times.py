@@ -45,7 +45,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class RandomTime:
-    """A random time.
+    """A random time, described by its mean and its variance.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def clamped(value: Array, low: Array | float = 0.0, high: Array | float = math.i
 
 
 def sum_of(times: Iterable[RandomTime]) -> RandomTime:
-    """Add independent times."""
+    """Return the sum of independent times."""
     varying = [time for time in times if time is not ZERO_TIME]
     if not varying:
         return ZERO_TIME
@@ -122,8 +122,8 @@ def sum_of(times: Iterable[RandomTime]) -> RandomTime:
 
 
 def repeated(count: Array, time: RandomTime) -> RandomTime:
-    """Add `count` independent copies of a time; a fraction f is one more copy with probability
-    f.
+    """Return the sum of `count` independent copies of a time; a fraction f is one more copy with
+    probability f.
     """
     if time is ZERO_TIME:
         return ZERO_TIME
@@ -209,6 +209,7 @@ def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> 
     constant = clamped(gap - np.sqrt(nonzero(gap_variance)))
     g = gap - constant
     mean, variance = _after_constant(mean, variance, constant)
+    # The shape of the gamma variate; 1e-9 keeps that of a constant finite.
     power = 1 / (variance / nonzero(mean * mean) + 1e-9)
     over = np.exp(-power * np.log(1 + mean / nonzero(g) / power))
     over = np.where(g.real > 1e-12 * mean.real, over, 0)
@@ -239,6 +240,7 @@ def _above(mean: Array, variance: Array, level: Array) -> tuple[Array, Array]:
     scale = (mean + level) * (mean + level) * 1e-18
     constant = variance.real <= scale.real
     theta = np.sqrt(nonzero(np.where(constant, scale, variance)))
+    # Beyond 30 standard deviations the distribution is 0 or 1 in double precision.
     alpha = clamped(over / theta, -30, 30)
     below, density = normal_distribution(alpha), np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
     positive = clamped(over)
@@ -341,6 +343,7 @@ def _integrated(times: Sequence[RandomTime], counts: Sequence[Array], least: Arr
         for fit in fits:
             below = below * fit.distribution(nodes)
     beyond = 1.0 - below
+    # Moments are taken about the lower end, so that few digits cancel in the variance.
     first = np.sum(weights * beyond, axis=(-1, -2))
     second = np.sum(weights * beyond * 2.0 * (nodes - low[..., None, None]), axis=(-1, -2))
     mean = low + first
@@ -431,7 +434,7 @@ class FittedDistribution:
         return below if np.all(self.count == 1) else below ** self.count[more]
 
     def at(self, t: Array) -> Array:
-        """P(time <= t), 0 for t <= 0."""
+        """Return P(time <= t), which is 0 for t <= 0."""
         return np.where(t.real > 0, self.distribution(np.where(t.real > 0, t, 1e-30 + 0 * t)), 0.0)
 
     def grid(self, starts: Array) -> tuple[Array, Array, Array]:
@@ -488,8 +491,8 @@ class JointlyNormalTimes:
         return self._covariance[time].get(time, self._zero)
 
     def after(self, before: int | None, time: RandomTime) -> int:
-        """Add the time that begins when the time number `before` ends, or at the common start for
-        None, and takes an independent time; return its number.
+        """Add the end of an independent time that begins at the end of time number `before`, or at
+        the common start for None; return its number.
         """
         own = time.variance, fourth_cumulant(time)
         if before is None:
@@ -566,7 +569,7 @@ class JointlyNormalTimes:
         return key
 
     def keep(self, wanted: set[int]) -> None:
-        """Drop all other times."""
+        """Keep the wanted times and drop all others."""
         self.mean = {key: self.mean[key] for key in wanted}
         self._covariance, self._fourth = (
             {

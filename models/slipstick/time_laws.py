@@ -28,7 +28,7 @@ Numbers = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class TimeLaw:
-    """A distribution of mean 1.
+    """A distribution of times, scaled to mean 1.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class TimeLaw:
 
 @dataclass(frozen=True, slots=True)
 class MeanAndLaw:
-    """A distribution as it is described by times: its mean [s], and its law of mean 1."""
+    """A distribution of times in seconds: its mean [s], and its law of mean 1."""
 
     mean: float
     law: TimeLaw
@@ -119,7 +119,7 @@ PHASE_KINDS = frozenset(_PHASES)
 
 
 def erlang(phases: int) -> TimeLaw:
-    """Return the sum of equal exponential phases, 1 to 100.
+    """Return an Erlang time, the sum of 1 to 100 equal exponential phases.
 
     >>> float(erlang(2).phases.scv)
     0.5
@@ -130,7 +130,7 @@ def erlang(phases: int) -> TimeLaw:
 
 
 def hyperexponential(probabilities: Sequence[float], means: Sequence[float]) -> MeanAndLaw:
-    """Return a time that is one of several exponential phases.
+    """Return a hyperexponential time, which is one of several exponential phases.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def hyperexponential(probabilities: Sequence[float], means: Sequence[float]) -> 
 
 
 def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndLaw:
-    """Return a chain of exponential phases that may end after each one.
+    """Return a Coxian time, a chain of exponential phases that may end after each one.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndLaw:
 
 
 def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> MeanAndLaw:
-    """Return the time until absorption of a small Markov chain.
+    """Return a phase-type time, the time until absorption of a small Markov chain.
 
     Parameters
     ----------

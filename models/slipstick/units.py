@@ -96,8 +96,8 @@ _FAULTS = (
 
 
 class InBaseUnits:
-    """A number in base units of any dimension: Python code gives those, while files and commands
-    give units.
+    """A number that is given in base units of any dimension, as Python code does; files and
+    commands give units.
 
     >>> isinstance(in_base_units(4096), InBaseUnits), in_base_units(4096) == 4096
     (True, True)
@@ -118,7 +118,7 @@ def in_base_units(number: float) -> int | float:
 
 
 def parse(text: str) -> tuple[float, Dimension]:
-    """Read a quantity: its value in base units, correctly rounded, and its dimension.
+    """Parse a quantity; return its value in base units, correctly rounded, and its dimension.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ _COUNTED_RATES = tuple(Dimension.of(f"{counted}/s") for counted in ("request", "
 
 
 def to_base(text: str, dimension: Dimension) -> float:
-    """Read a quantity that must have a given dimension: its value in base units.
+    """Parse a quantity that must have a given dimension; return its value in base units.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def to_base(text: str, dimension: Dimension) -> float:
 
 
 def scale(unit: str) -> tuple[Fraction, Dimension]:
-    """Read a unit expression: its exact factor to base units and its dimension.
+    """Parse a unit expression; return its exact factor to base units and its dimension.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ _KIBIS = _ladder("EiB PiB TiB GiB MiB KiB B")
 
 
 def show(value: float, dimension: Dimension, digits: int = 4) -> str:
-    """Write a quantity in the unit a person would choose, in ASCII; `to_base` reads it back.
+    """Write a quantity in the unit that keeps its number short, in ASCII; `to_base` reads it back.
 
     Bytes have a decimal prefix, unless a binary one makes them a shorter whole number.
 
@@ -348,7 +348,7 @@ def show(value: float, dimension: Dimension, digits: int = 4) -> str:
 
 
 def choose(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
-    """Choose one unit and its factor for a whole column or axis: by the largest finite size.
+    """Return one unit and its factor for a whole column or axis, chosen by the largest finite size.
 
     Bytes that are all whole multiples of a binary unit have a binary unit.
 

@@ -228,7 +228,7 @@ their own.
 
 @dataclass(frozen=True, slots=True)
 class LockKind:
-    """A way to make a lock.
+    """A kind of lock, described by its accesses to the lock word.
 
     Parameters
     ----------

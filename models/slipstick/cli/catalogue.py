@@ -176,8 +176,8 @@ def glossary(term: str | None) -> int:
 
 
 def glossary_text(term: str) -> str:
-    """Return the entries of the glossary that mention a term, those of its name first; without any,
-    what the catalogue has of that name or title.
+    """Return the entries of the glossary that mention a term, those named by it first; if none
+    does, the entries of the catalogue with that name or title.
 
     Raises
     ------

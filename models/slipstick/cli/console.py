@@ -68,8 +68,8 @@ def echo(text: str, err: bool = False) -> None:
 
 
 def open_standard_streams() -> None:
-    """Open what the caller closed of standard input, output and error, so that nothing else is
-    opened in their place, which a message would then be written into.
+    """Open standard input, output and error where the caller closed them, so that no other file
+    takes their place and receives the messages.
     """
     for handle, name in enumerate(("stdin", "stdout", "stderr")):
         try:
@@ -93,8 +93,8 @@ def discard(stream: IO[str]) -> None:
 
 
 def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Complete names of one kind of spec, of models, of everything (``spec``) or of kinds, and
-    the paths of files, in a shell.
+    """Return a function that completes names in a shell, of one kind of spec, of models, of
+    everything (``spec``) or of kinds, and the paths of files.
     """
 
     def found(
@@ -129,7 +129,7 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
 def complete_methods(
     _context: click.Context, _parameter: click.Parameter, begun: str
 ) -> list[CompletionItem]:
-    """Complete the last of several methods in a shell, which commas part."""
+    """Complete the last of several methods, separated by commas, in a shell."""
     done, comma, last = begun.rpartition(",")
     methods = dict.fromkeys(name for name in all_methods() if name not in done.split(","))
     return [CompletionItem(f"{done}{comma}{name}") for name in methods if name.startswith(last)]
@@ -146,7 +146,7 @@ def write_text(text: str, out: Path | None) -> int:
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """Print the one JSON document of a command that did not refuse its input."""
+    """Print the JSON document of a command whose input was accepted."""
     from slipstick import __version__
 
     click.echo(json.dumps({"slipstick": __version__, **document, "problems": []}, allow_nan=False))
@@ -168,12 +168,12 @@ def text_node(text: str, place: str) -> Scalar:
 
 
 def refuse(place: str, message: str) -> NoReturn:
-    """Raise SpecError for an option or argument."""
+    """Raise SpecError with a message about an option or argument."""
     raise SpecError([Problem(place, 1, 1, "", message)])
 
 
 def limit_option(text: str, **how: Any) -> Callable[[_Function], _Function]:
-    """Make the option that gives limits, which hold for as long as the command runs."""
+    """Build the option --limit, whose limits hold while the command runs."""
     return click.option("--limit", "limits", multiple=True, metavar="NAME=VALUE", help=text, **how)
 
 
@@ -213,7 +213,9 @@ model_limit_option = limit_option(
 
 
 def nodes_of(changes: Sequence[str], option: str = "--set") -> dict[str, Node]:
-    """Read ``path=value`` by the rules of a spec; `option` is what gives it on the command line."""
+    """Parse settings ``path=value`` of the command line by the rules of a spec; `option` names
+    their option in messages.
+    """
     from slipstick.schema.text import read_value
 
     nodes = {}

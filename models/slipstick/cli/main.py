@@ -355,7 +355,7 @@ def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str
 
 
 def _parameters(changes: Sequence[str]) -> dict[str, float]:
-    """Read parameters, which are plain numbers."""
+    """Parse the parameters of a program to count, which are plain numbers."""
     values, problems = {}, []
     for name, node in nodes_of(changes).items():
         value = getattr(node, "value", None)
@@ -746,7 +746,7 @@ def _cannot_write(error: OSError) -> int:
 
 
 class _ProgressBar:
-    """A bar on standard error for whatever takes over a second; none in a file or a pipe, or
+    """A progress bar on standard error for work of more than a second; none in a file or a pipe, or
     where tqdm is not installed.
     """
 
