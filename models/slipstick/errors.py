@@ -90,6 +90,8 @@ class SlipstickError(Exception):
     """Base of all errors that slipstick raises on purpose; it can be pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # By default an exception is made again from its message alone, which most of these do not
+        # take.
         return _made_again, (type(self), self.args, self.__dict__)
 
 

@@ -183,6 +183,7 @@ def normal_distribution(x: Array) -> Array:
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 7.1.26.
     """
+    # The formula gives the tail, which keeps its digits on the side where it is small.
     side = np.where(x.real < 0, -1.0, 1.0)
     z = x * side / np.sqrt(2.0)
     t = 1.0 / (1.0 + 0.3275911 * z)
@@ -274,6 +275,7 @@ def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
     ):
         return _of_exponentials([time.mean for time in random])
     least = largest([constant.mean for constant in constants]) if constants else np.zeros(1)
+    # Equal times are one factor of the integrand, raised to their number.
     counts: dict[tuple[bytes, bytes], int] = {}
     firsts: dict[tuple[bytes, bytes], RandomTime] = {}
     for time in random:

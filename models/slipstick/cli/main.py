@@ -474,6 +474,7 @@ def run(
     command = _command(study, changes, limits)
     portable = _command(_portable(study), list(map(_portable_change, changes)), limits)
     prepared = prepare(study, nodes_of(changes))
+    # Whatever can be refused is refused before hours of solving.
     check_folder(folder, sure_names(prepared.spec, as_page), force)
     can_be_written(folder)
     for note in prepared.simulated:

@@ -548,6 +548,7 @@ def _rebuilt(node: Expr, rebuilt: Mapping[int, Expr], replacements: Mapping[str,
             return node
         new = as_expr(replacements[node.name])
         one_dimension(f"put in the place of {node.name}", [node, new])
+        # A plain zero goes with any dimension; in this place it takes that of the parameter.
         return zero(node.dimension) if is_number(new, 0.0) else new
     if isinstance(node, Operation):
         inner = tuple(rebuilt[id(operand)] for operand in node.operands)

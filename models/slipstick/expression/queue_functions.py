@@ -66,6 +66,7 @@ def _inverse_loss(
         k = np.maximum(servers - back, 0.0)
         out *= ratio(k if all_go_on else k * (k > first))
         out += 1.0
+        # What has overflowed stays infinite; to test that costs as much as a step.
         if back % 256 == 0 and np.isinf(out).all():
             break
 

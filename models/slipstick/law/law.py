@@ -175,6 +175,7 @@ class Law:
             )
 
         try:
+            # Conditions are checked chunk by chunk, while their two sides are in the cache.
             result = _tape(self).run_with(values, lambda sides: self._check(sides, values))
         except ModelError:
             # A part of the equation may be refused before a condition can say why.

@@ -667,6 +667,7 @@ def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSoluti
     customers = np.where(network.closed, network.population, 0).astype(float)
     flow, time, steps = scheme(fixed_point, customers, network.demand)
     stations = range(load.shape[1])
+    # Closed classes have what open ones leave of the highest speed.
     highest_speeds = [speeds(network, k).max(axis=1) * np.ones(network.points) for k in stations]
     limit = np.stack(highest_speeds, axis=1)
     closed_demand = np.where(network.closed[:, None], network.demand / (limit - load)[:, None], 0)

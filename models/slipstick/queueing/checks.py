@@ -103,6 +103,8 @@ class _SolutionCheck:
         network = self.network
         busy_servers, work = self.u, self.x[:, :, None] * self.d
         if not network.plain:
+            # At stations with rates the utilization is the part of the time that they are not
+            # empty, and at delays a number present: neither is work over servers.
             counted = network.without_rates & ~network.delays
             busy_servers, work = busy_servers * counted, work / network.servers * counted
         self._equal("flow balance, U c = X D", busy_servers, work)
@@ -130,6 +132,7 @@ class _SolutionCheck:
                 raise NoAnswerError(
                     f"{self.method}: P({n} present at {name}) is {chance[point, n]:g}"
                 )
+            # With open classes only the first numbers present are shown, and do not add up to 1.
             if network.all_closed or not (~network.closed & (network.arrivals != 0)).any():
                 mean = chance @ np.arange(chance.shape[1])
                 self._equal(

@@ -58,6 +58,8 @@ def report_page(title: str, markdown: str, folder: Path, section: PageSection | 
         if section
         else ""
     )
+    # The first of these that is not too large: all of it, the first page of the report, and that
+    # without the model.
     for text, below in (
         (markdown, model),
         (first_page(markdown), model),

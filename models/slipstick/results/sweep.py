@@ -392,6 +392,7 @@ class Sweep(Labelled, ShownAsTables):
         cases = tuple(dict.fromkeys(self.cases))
         grid: dict[str, Sequence[float | str]] = {"case": cases} if len(cases) > 1 else {}
         grid |= {axis.path: axis.values for axis in self.axes}
+        # Where a condition has left points out, or axes move together, there is no grid.
         if len(self) == math.prod(map(len, grid.values())):
             return grid
         return {"point": range(len(self))}

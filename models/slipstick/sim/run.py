@@ -336,6 +336,7 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
         # A warm-up that reaches the middle of the run may be longer.
         trusted = len(sums) - dropped >= 2 * BATCHES and dropped < len(sums) // 2
     count = max(BATCHES // replications, 1)
+    # Rows that fill no batch are dropped with the warm-up.
     kept_cycles = (len(sums) - dropped) // count * count if trusted else len(sums)
     return ReplicationResult(
         batches=batch_sums(sums[dropped:], count) if trusted else sums,
@@ -488,6 +489,7 @@ def _program(replication: Replication) -> ReplicationResult:
     rows = kernel.take_rows()
     if not len(rows):
         waits = kernel.waits()
+        # Customers that wait for each other never end, whatever the budget.
         if kernel.events < settings.events or lock_cycle(waits):
             raise deadlock(plan, kernel.now, lock_cycle(waits) or waits)
         return ReplicationResult(rows, (), "events", False, 0, 0, 0)

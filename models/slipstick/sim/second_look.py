@@ -392,6 +392,8 @@ def _part_columns(plan: Plan, kind: str, place: str) -> tuple[Array, Array]:
     top, bottom = np.zeros(layout.width), np.zeros(layout.width)
     for index in (index for index, name in enumerate(plan.resources) if name == place):
         if kind == WAIT:
+            # All customers present less those in service: the integral of both is the time that
+            # customers wait.
             top[layout.area[index]], top[layout.use[index]] = 1.0, -1.0
             bottom[layout.done[index]] = 1.0
         else:

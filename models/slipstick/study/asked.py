@@ -65,6 +65,7 @@ def simulated_where_asked(
     return study, {**cases, **again}
 
 
+# By this mark a note finds the cases whose method was set here.
 _MARK = Mark("asked", 1, 1)
 
 

@@ -162,6 +162,7 @@ class _RangeReader:
         if self.spec.factor is not None:
             factor = float(self.spec.factor)
             steps = self._steps(math.log(self._ratio(first, last)) / math.log(factor))
+            # By powers of the factor, not by repeated products, in which rounding would add up.
             return [first * factor**k for k in range(steps + 1)]
         step, its_unit = self._end(self.spec.step, "step")
         if its_unit != unit:

@@ -200,6 +200,7 @@ class Engine:
         rest = [number for number in range(len(all_blocks)) if number not in blocks_by_number]
         progress = _with_pace(progress, sum(all_blocks[number].count for number in rest))
         inside = rest if self.on == HERE else self._parted(all_blocks, rest)
+        # A single point gains nothing from a thread of its own.
         if len(rest) == 1 and self.on == THREADS:
             inside = rest
         for number in inside:
@@ -256,6 +257,7 @@ class Engine:
     ) -> None:
         """Solve the remaining blocks, and keep every worker busy until all are solved."""
         executor, workers = self._started()
+        # At least four groups for each worker, so that none is idle for long at the end.
         most = 1 if self.on == THREADS else max(1, min(_MOST_TOGETHER, len(rest) // (4 * workers)))
         waiting, tries, pending = deque(rest), dict[int, int](), dict[Future[Any], list[int]]()
         while waiting or pending:
@@ -293,6 +295,7 @@ class Engine:
                         result = self._kept(block, result, seconds)
                     blocks_by_number[number] = result
                     progress(block.count)
+                # What a group did not come to is next, in its order.
                 waiting.extendleft(reversed(group[len(results) :]))
 
     def _apart(self, block: PointBlock) -> SolvedBlock:
@@ -500,6 +503,7 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
         if worker is not None:
             worker.stop()
         worker = _LOCAL.worker = _WORKERS[threading.get_ident()] = _Worker()
+        # The imports of a new process do not count as time of the point.
         if not (worker.pipe.poll(_START) and worker.pipe.recv() == "ready"):
             why = f"a process for the points cannot be started{worker.last_message()}"
             worker.stop()

@@ -179,6 +179,8 @@ class Journal:
         try:
             self._file = sqlite3.connect(self.path, isolation_level=None, timeout=1)
             self._do("pragma journal_mode = wal")
+            # A power failure may lose the last points, which are then solved again; to flush after
+            # each point would cost more than many points.
             self._do("pragma synchronous = normal")
             self._file.executescript(_TABLES)
             for name, value in self.about.items():

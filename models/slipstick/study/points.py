@@ -415,6 +415,7 @@ def _digest(thing: object) -> bytes:
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
             return _hashed(type(value).__name__, repr(value).encode())
         if id(value) not in digests:
+            # The value is kept too, so that no other object gets its id.
             digests[id(value)] = inside(value), value
         return digests[id(value)][0]
 
@@ -425,6 +426,7 @@ def _digest(thing: object) -> bytes:
             return _hashed(kind, *[of(getattr(value, field_name)) for field_name in field_names])
         if isinstance(value, tuple | list):
             return _hashed("sequence", *map(of, value))
+        # The order of a set differs from process to process.
         if isinstance(value, set | frozenset):
             return _hashed("set", *sorted(map(of, value)))
         if isinstance(value, Mapping):

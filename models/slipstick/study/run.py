@@ -219,6 +219,7 @@ def read_study(
         if all(case in evaluators for case in cases_of(question_spec)):
             with kept(problems):
                 questions[key] = read_question(key, question_spec, study)
+                # Questions that follow, and all cases, are built anew with what was fitted.
                 if fitted and not problems and (new_settings := questions[key].fitted_settings()):
                     study = StudyContext.of(spec, tree, library, study.overrides, new_settings)
                     evaluators = {

@@ -108,6 +108,7 @@ def streamed(
             yield polars.DataFrame({name: columns.get(name, none) for name in kinds}, schema=kinds)
             progress(len(numbers))
 
+    # Polars takes one group of rows after the other from this source, so that memory holds no more.
     table = polars.io.plugins.register_io_source(tables, schema=kinds)
     with whole_file(path) as work:
         table.sink_parquet(work, row_group_size=TOGETHER, metadata={"units": json.dumps(of_all)})

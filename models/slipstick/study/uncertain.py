@@ -133,6 +133,7 @@ def bands(
         answered = np.isfinite(draws)
         answered_draws = np.where(answered, draws, np.nan)
         enough = answered.mean(axis=0) > HIGH_PART
+        # Any number will do: these points get no band, and a column of NaN would warn.
         answered_draws[:, ~enough] = 0.0
         scale = column / np.where(own[name] == 0.0, 1.0, own[name])
         for end, part, sign in (("low", LOW_PART, -1.0), ("high", HIGH_PART, 1.0)):

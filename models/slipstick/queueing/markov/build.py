@@ -58,6 +58,8 @@ class Routing:
         reach = np.eye(classes, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
         for r, s in enumerate(self.restart):
             reach[r, s] = True
+        # Squaring doubles the length of the paths that are joined: so many times is more than
+        # enough.
         for _ in range(classes):
             reach = (reach.astype(int) @ reach.astype(int)) > 0
         reach |= reach.T

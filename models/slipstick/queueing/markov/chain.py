@@ -64,6 +64,7 @@ class MarkovChain:
         array([[-1.,  1.],
                [ 9., -9.]])
         """
+        # The rate of a transition from a state to itself cancels on the diagonal.
         changes_state = self.sources != self.targets
         origin, target, rates = (
             self.sources[changes_state],

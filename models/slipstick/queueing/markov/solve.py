@@ -242,6 +242,7 @@ def _answers(
     )
     ended, lost, abandoned = flow[0, :count].T, flow[1, :count].T, flow[2, :count].T
     present = space.present(states)
+    # In the long run all that comes to a station ends its service, abandons the queue or is lost.
     came, admitted = ended + abandoned + lost, ended + abandoned
     throughput, queue = _throughput(point, ended), np.tensordot(pi, present, axes=1)[:, :count]
     cycles_begun = _throughput(point, admitted)

@@ -196,6 +196,7 @@ class StateSpace:
                     free = np.flatnonzero(self.serving(rows[origin], station))
                     origin, after, rate = origin[free], after[free], rate[free]
                 base = self._replaced(rows[origin], station, after)
+                # The end of a phase within a service is no event that is counted.
                 if r < 0:
                     yield origin, base, rate, -1
                 else:
@@ -944,10 +945,12 @@ def station_state(
     discipline = DISCIPLINES[name]
     if discipline.delay:
         return SharedServers(times, classes, None)
+    # Servers beyond the customers that can be present only make arrays larger.
     servers = min(servers, places)
     speed = np.arange(servers + 1.0) if rates is None else np.concatenate([[0.0], rates])
     if discipline.shared:
         return SharedServers(times, classes, speed, weights=weights)
+    # Of one class in one phase the number present does not depend on who is served.
     if sum(time.phases for time in times.values()) <= 1 and not impatient:
         return SharedServers(times, classes, speed)
     ranks = ranks if discipline.ranked else dict.fromkeys(times, 0)

@@ -99,6 +99,7 @@ class Kernel(EventLoop):
         self.passes, self.spans = [0] * len(plan.pipelines), [0.0] * len(plan.pipelines)
         self.tables: dict[str, Sequence[Any]] = {
             "draw": self.draws,
+            # Operand 0 stands for a queue without a random order; below, -1 finds the None at the end.
             "place": [None, *self.draws],
             **dict.fromkeys(("rounds", "base", "most_pause"), plan.counts),
             **dict.fromkeys(("lock", "counter"), self.locks),
@@ -109,6 +110,7 @@ class Kernel(EventLoop):
         for pc, (op, *operands) in enumerate(plan.code):
             instruction = getattr(Kernel, Op(op).name.lower())
             names = instruction.__code__.co_varnames[1 : instruction.__code__.co_argcount - 2]
+            # Rows of a plan are filled up with zeros to one length.
             bound = [
                 self.tables[name][operand] if name in self.tables else operand
                 for name, operand in zip(names, operands, strict=False)
@@ -574,6 +576,7 @@ class Kernel(EventLoop):
         """Pause before the next attempt; the mean pause doubles up to a limit."""
         token.label, doublings = label, token.registers[register]
         time = min(base * float(1 << doublings), most_pause) * next(draw)
+        # A larger shift would overflow in the compiled loop; no run reaches as many pauses.
         token.registers[register] = min(doublings + 1, 60)
         heappush(self.heap, (now + time, self.order(), self.resume, token))
         return False

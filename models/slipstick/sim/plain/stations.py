@@ -280,6 +280,7 @@ class Sharing(SimulatedStation):
 
     def accumulate(self, now: float) -> None:
         """Bring the integrals and the progress up to date."""
+        # Before the integrals, which set the time up to which all is counted.
         self.progress += (now - self.last) * self._rate()
         super().accumulate(now)
 
@@ -346,6 +347,8 @@ def stretched(token: Token, now: float) -> float:
 
 def make_station(clock: EventLoop, plan: StationPlan) -> SimulatedStation:
     """Make the station of a discipline."""
+    # Where the speed depends on the number present, services change their pace also in order of
+    # arrival.
     if plan.rates:
         return Sharing(clock, plan)
     kinds: dict[str, type[SimulatedStation]] = {ARRIVAL: Fcfs, RANDOM: RandomOrder, SHARED: Sharing}

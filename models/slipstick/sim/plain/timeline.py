@@ -53,6 +53,7 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
     while kernel.events < events and kernel.run(1):
         if not plan.once and sum(kernel.cycles) >= cycles_wanted:
             break
+    # An interval is reported when it ends; this ends those that are still open.
     for resource in (*kernel.stations, *kernel.locks):
         resource.accumulate(kernel.now)
     levels = {name: _levels(times) for name, times in changes.items()}

@@ -273,6 +273,7 @@ class Builder:
         self._tallies.append(tally)
         place = self._place(station)[0] if station else 0
         pc = self.emit(Op.ADMIT, len(self._tallies) - 1, place, most, -1)
+        # A mark may lie behind: its instruction is known when the plan is complete.
         if most:
             self._later.append((self._code[pc], 4, otherwise))
 
@@ -448,6 +449,7 @@ class Builder:
         queue : how many wait at most; None: any number
         """
         tries, attempts = f"{TRIES}:{name}", f"{GIVEN_UP}:{name}"
+        # The number makes the name of the mark unique.
         label, late = f"back-off:{name}", f"attempt at {self.next_instruction} is late"
         with self._register() as retries_left, self._register() as pauses:
             self.emit(Op.SET_COUNT, retries_left, *self._count(retries, ""))
@@ -468,6 +470,7 @@ class Builder:
             self._tally(tries, refused=True)
             retry = self.emit(Op.LOOP, retries_left, -1)
             if back_off is not None:
+                # Of mean 1, because the instruction multiplies it by a pause that may double.
                 draw = self.draw(f"{label} {number}", replace(back_off, mean=1.0))
                 longest_pause = math.inf if doubling else back_off.mean
                 constants = map(self._constant, (back_off.mean, longest_pause))
@@ -774,6 +777,7 @@ class Builder:
     @contextmanager
     def _register(self) -> Iterator[int]:
         """Reserve a loop counter."""
+        # Loops one after the other share a counter; loops inside each other need one each.
         self._depth += 1
         self._registers = max(self._registers, self._depth)
         yield self._depth - 1

@@ -365,6 +365,7 @@ def service_time(mean: float, scv: float) -> ServiceTime:
         return ServiceTime("exponential", mean, 1.0)
     if scv > 1:
         return ServiceTime("hyperexponential", mean, scv)
+    # A row of more than 100 phases varies so little that a gamma time stands for it.
     if scv < LEAST_SCV:
         return ServiceTime("gamma", mean, scv)
     return ServiceTime("erlang" if _is_whole(1 / scv) else "coxian", mean, scv)
