@@ -43,7 +43,8 @@ ROWS_KEPT, TIMES_KEPT = 256, 8192
 
 
 class CompiledKernel:
-    """One run of a plan; see `Kernel`, which does the same in plain Python.
+    """Simulate one run of a plan in compiled code, with the results of `Kernel`, which does the
+    same in plain Python.
 
     Parameters
     ----------
@@ -123,26 +124,26 @@ class CompiledKernel:
 
     @property
     def now(self) -> float:
-        """The clock [s]."""
+        """The time of the simulation [s]."""
         return float(self.state.run[0].now)
 
     @property
     def events(self) -> int:
-        """Number of events so far."""
+        """Number of events simulated so far."""
         return int(self.state.run[0].events)
 
     @property
     def sent(self) -> int:
-        """Number of branches that were left behind or not waited for."""
+        """Number of branches so far that their parent does not wait for."""
         return int(self.state.run[0].sent)
 
     @property
     def beside(self) -> int:
-        """Number of those that have not ended."""
+        """Number of the branches without a waiting parent that have not ended."""
         return int(self.state.run[0].beside)
 
     def run(self, events: int) -> bool:
-        """Simulate the next events; False when the event list is empty."""
+        """Simulate a number of events; return False when no event is left."""
         last = self.events + events
         while True:
             why, run = self._go_on(self.state, last - self.events), self.state.run[0]
@@ -157,7 +158,9 @@ class CompiledKernel:
                     return bool(why == Return.EVENTS_DONE)
 
     def _empty(self) -> None:
-        """Copy rows, responses and trace out of the tables of the loop."""
+        """Copy rows of statistics, response times and trace out of the tables of the loop, so that
+        these can be filled anew.
+        """
         s, run = self.state, self.state.run[0]
         self._rows.append(s.rows[: run.rows].copy())
         for group, times in enumerate(self._times):
@@ -168,19 +171,19 @@ class CompiledKernel:
         run.rows = run.traced = 0
 
     def take_rows(self) -> Array:
-        """Return the rows written since the last time."""
+        """Return the rows of statistics written since the last call."""
         rows = np.concatenate([np.zeros((0, Layout(self.plan).width)), *self._rows])
         self._rows.clear()
         return rows
 
     def take_responses(self, group: int) -> Array:
-        """Return the times of the cycles of a class that ended since the last time [s]."""
+        """Return the response times of the cycles of a class that ended since the last call [s]."""
         times = np.concatenate([np.zeros(0), *self._times[group]])
         self._times[group].clear()
         return times
 
     def waits(self) -> list[Wait]:
-        """List the customers that wait for locks and barriers."""
+        """List the customers that wait for locks and barriers, with the holders of each lock."""
         s = self.state
         found = []
         for r, plan in zip(s.resource[len(self.plan.stations) :], self.plan.locks, strict=True):
@@ -204,8 +207,8 @@ class CompiledKernel:
 
 @lru_cache(maxsize=1)
 def _state(plan: Plan, traced: int) -> State:
-    """Make the tables of a run that is about to begin; they are kept for the next replication of
-    the plan.
+    """Return the tables of a run at time 0, without tokens; kept for the next replication of the
+    plan.
     """
     layout, draws, labels = Layout(plan), plan.draws, len(plan.labels)
     draw_numbers = [_draw(*row) for row in plan.code]
@@ -264,7 +267,7 @@ def _whole(numbers: Any) -> Ints:
 
 
 def _draw(op: int, *operands: int) -> int:
-    """Return the draw that an instruction takes a value from, or -1."""
+    """Return the number of the distribution that an instruction draws a value from, or -1."""
     at_first = (Op.DELAY, Op.DRAW_DESTINATION, Op.CHOOSE, Op.BACK_OFF, Op.PATIENCE, Op.PICK)
     first = dict.fromkeys(at_first, 0)
     place = {**first, Op.SERVE: 1, Op.SET_COUNT: 2, Op.PIPELINE: 1, Op.AWAIT_TURN: 3}.get(Op(op))
@@ -272,7 +275,7 @@ def _draw(op: int, *operands: int) -> int:
 
 
 def _resources(plan: Plan, layout: Layout) -> Rows:
-    """Make the table of the stations and locks."""
+    """Return the table of stations and locks."""
     count = len(plan.resources)
     table: Rows = np.zeros(count, RESOURCE)
     table["stats"], table["ticket"] = layout.area, -1
@@ -301,7 +304,7 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
 
 
 def _groups(plan: Plan, layout: Layout) -> Rows:
-    """Make the table of the groups of customers."""
+    """Return the table of groups of customers."""
     table: Rows = np.zeros(len(plan.groups), GROUP)
     table["kind"] = [GroupKind[group.kind.upper()] for group in plan.groups]
     table["start"] = [group.starts[0] for group in plan.groups]
@@ -311,7 +314,7 @@ def _groups(plan: Plan, layout: Layout) -> Rows:
 
 
 def _pools(plan: Plan) -> dict[str, Any]:
-    """Make the tables of the pools, one pool behind the other."""
+    """Return the tables of all pools of tasks, with the pools one after the other."""
     pool, task, part_rows = list[tuple[int, ...]](), list[list[int]](), list[list[int]]()
     problem, root, times = [0], list[int](), list[float]()
     queues = 0
@@ -347,7 +350,7 @@ def _pools(plan: Plan) -> dict[str, Any]:
 
 
 def _enlarged(old: State, tokens: int, events: int) -> State:
-    """Enlarge the tables by a number of tokens and events."""
+    """Return the tables with room for more tokens and events."""
 
     def longer(name: str, more: int) -> NDArray[Any]:
         table = getattr(old, name)

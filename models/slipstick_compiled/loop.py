@@ -37,7 +37,7 @@ def _place() -> str:
 
 
 def compiled(function: F) -> F:
-    """Compile a function, and cache the code for the next process.
+    """Compile a function with numba, and cache the code on disk for the next process.
 
     Without reference counts (`_nrt`): nothing is allocated, and counting forty tables at every
     inlined call makes the loop forty times slower.
@@ -53,8 +53,8 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile a function into each that calls it; without entries from Python and C, which take
-    half of the compilation.
+    """Compile a function into each function that calls it, without entry points for Python and C,
+    which take half of the time of compilation.
     """
     options = {
         "forceinline": True,
@@ -68,7 +68,7 @@ def inlined(function: F) -> F:
 
 @inlined
 def plan_event(s: State, time: float, token: int) -> int:
-    """Add an event to the event list and give its number."""
+    """Add an event to the event list, and return its number."""
     run = s.run[0]
     order: int = run.planned
     place = run.events_planned
@@ -94,7 +94,7 @@ def is_earlier(a: Row, b: Row) -> bool:
 
 @inlined
 def move_event(s: State, place: int, source: int) -> None:
-    """Copy an event of the event list to another place."""
+    """Copy an event to another place of the heap of events."""
     event, moved = s.heap[place], s.heap[source]
     event.time, event.order, event.token = moved.time, moved.order, moved.token
 
@@ -117,7 +117,7 @@ def remove_first(s: State) -> None:
 
 @inlined
 def put_between(s: State, queue: int, token: int, before: int, behind: int) -> None:
-    """Put a token into a queue between two others; -1 stands for none."""
+    """Link a token into a queue between two others; -1 stands for the head or the end of the queue."""
     s.token[token].next = behind
     if before < 0:
         s.queue[queue, 0] = token
@@ -151,7 +151,7 @@ def goes_before(s: State, a: int, b: int) -> bool:
 
 @inlined
 def insert(s: State, queue: int, token: int) -> None:
-    """Put a token into its place in a queue, behind its equals."""
+    """Insert a token into a queue by its key, behind those with an equal key."""
     before, current = s.queue[queue, 1], -1
     if before >= 0 and goes_before(s, token, before):
         before, current = -1, s.queue[queue, 0]
@@ -162,7 +162,7 @@ def insert(s: State, queue: int, token: int) -> None:
 
 @inlined
 def take_first(s: State, queue: int) -> int:
-    """Take the first token out of a queue."""
+    """Remove the first token of a queue, and return it."""
     token: int = s.queue[queue, 0]
     s.queue[queue, 0] = s.token[token].next
     if s.queue[queue, 0] < 0:
@@ -172,7 +172,7 @@ def take_first(s: State, queue: int) -> int:
 
 @inlined
 def take_out(s: State, queue: int, token: int) -> None:
-    """Take a token out of a queue."""
+    """Remove a token from a queue."""
     before, current = -1, s.queue[queue, 0]
     while current != token:
         before, current = current, s.token[current].next
@@ -187,7 +187,7 @@ def take_out(s: State, queue: int, token: int) -> None:
 
 @inlined
 def book(s: State, token: int, now: float) -> None:
-    """Book the time that has passed to the token's label."""
+    """Add the time since the token's last booking to the label that it has now."""
     t = s.token[token]
     s.booked[token, t.label] += now - t.since
     t.since = now
@@ -195,14 +195,14 @@ def book(s: State, token: int, now: float) -> None:
 
 @inlined
 def wake(s: State, token: int, now: float) -> None:
-    """Book the waiting time to the token's label and let it go on."""
+    """Book the waiting time of a token, and let it run."""
     book(s, token, now)
     append(s, READY, token)
 
 
 @inlined
 def new_token(s: State, now: float, group: int, customer: int, parent: int, index: int) -> int:
-    """Take a free token."""
+    """Take a token from the list of free ones and initialize it."""
     run = s.run[0]
     token: int = run.free
     t = s.token[token]
@@ -227,7 +227,7 @@ def new_token(s: State, now: float, group: int, customer: int, parent: int, inde
 
 @inlined
 def free_token(s: State, token: int) -> None:
-    """Free a token."""
+    """Return a token to the list of free ones."""
     s.token[token].next = s.run[0].free
     s.run[0].free = token
     s.run[0].free_count += 1
@@ -235,13 +235,14 @@ def free_token(s: State, token: int) -> None:
 
 @inlined
 def write_row(s: State, now: float) -> None:
-    """Write a row of statistics."""
+    """Write the statistics of this moment as a row."""
     for resource in range(s.resource.shape[0]):
         r = s.resource[resource]
         accumulate(s, r, now)
         s.stats[r.stats], s.stats[r.stats + 1], s.stats[r.stats + 2] = r.area, r.use, r.done
     run = s.run[0]
     s.stats[0], s.stats[1] = now, run.planned
+    # The plain kernel numbers rows like events, so both kernels count the same.
     run.planned += 1
     for column in range(s.stats.shape[0]):
         s.rows[run.rows, column] = s.stats[column]
@@ -250,7 +251,9 @@ def write_row(s: State, now: float) -> None:
 
 @inlined
 def accumulate(s: State, r: Row, now: float) -> None:
-    """Bring the integrals of a resource up to date."""
+    """Add the time since the last change to the integrals of a resource: customers present, busy
+    servers and, where service is shared, work done for each.
+    """
     passed = now - r.changed
     if r.kind == StationKind.SHARED:
         r.progress += passed * rate(s, r)
@@ -261,7 +264,7 @@ def accumulate(s: State, r: Row, now: float) -> None:
 
 @inlined
 def count_departure(s: State, r: Row, now: float) -> None:
-    """Count a visit that ends."""
+    """Count a customer that leaves a station, a lock or its queue."""
     accumulate(s, r, now)
     r.present -= 1
     r.done += 1
@@ -269,8 +272,8 @@ def count_departure(s: State, r: Row, now: float) -> None:
 
 @inlined
 def rate(s: State, r: Row) -> float:
-    """Return the rate at which each customer present is served: at the whole speed in turn, or at a
-    share of it.
+    """Return the speed at which each customer present is served: the whole speed where they are
+    served in turn, else an equal share of it.
     """
     if r.present == 0:
         return 1.0
@@ -283,7 +286,7 @@ def rate(s: State, r: Row) -> float:
 
 @inlined
 def begin(s: State, r: Row, token: int, time: float) -> None:
-    """Plan the end of a service."""
+    """Plan the end of a service that a customer begins."""
     t = s.token[token]
     t.event_kind, t.patience = EventKind.SERVED, -1.0
     t.station = r.queue - 1
@@ -301,7 +304,9 @@ def await_service(s: State, r: Row, token: int, now: float) -> None:
 
 @inlined
 def abandon(s: State, token: int, now: float) -> None:
-    """Remove a customer from the queue, which goes on elsewhere; its time there is waiting time."""
+    """Remove a customer that gives up waiting from its queue; its time there is waiting time, and
+    it goes on at another instruction.
+    """
     t = s.token[token]
     r = s.resource[t.station]
     accumulate(s, r, now)
@@ -318,7 +323,7 @@ def abandon(s: State, token: int, now: float) -> None:
 
 @inlined
 def enter(s: State, r: Row, token: int, work: float, now: float) -> None:
-    """Begin a visit."""
+    """Begin a visit to a station: begin service, or queue."""
     accumulate(s, r, now)
     t = s.token[token]
     if r.kind == StationKind.FCFS:
@@ -352,7 +357,7 @@ def enter(s: State, r: Row, token: int, work: float, now: float) -> None:
 
 @inlined
 def share_anew(s: State, r: Row, now: float) -> None:
-    """Find anew which member leaves a shared station next, and when."""
+    """Find which customer leaves a station with shared service next, and plan when."""
     r.busy = min(r.present, r.servers)
     if r.ticket >= 0:
         s.token[r.ticket].event = -1
@@ -378,8 +383,8 @@ def begin_ordered(s: State, r: Row, token: int, now: float) -> None:
 
 @inlined
 def enter_ordered(s: State, r: Row, token: int, work: float, now: float) -> None:
-    """Begin service, interrupting a customer that is served later where the discipline preempts,
-    or queue.
+    """Begin a service at a station with priorities, interrupting a less urgent customer where the
+    discipline preempts, or queue.
     """
     r.present += 1
     r.arrived += 1
@@ -413,7 +418,7 @@ def enter_ordered(s: State, r: Row, token: int, work: float, now: float) -> None
 
 @inlined
 def leave(s: State, token: int, now: float) -> None:
-    """End a visit, begin the next service, and book the visit."""
+    """End a visit to a station, begin the next service there, and book service and waiting time."""
     t = s.token[token]
     r = s.resource[t.station]
     count_departure(s, r, now)
@@ -451,7 +456,7 @@ def leave(s: State, token: int, now: float) -> None:
 
 @inlined
 def stretched(t: Row, now: float) -> float:
-    """Return the time present beyond the service requested."""
+    """Return the time present beyond the service requested; 0 where it is only rounding."""
     total = now - t.since
     waited: float = total - t.requested
     return waited if waited > NEVER_WAITED * total else 0.0
@@ -481,8 +486,8 @@ def fits(s: State, r: Row, token: int) -> bool:
 
 @inlined
 def ask(s: State, r: Row, token: int, now: float) -> bool:
-    """Acquire a lock if it is free for the token and no waiting token goes before it, else wait
-    in its queue.
+    """Acquire a lock if it is free for the token and no waiting token goes before, else wait in its
+    queue; return whether it was acquired.
     """
     request(s, r, token, now)
     t, first = s.token[token], s.queue[r.queue, 0]
@@ -499,7 +504,7 @@ def ask(s: State, r: Row, token: int, now: float) -> bool:
 
 @inlined
 def grant(s: State, r: Row, token: int, now: float) -> None:
-    """Grant a lock to a token; the integrals are up to date."""
+    """Grant a lock to a token; its integrals must be up to date."""
     for _ in range(s.token[token].permits):
         s.holder[r.holders_from + r.busy] = token
         r.busy += 1
@@ -510,7 +515,7 @@ def grant(s: State, r: Row, token: int, now: float) -> None:
 
 @inlined
 def count_wait(s: State, r: Row, token: int, now: float) -> None:
-    """Count a wait that ended."""
+    """Add a wait for a lock that ended to the moments of waiting times."""
     wait = now - s.token[token].since_request
     s.stats[r.waits] += 1.0
     s.stats[r.waits + 1] += wait
@@ -519,7 +524,7 @@ def count_wait(s: State, r: Row, token: int, now: float) -> None:
 
 @inlined
 def remove_holder(s: State, r: Row, token: int) -> None:
-    """Take a token out of the holders of a lock, which stay in the order of the grants."""
+    """Remove a token from the holders of a lock, which stay in the order in which they acquired it."""
     r.busy -= 1
     place, last = r.holders_from, r.holders_from + r.busy
     while s.holder[place] != token:
@@ -531,7 +536,7 @@ def remove_holder(s: State, r: Row, token: int) -> None:
 
 @inlined
 def first_waiting(s: State, r: Row, now: float) -> int:
-    """Take the token that has waited longest for a unit of a counter."""
+    """Remove and return the token that has waited longest for a counter or for a task."""
     count_departure(s, r, now)
     following = take_first(s, r.queue)
     s.token[following].excludes, s.token[following].permits = 0, 1
@@ -541,7 +546,7 @@ def first_waiting(s: State, r: Row, now: float) -> int:
 
 @inlined
 def hand_over(s: State, r: Row, token: int, following: int, now: float) -> None:
-    """Grant a lock to another token at once, before all that wait for it, and wake it."""
+    """Pass a lock on to a given token at once, before all that wait for it, and wake that token."""
     count_departure(s, r, now)
     r.present += 1
     remove_holder(s, r, token)
@@ -552,7 +557,7 @@ def hand_over(s: State, r: Row, token: int, following: int, now: float) -> None:
 
 @inlined
 def grant_waiting(s: State, r: Row, now: float) -> None:
-    """Grant a lock to those that wait, as far as it fits the first of them."""
+    """Grant a lock to waiting tokens in their order, until the first of them does not fit."""
     while s.queue[r.queue, 0] >= 0 and fits(s, r, s.queue[r.queue, 0]):
         following = take_first(s, r.queue)
         grant(s, r, following, now)
@@ -577,7 +582,7 @@ def release(s: State, r: Row, token: int, permits: int, now: float) -> None:
 
 @inlined
 def pass_time(s: State, token: int, label: int, time: float, now: float) -> bool:
-    """Pass time that is booked to a label."""
+    """Delay a token by a time that is booked to a label."""
     t = s.token[token]
     t.label, t.event_kind = label, EventKind.DELAYING
     t.event = plan_event(s, now + time, token)
@@ -586,7 +591,9 @@ def pass_time(s: State, token: int, label: int, time: float, now: float) -> bool
 
 @inlined
 def serve(s: State, token: int, code: Row, value: float, now: float) -> bool:
-    """SERVE."""
+    """Execute SERVE: visit a station, which may depend on the customer or on the token's
+    destination.
+    """
     t, station = s.token[token], code[1]
     if code[5] == Where.OWN:
         station += t.customer
@@ -601,15 +608,17 @@ def serve(s: State, token: int, code: Row, value: float, now: float) -> bool:
 
 @inlined
 def whole(count: float, value: float) -> int:
-    """Return a number of rounds or items; a fraction is the probability of one more."""
+    """Return a whole number of rounds or items; the fraction of the count is the probability of one
+    more.
+    """
     rounds = int(count)
     return rounds + (1 if value < count - rounds else 0)
 
 
 @inlined
 def branch(s: State, token: int, code: Row, op: int, value: float) -> bool:
-    """DRAW_DESTINATION, NEXT_DESTINATION, CHOOSE, JUMP, SET_COUNT, LOOP and SWITCH: the next
-    instruction, or the destination.
+    """Execute an instruction that sets the next instruction or the destination: DRAW_DESTINATION,
+    NEXT_DESTINATION, CHOOSE, JUMP, SET_COUNT, LOOP and SWITCH.
     """
     t = s.token[token]
     if op == Op.CHOOSE:
@@ -638,7 +647,9 @@ def branch(s: State, token: int, code: Row, op: int, value: float) -> bool:
 
 @inlined
 def pick(s: State, token: int, code: Row, value: float) -> bool:
-    """PICK."""
+    """Execute PICK: choose one of several alternatives in turn, by the shortest queue, or by the
+    shorter of two queues drawn at random.
+    """
     tally, first, count = s.run[0].tallies + 2 * code[2], code[4], code[5]
     places, chosen = first + count, 0
     if code[3] == PickRule.IN_TURN:
@@ -657,6 +668,7 @@ def pick(s: State, token: int, code: Row, value: float) -> bool:
                     chosen = at
                 left -= 1
     else:
+        # One random number chooses an ordered pair of different stations.
         pair = int(value * count * (count - 1))
         chosen, other = pair // (count - 1), pair % (count - 1)
         if other >= chosen:
@@ -671,7 +683,9 @@ def pick(s: State, token: int, code: Row, value: float) -> bool:
 
 @inlined
 def admit(s: State, token: int, code: Row) -> bool:
-    """ADMIT."""
+    """Execute ADMIT: count an arrival, and turn it away where a resource already has the most
+    customers allowed.
+    """
     tally = s.run[0].tallies + 2 * code[1]
     s.stats[tally] += 1.0
     if code[3] > 0 and s.resource[code[2]].present >= code[3]:
@@ -682,7 +696,9 @@ def admit(s: State, token: int, code: Row) -> bool:
 
 @inlined
 def count_access(s: State, token: int, code: Row) -> bool:
-    """COUNT_ACCESS."""
+    """Execute COUNT_ACCESS: count an access, and whether no token waits for its lock and it is the
+    customer's own.
+    """
     tally, run = s.run[0].tallies + 2 * code[1], s.run[0]
     s.stats[tally] += 1.0
     waits = code[3] >= 0 and s.queue[s.resource[run.locks + code[3]].queue, 0] >= 0
@@ -693,7 +709,9 @@ def count_access(s: State, token: int, code: Row) -> bool:
 
 @inlined
 def end(s: State, token: int, code: Row, now: float) -> bool:
-    """END."""
+    """Execute END: record the response time and the booked times of a cycle, and begin the next
+    cycle or free the token.
+    """
     t, run = s.token[token], s.run[0]
     g = s.group[t.group]
     is_kept, begun = code[2] == 0, t.begun
@@ -729,7 +747,9 @@ def end(s: State, token: int, code: Row, now: float) -> bool:
 
 @inlined
 def fork_or_pipeline(s: State, token: int, code: Row, value: float, now: float) -> bool:
-    """FORK, JOIN, PIPELINE, ENTER_STAGE and LEAVE_STAGE."""
+    """Execute FORK, JOIN, PIPELINE, ENTER_STAGE and LEAVE_STAGE: an item enters a stage when the
+    item before it has left.
+    """
     t, op = s.token[token], code[0]
     if op == Op.FORK or op == Op.PIPELINE:
         return begin_branches(s, token, code, value, now)
@@ -755,7 +775,7 @@ def fork_or_pipeline(s: State, token: int, code: Row, value: float, now: float) 
 
 @inlined
 def begin_branches(s: State, token: int, code: Row, value: float, now: float) -> bool:
-    """FORK and PIPELINE: start the branches or items."""
+    """Execute FORK and PIPELINE: start the branches, or the items of a pipeline."""
     t, items = s.token[token], code[0] == Op.PIPELINE
     count = whole(s.counts[code[1]], value) if items else code[2]
     t.pc = code[4] if items else code[3]
@@ -777,7 +797,7 @@ def begin_branches(s: State, token: int, code: Row, value: float, now: float) ->
 
 @inlined
 def spawn(s: State, token: int, code: Row, now: float) -> bool:
-    """SPAWN."""
+    """Execute SPAWN: start a branch that the token does not wait for, which may take over a lock."""
     t = s.token[token]
     beside = new_token(s, now, t.group, t.customer, -1, 0)
     s.token[beside].pc, s.token[beside].destination = code[1], t.destination
@@ -795,7 +815,7 @@ def spawn(s: State, token: int, code: Row, now: float) -> bool:
 
 @inlined
 def join(s: State, token: int, code: Row, now: float) -> None:
-    """JOIN."""
+    """Execute JOIN: end a branch or item, and continue the parent when enough of them have ended."""
     t, labels = s.token[token], s.booked.shape[1]
     parent = t.parent
     if parent < 0:
@@ -804,6 +824,8 @@ def join(s: State, token: int, code: Row, now: float) -> None:
         return
     t.parent = -1
     p = s.token[parent]
+    # Of the branches that end last at the same time, the first in the program counts, so that the
+    # order of events does not matter.
     if now > p.last or t.index < p.latest:
         p.last, p.latest = now, t.index
         for label in range(labels):
@@ -834,11 +856,15 @@ def join(s: State, token: int, code: Row, now: float) -> None:
 
 @inlined
 def lock(s: State, token: int, code: Row, value: float, now: float) -> bool:
-    """ACQUIRE, RELEASE, REQUEST, ATTEMPT, AWAIT_FREE, TAKE_TICKET, AWAIT_TURN and BACK_OFF."""
+    """Execute an instruction on a lock: ACQUIRE, RELEASE, REQUEST, ATTEMPT, AWAIT_FREE,
+    TAKE_TICKET, AWAIT_TURN and BACK_OFF.
+    """
     t, op = s.token[token], code[0]
     if op == Op.BACK_OFF:
         doublings = s.registers[token, code[3]]
         time = min(s.counts[code[4]] * float(1 << doublings), s.counts[code[5]]) * value
+        # At most 60 doublings: 1 << 63 would overflow a 64-bit number, and the limit is reached
+        # long before.
         s.registers[token, code[3]] = min(doublings + 1, 60)
         return pass_time(s, token, code[2], time, now)
     r = s.resource[s.run[0].locks + code[1]]
@@ -877,7 +903,9 @@ def lock(s: State, token: int, code: Row, value: float, now: float) -> bool:
 
 @inlined
 def meet(s: State, token: int, code: Row, now: float) -> bool:
-    """BARRIER: wake all that wait, in the order in which they came, or wait."""
+    """Execute BARRIER: the last token wakes all that wait, in the order in which they came; the
+    others wait.
+    """
     queue = s.run[0].barriers + code[1]
     if s.waiting[code[1]] + 1 < code[2]:
         s.token[token].label = code[3]
@@ -892,7 +920,7 @@ def meet(s: State, token: int, code: Row, now: float) -> bool:
 
 @inlined
 def counter(s: State, token: int, code: Row, now: float) -> bool:
-    """WAIT and GIVE."""
+    """Execute WAIT and GIVE: take a unit of a counter or wait for it, or give a unit."""
     locks = s.run[0].locks
     r = s.resource[locks + code[1]]
     if code[0] == Op.WAIT:
@@ -919,7 +947,9 @@ def counter(s: State, token: int, code: Row, now: float) -> bool:
 
 @inlined
 def pool(s: State, token: int, code: Row, now: float) -> bool:
-    """ENTER_POOL, TAKE_TASK, WORK, NEXT_PART and ADD_TASK."""
+    """Execute an instruction on a pool of tasks: ENTER_POOL, TAKE_TASK, WORK, NEXT_PART and
+    ADD_TASK.
+    """
     op, p, t = code[0], s.pool[code[1]], s.token[token]
     own = t.customer % p.queues
     if op == Op.ENTER_POOL:
@@ -948,8 +978,8 @@ def pool(s: State, token: int, code: Row, now: float) -> bool:
 
 @inlined
 def begin_problem(s: State, p: Row, now: float) -> None:
-    """Put the first tasks of the next problem into the queues, one after the other, if the last
-    is over.
+    """Distribute the first tasks of the next problem over the queues in turn, if the last problem
+    is solved.
     """
     if p.open:
         return
@@ -962,7 +992,7 @@ def begin_problem(s: State, p: Row, now: float) -> None:
 
 @inlined
 def add_to_queue(s: State, p: Row, queue: int, task: int, now: float) -> None:
-    """Put a task into a queue, as its youngest."""
+    """Append a task to a queue of a pool."""
     accumulate(s, s.resource[p.tasks], now)
     s.resource[p.tasks].busy += 1
     place = p.first_queue + queue
@@ -977,10 +1007,13 @@ def add_to_queue(s: State, p: Row, queue: int, task: int, now: float) -> None:
 
 @inlined
 def take_from_queue(s: State, p: Row, queue: int, own: int, now: float) -> int:
-    """Take a task out of a queue."""
+    """Remove and return a task of a queue: the youngest of the own queue where the pool takes the
+    last first, else the oldest.
+    """
     accumulate(s, s.resource[p.tasks], now)
     s.resource[p.tasks].busy -= 1
     place = p.first_queue + queue
+    # Others take the oldest task, usually the largest where tasks divide a problem.
     end = 1 if p.last_first != 0 and queue == own else 0
     task_taken: int = s.task_queue[place, end]
     following = s.task[task_taken, 2 - end]
@@ -994,7 +1027,9 @@ def take_from_queue(s: State, p: Row, queue: int, own: int, now: float) -> int:
 
 @inlined
 def queue_with_task(s: State, p: Row, own: int) -> int:
-    """Find the first queue that has a task, from the own queue on; the own if none has."""
+    """Return the first queue that has a task, searching from the own queue; the own queue if none
+    has.
+    """
     for k in range(p.queues):
         queue: int = (own + k) % p.queues
         if s.task_queue[p.first_queue + queue, 0] >= 0:
@@ -1004,7 +1039,7 @@ def queue_with_task(s: State, p: Row, own: int) -> int:
 
 @inlined
 def enter_queue(s: State, p: Row, queue: int, token: int, label: int, now: float) -> bool:
-    """Ask to enter the monitor of a queue."""
+    """Request the lock of a queue of tasks."""
     t = s.token[token]
     t.label, t.rank, t.excludes, t.permits = label, 0, 0, 1
     return ask(s, s.resource[p.monitor + queue], token, now)
@@ -1012,7 +1047,9 @@ def enter_queue(s: State, p: Row, queue: int, token: int, label: int, now: float
 
 @inlined
 def take_task(s: State, p: Row, token: int, code: Row, own: int, now: float) -> bool:
-    """TAKE_TASK."""
+    """Execute TAKE_TASK: take a task, search another queue, wait for a task, or leave where all
+    processors wait.
+    """
     t, tasks, queue = s.token[token], s.resource[p.tasks], s.registers[token, code[2]]
     if s.task_queue[p.first_queue + queue, 0] >= 0:
         s.registers[token, code[2] + 1] = s.task[take_from_queue(s, p, queue, own, now), 0]
@@ -1040,8 +1077,8 @@ def take_task(s: State, p: Row, token: int, code: Row, own: int, now: float) -> 
 def leave_queue(
     s: State, p: Row, queue: int, token: int, register: int, label: int, now: float
 ) -> None:
-    """Leave the monitor of a queue; where it has tasks, hand it over to the token that has
-    waited longest for one.
+    """Release the lock of a queue of tasks; where it has tasks, pass it on to the processor that
+    has waited longest for one.
     """
     monitor, tasks = s.resource[p.monitor + queue], s.resource[p.tasks]
     if s.queue[tasks.queue, 0] >= 0 and s.task_queue[p.first_queue + queue, 0] >= 0:
@@ -1055,7 +1092,7 @@ def leave_queue(
 
 @compiled
 def go_on(s: State, events: int) -> int:
-    """Simulate the next events; say why the loop returns."""
+    """Simulate a number of events, and return why the loop stopped."""
     run = s.run[0]
     while True:
         if run.running < 0:
@@ -1083,9 +1120,7 @@ def go_on(s: State, events: int) -> int:
 
 @inlined
 def next_event(s: State) -> int:
-    """Take the next event off the event list and apply it, up to the next instruction of its
-    token.
-    """
+    """Apply the first event of the list, up to the next instruction of its token."""
     run = s.run[0]
     if run.events_planned == 0:
         return Return.NO_EVENTS
@@ -1111,7 +1146,7 @@ def next_event(s: State) -> int:
 
 @inlined
 def arrive(s: State, group: int) -> int:
-    """Add an arriving customer of an open group, and plan the next arrival."""
+    """Start an arriving customer of an open group, and plan the next arrival."""
     g, run = s.group[group], s.run[0]
     if s.taken[g.arrivals] == s.ready[g.arrivals]:
         run.wanted = g.arrivals
@@ -1131,7 +1166,7 @@ def arrive(s: State, group: int) -> int:
 
 @inlined
 def take_value(s: State, draw: int) -> float:
-    """Take the next value of a draw."""
+    """Return the next random number of a distribution."""
     value: float = s.values[draw, s.taken[draw]]
     s.taken[draw] += 1
     return value
@@ -1139,8 +1174,8 @@ def take_value(s: State, draw: int) -> float:
 
 @inlined
 def lacking(s: State, token: int) -> int:
-    """Return what the next instruction needs that only Python can give, before its execution
-    begins.
+    """Return what the next instruction lacks that only Python can supply: random numbers, tokens,
+    events or rows.
     """
     run, pc = s.run[0], s.token[token].pc
     draw, code = s.drawn[pc], s.code[pc]
@@ -1181,7 +1216,9 @@ def lacking(s: State, token: int) -> int:
 
 @inlined
 def step(s: State, token: int, now: float) -> bool:
-    """Execute an instruction; say whether the token goes on. The numbers are those of `Op`."""
+    """Execute an instruction, and return whether the token goes on to the next; the instructions
+    are compared by their numbers in `Op`.
+    """
     t = s.token[token]
     pc = t.pc
     code = s.code[pc]

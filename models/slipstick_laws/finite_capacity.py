@@ -34,7 +34,9 @@ _BLOCKING = Symbol("blocking", COUNT, "share of the arrivals that are lost", "P_
 
 
 def _busy(load: Any, capacity: Any) -> Any:
-    """Share of time that one server is busy, from the side on which no power overflows."""
+    """Return the share of time that one server of a station of finite capacity is busy, by the
+    powers of the load or of its inverse, so that none overflows.
+    """
     return select(
         load,
         1,
@@ -126,8 +128,8 @@ MM1K_RESPONSE_TIME = Law(
 
 
 def _full(capacity: Any, servers: Any, load: Any) -> Any:
-    """Probability that the station is full; computed from the full state down, so that nothing
-    overflows before it is 0.
+    """Return the probability that the station is full, by sums relative to the full state, so that
+    an overflow stands for a probability of 0.
     """
     load_per_server = load / servers
     below = raised(1 / load_per_server, capacity - servers) * (1 / erlang_b(load, servers) - 1)
@@ -135,7 +137,9 @@ def _full(capacity: Any, servers: Any, load: Any) -> Any:
 
 
 def _queued(capacity: Any, servers: Any, load: Any) -> Any:
-    """All servers are busy with this probability, and then a geometric number wait."""
+    """Return the mean number of customers that wait: the probability that all servers are busy,
+    times the mean of the truncated geometric queue behind them.
+    """
     load_per_server = load / servers
     below = (1 / erlang_b(load, servers) - 1) / geometric_sum(
         load_per_server, capacity - servers + 1
@@ -244,8 +248,8 @@ MMCK_RESPONSE_TIME = Law(
 
 
 def _states(count: Any, capacity: Any, servers: Any, load: Any) -> Any:
-    """Probability of n customers, from the state with all servers busy if n is less, else from
-    both ends of the queue.
+    """Return the probability of n customers, relative to the state with all servers just busy if n
+    is smaller, else by sums towards both ends of the queue.
     """
     load_per_server, waiting = load / servers, maximum(count - servers, 0)
     below = 1 / erlang_b(load, servers) - 1

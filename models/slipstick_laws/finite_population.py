@@ -189,8 +189,8 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
 
 
 def _in_repair(sources: Any, servers: Any, think: Any, service: Any) -> Any:
-    """Mean number that wait. Below `servers` present it is Engset's system, above it Erlang's
-    from the other end.
+    """Return the mean number of machines that wait for repair: with idle servers the system is
+    Engset's, and with all servers busy it is Erlang's loss system of the working machines.
     """
     rest, load = sources - servers, servers * think / service
     idle = erlang_b(load, rest)

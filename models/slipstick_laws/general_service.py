@@ -151,7 +151,9 @@ MD1_RESPONSE_TAIL = Law(
 
 
 def _belz(arrivals_scv: Any, scv: Any, load: Any) -> Any:
-    """Correct for arrivals that are more regular, or burstier, than Poisson arrivals."""
+    """Return the correction factor of Kraemer and Langenbach-Belz for arrivals that are more
+    regular, or more bursty, than a Poisson process.
+    """
     return exp(
         select(
             arrivals_scv,
@@ -405,7 +407,9 @@ _LOW = (
 
 
 def _under_way(values: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Load of the upper class, load of both, work found in service."""
+    """Return the load of the upper class, the load of both classes, and the mean remaining work of
+    the customer in service that an arrival finds.
+    """
     high = values["high_arrivals"] * values["high_service"]
     low = values["low_arrivals"] * values["low_service"]
     under_way = high * values["high_service"] * (1 + values["high_scv"]) + low * values[

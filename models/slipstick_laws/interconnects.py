@@ -116,7 +116,9 @@ _REQUESTS = Symbol("requests", RATE, "requests of all processors on the ring", r
 
 
 def _wait(rotation: Any, slots: Any, load: Any) -> Any:
-    """Half a slot until the next one passes, and a geometric number of full ones."""
+    """Return the mean wait for a free slot of a ring: half a slot until the next one passes, and a
+    geometric number of full slots.
+    """
     return rotation / slots * (0.5 + load / (1 - load))
 
 
@@ -379,8 +381,8 @@ _UNIT_REQUESTS = (
 
 
 def _circuit_rate(degree: Any, stages: Any, held: Any, rate: Any) -> Any:
-    """Return circuits of a processor in a cycle: held a part L m / (1 - m + L m) of the time if
-    nothing collided.
+    """Return the circuits that a processor sets up in a cycle: it holds one for a part L m / (1 - m
+    + L m) of the time if none collide.
     """
     tried_rate = held * rate / (1 - rate + held * rate)
     return (

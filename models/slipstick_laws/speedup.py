@@ -231,7 +231,9 @@ WORK_SPAN_PARALLELISM = Law(
 
 
 def _downey(parallelism: Any, variance: Any, processors: Any) -> Any:
-    """Three ranges of processors at low variance, two at high; they meet at variance 1."""
+    """Return Downey's speed-up, by three ranges of processors at low variance of parallelism and by
+    two at high variance; the two agree at variance 1.
+    """
     a, v, n = parallelism, variance, processors
     low = select(
         n,

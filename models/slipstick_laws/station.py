@@ -279,8 +279,8 @@ MMC_SERVICE_LEVEL = Law(
 
 
 def _late(load: Any, servers: Any, elapsed: Any) -> Any:
-    """exp(-x) (1 + C (1 - exp(-y x)) / y) with y = c - 1 - a, so written that neither y = 0 nor
-    a large x matters.
+    """Return the probability that the response takes longer than a time: exp(-x) (1 + C (1 - exp(-y
+    x)) / y) with y = c - 1 - a, written so that neither y = 0 nor a large x loses digits.
     """
     spare = servers - 1 - load
     waiting_tail = (
@@ -334,7 +334,9 @@ _KINDEST = (
 
 
 def _delayed(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
-    """Erlang B of the states with a free server, and Palm's function of those without."""
+    """Return the probability that an arrival waits: the states with a free server add up to Erlang
+    B's terms, those without one to Palm's function.
+    """
     lost = erlang_b(arrivals * service, servers)
     return 1 / (1 + palm(arrivals * patience, servers * patience / service) * (1 / lost - 1))
 

@@ -63,15 +63,15 @@ class TableCell:
 
     @property
     def difference(self) -> float | None:
-        """Computed minus printed."""
+        """The computed value minus the printed one; None where either is missing."""
         return (
             None if self.computed is None or self.printed is None else self.computed - self.printed
         )
 
     @property
     def inside(self) -> bool | None:
-        """Return whether the interval of the computed value reaches the other, or its interval;
-        None where none has one.
+        """Return whether the interval of the computed value overlaps the published value or its
+        interval; None where neither has an interval.
         """
         sides = ((self.computed, self.ends), (self.printed, self.printed_ends))
         if self.difference is None or all(ends == NO_ENDS for _, ends in sides):
@@ -84,8 +84,8 @@ class TableCell:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the difference is within what rounding allows; nothing printed agrees with
-        anything.
+        """Return whether the difference is within the allowance for rounding; True where no value
+        is printed.
         """
         # Slightly more than the allowance, for decimal fractions have no exact double.
         return self.difference is None or abs(self.difference) <= self.within * (1 + 1e-9)
@@ -93,8 +93,8 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of a comparison: predictions, measurements or exact values to hold them against,
-    inputs, or another case.
+    """A row of a comparison: computed cells beside predictions, measured or exact values, inputs,
+    or another case.
 
     A row that is not `counted` shows its errors, but they do not enter the mean over all tables.
     """
@@ -109,8 +109,8 @@ class TableRow:
 
     @property
     def reference(self) -> str:
-        """What the computed values stand beside: an approximation has an error against a
-        measured or an exact value.
+        """The kind of value that the computed ones are compared with; a measured or an exact value
+        gives an error, a printed prediction a difference.
         """
         return "measured" if self.measured else "exact" if self.exact else "printed"
 
@@ -138,7 +138,9 @@ class CompareResult(QuestionResult):
     compared: tuple[PublishedTable, ...]
 
     def sentences(self) -> list[str]:
-        """Count the cells that agree."""
+        """Return a sentence with the numbers of printed cells that agree, are slips of the source,
+        or are missed.
+        """
         return [sentence for sentence in (summary(self.compared),) if sentence]
 
     def headline(self, words: Words) -> list[str]:
@@ -169,7 +171,7 @@ class CompareResult(QuestionResult):
         return ["; ".join(lines)] if lines else []
 
     def parts(self) -> Iterator[str]:
-        """Write table by table."""
+        """Yield each comparison as text: its table, slips, misses and errors."""
         return map(comparison, self.compared)
 
     def draw(
@@ -206,8 +208,8 @@ MOST_TOLD_APART = 6
 
 
 def points_of(tables: Sequence[PublishedTable]) -> dict[tuple[str, str], Array]:
-    """Return published and computed values, in two rows, by the unit and what the legend calls
-    them.
+    """Return the pairs of published and computed values, by unit and entry of the legend, as an
+    array of two rows.
 
     Few tables of a unit stand by their titles, many together. Inputs of the model and other cases
     are no published values.
@@ -230,7 +232,8 @@ def points_of(tables: Sequence[PublishedTable]) -> dict[tuple[str, str], Array]:
 
 
 def read(tables: Sequence[TableSpec], study: StudyContext) -> Question:
-    """Check the units of published tables; their values can be checked only beside answers.
+    """Check the units of published tables, and return the question that compares them; their names
+    of values can be checked only when the answers are known.
 
     Raises
     ------
@@ -254,7 +257,9 @@ def read(tables: Sequence[TableSpec], study: StudyContext) -> Question:
 def _misfits(
     tables: Sequence[TableSpec], study: StudyContext, named: Mapping[str, ValueNames]
 ) -> Iterator[Problem]:
-    """List the values of rows that have another unit than their table."""
+    """Yield a problem for each value of a row that has another dimension than the unit of its
+    table.
+    """
     for index, table in enumerate(tables):
         case_names = [named[case] for case in table.columns]
         for row, spec in enumerate(table.rows):
@@ -275,9 +280,7 @@ def _filled(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
 
 
 def _unfit(name: str, wanted_unit: str, names_by_case: Sequence[ValueNames]) -> str:
-    """Return why a value cannot stand in a table where another unit is wanted; nothing if it
-    can.
-    """
+    """Return why a value cannot be written in a table's unit; an empty text if it can."""
     units = dict.fromkeys(names[name] or "1" for names in names_by_case if name in names)
     wrong = [unit for unit in units if Dimension.of(unit) != scale(wanted_unit)[1]]
     return f"{name} is a [{wrong[0]}]; a [{wanted_unit}] is needed" if wrong else ""
@@ -318,8 +321,8 @@ def _ranging(
     factor: float,
     measured: float | None,
 ) -> tuple[float | None, Ends]:
-    """Compute a cell for its case; of several cases, its interval reaches from the least to the
-    greatest of all.
+    """Return the computed value and interval of a cell; where several cases are given, the interval
+    reaches from the smallest to the greatest value of all of them.
     """
     ranges = [_computed(spec, answers[case], factor, measured) for case in cases]
     values = [value for value, _ in ranges if value is not None]
@@ -331,8 +334,8 @@ def _ranging(
 def _computed(
     spec: RowSpec, answer: Answer, factor: float, measured: float | None
 ) -> tuple[float | None, Ends]:
-    """Add up the values of a row; their intervals add up too, which is the most that the sum can
-    be off.
+    """Return the sum of the values of a row, and the sum of their intervals, which is the most that
+    the sum can be off.
     """
     terms: list[tuple[float, Ends]] = [] if measured is None else [(float(measured), NO_ENDS)]
     factor *= (answer.find(spec.per) or 1.0) if spec.per else 1.0
@@ -361,7 +364,8 @@ def _computed(
 
 
 def verdict(cell: TableCell) -> str:
-    """Return how a computed cell stands to its printed one.
+    """Return whether a computed cell agrees with its printed one, misses it, or the printed one is
+    a slip of the source.
 
     >>> verdict(TableCell("base", 730.5, 469.0, 0.5, slip="one side only")), verdict(TableCell("base", 104.2, 104.0, 0.5))
     ('slip', 'agrees')
@@ -374,7 +378,7 @@ def verdict(cell: TableCell) -> str:
 
 
 def comparison(table: PublishedTable) -> str:
-    """Write one comparison: the table, then its slips, misses and errors.
+    """Return one comparison as Markdown: the table, then its slips, misses and errors.
 
     Parameters
     ----------
@@ -399,7 +403,9 @@ _FEW_VALUES = 8
 
 
 def _few_values(compared: Sequence[PublishedTable], words: Words) -> Iterator[str]:
-    """Yield the values of one small table beside the published ones; nothing of more."""
+    """Yield a sentence for each row of a single small table, with computed values beside published
+    ones; nothing for larger or several tables.
+    """
     cells = [cell for table in compared for row in table.rows for cell in row.cells]
     if len(compared) != 1 or len(cells) > _FEW_VALUES or len(compared[0].columns) < 2:
         return
@@ -417,7 +423,7 @@ def _few_values(compared: Sequence[PublishedTable], words: Words) -> Iterator[st
 
 
 def _in_unit(value: float | None, unit: str) -> str:
-    """Write a number of a table in its unit."""
+    """Return a number of a table as text with its unit."""
     number = f"{value or 0.0:.4g}"
     return number if unit == "1" else f"{number} {unit}"
 
@@ -425,8 +431,8 @@ def _in_unit(value: float | None, unit: str) -> str:
 def _counts(
     comparisons: Sequence[PublishedTable],
 ) -> tuple[Counter[str], dict[str, list[float]]]:
-    """Count how the computed cells of tables stand to the printed ones, and return the errors
-    against measured and exact values; inputs do not count.
+    """Return how many computed cells of tables agree with printed ones, miss them or meet a slip,
+    and the relative errors against measured and exact values; rows of inputs do not count.
     """
     rows = [row for comparison in comparisons for row in comparison.rows]
     printed = [row for row in rows if row.reference == "printed" and not (row.input or row.against)]
@@ -440,7 +446,9 @@ def _counts(
 
 
 def summary(comparisons: Sequence[PublishedTable]) -> str:
-    """Write how the computed cells of tables stand to the printed and the measured ones."""
+    """Return a sentence on how many computed cells agree with the printed ones, and the mean errors
+    against measured and exact values.
+    """
     counts, errors = _counts(comparisons)
     compared = sum(counts[kind] for kind in ("agrees", "slip", "miss"))
     text = (
@@ -462,8 +470,8 @@ def summary(comparisons: Sequence[PublishedTable]) -> str:
 
 
 def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
-    """Put computed, printed and difference of each row below each other, and above all how each
-    column was computed.
+    """Return a table with the computed value, the published one and their difference below each
+    other for each row of a published table, below how each column was computed.
     """
     head = ["row", f"[{table.unit}]", *map(escape, table.columns)]
     how = table.provenance
@@ -506,8 +514,8 @@ def _written(value: float | None, ends: Ends, decimals: int) -> str:
 
 
 def _decimals(cell: TableCell, measured: bool = False) -> int:
-    """Return one digit more than the printed ones, by the rounding that is allowed for; a
-    measurement has one.
+    """Return the number of decimals of a computed value: one more than the printed value has,
+    judged by the rounding that is allowed; one for a measured row.
     """
     if measured:
         return 1
@@ -515,7 +523,9 @@ def _decimals(cell: TableCell, measured: bool = False) -> int:
 
 
 def _marked(row: TableRow, cell: TableCell, slips: Notes, misses: Notes) -> str:
-    """Write a difference, or the error of a measured row, with what is to be said of it."""
+    """Return the difference of a cell, or its error against a measured value, with its mark:
+    whether it is inside the interval, a miss or a slip.
+    """
     erring = row.reference != "printed" or row.against
     text = _error_text(cell) if erring else _difference_text(cell)
     if cell.inside is not None:

@@ -25,7 +25,9 @@ RANGES = "ranges.csv"
 
 
 class RangedRow(NamedTuple):
-    """A statement over what its source does not print, as a row of `RANGES` has it."""
+    """The verdict on a statement over the inputs that its source does not print, as the table
+    `RANGES` of a run has it.
+    """
 
     statement: str
     verdict: str
@@ -40,7 +42,7 @@ class RangedRow(NamedTuple):
 
 
 class StatementRow(NamedTuple):
-    """A statement as a row of `STATEMENTS` has it; the fields are its columns."""
+    """A statement as the table `STATEMENTS` of a run has it; the fields are its columns."""
 
     name: str
     verdict: str
@@ -60,7 +62,9 @@ class StatementRow(NamedTuple):
 
 
 class _Report(NamedTuple):
-    """The statements of one report: as the study has its inputs, and over what is not printed."""
+    """The statements of one report: their verdicts with the inputs as the study has them, and over
+    the inputs that are not printed.
+    """
 
     folder: Path
     title: str
@@ -97,7 +101,8 @@ def statements(
 def statements_page(
     folders: Sequence[Path], before: Path | None = None, together: Path | None = None
 ) -> str:
-    """Lay out the statements of several reports as one page, from the files that their runs wrote.
+    """Return the statements of several reports as one page in Markdown, from the files that their
+    runs wrote.
 
     Parameters
     ----------
@@ -154,7 +159,9 @@ def _rows(folder: Path) -> list[StatementRow]:
 
 
 def _report(folder: Path, rows: Sequence[StatementRow]) -> _Report:
-    """Read a report; a statement without ranges has the verdict of the study itself."""
+    """Read the statements of a report; a statement without ranges has the verdict with the inputs
+    of the study.
+    """
     title = (folder / "report.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
     ranged = {}
     if (folder / RANGES).exists():
@@ -177,7 +184,9 @@ def _report(folder: Path, rows: Sequence[StatementRow]) -> _Report:
 
 
 def _counts(reports: Sequence[_Report]) -> str:
-    """Count the statements of each report by verdict, without those that count elsewhere or apart."""
+    """Return a table of the statements of each report by verdict, without those that are counted
+    elsewhere or apart.
+    """
     rows = []
     for report in reports:
         own = [row for row in report.statements if not (row.apart or row.repeats)]
@@ -198,7 +207,9 @@ def _counts(reports: Sequence[_Report]) -> str:
 
 
 def _distinct(reports: Sequence[_Report]) -> str:
-    """Count the statements that stand once, are no inputs, and are of the papers."""
+    """Return a sentence with the number of statements of the papers, without inputs, repetitions
+    and statements of other sources.
+    """
     counting = [
         row
         for report in reports
@@ -212,7 +223,9 @@ def _distinct(reports: Sequence[_Report]) -> str:
 
 
 def _deciding(reports: Sequence[_Report]) -> str:
-    """List the inputs that decide statements, and which."""
+    """Return a table of the unprinted inputs on which verdicts depend, with the statements that
+    each decides.
+    """
     decided: dict[str, list[str]] = {}
     for report in reports:
         for row in report.statements:
@@ -227,8 +240,8 @@ def _deciding(reports: Sequence[_Report]) -> str:
 
 
 def _never(reports: Sequence[_Report]) -> str:
-    """Show of the statements that never hold whether the model lacks a mechanism or the source
-    contradicts itself.
+    """Return a table of the statements that never hold, with why: the model lacks a mechanism, the
+    source contradicts itself, or the cause is not known.
     """
     rows = []
     for report in reports:
@@ -264,12 +277,14 @@ _NOT_KNOWN = "not known"
 
 
 def _parts_of(row: RangedRow, report: _Report) -> list[StatementRow]:
-    """Return the statement of a row, its parts and its readings."""
+    """Return the rows of a statement: its own, or those of its parts and readings."""
     return [part for part in report.rows if row.statement in (part.name, part.part_of)]
 
 
 def _by_reading(parts: Sequence[StatementRow]) -> str:
-    """Return in which readings a statement holds, with the inputs as the study has them."""
+    """Return in words under which readings a statement holds and under which not, with the inputs
+    as the study has them.
+    """
     readings: dict[str, set[str]] = {}
     for part in parts:
         if part.reading and part.verdict != "input":
@@ -284,7 +299,7 @@ _TOGETHER = ("program", "sentences", "wanted", "least", "greatest", "together")
 
 
 def _held_together(path: Path) -> str:
-    """Show which sentences of a paper exclude each other."""
+    """Return a table of the sentences of papers that exclude each other."""
     rows = [
         [
             *map(escape, (row["program"], row["sentences"], row["wanted"])),
@@ -302,7 +317,7 @@ def _held_together(path: Path) -> str:
 
 
 def _table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Read a table with known columns."""
+    """Read a CSV file, and check that it has the columns expected."""
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         if reader.fieldnames is None or list(reader.fieldnames) != list(columns):
@@ -314,7 +329,7 @@ _BEFORE = ("study", "statement", "verdict", "commit", "changed")
 
 
 def _before_and_after(path: Path, reports: Sequence[_Report]) -> str:
-    """Show earlier verdicts beside those of today."""
+    """Return a table of earlier verdicts beside those of today."""
     earlier = _table(path, _BEFORE)
     today = {
         (report.folder.name, row.statement): row for report in reports for row in report.statements
@@ -338,7 +353,7 @@ def _before_and_after(path: Path, reports: Sequence[_Report]) -> str:
 
 
 def _section(report: _Report) -> str:
-    """Lay out the statements of one report."""
+    """Return the statements of one report as a section of the page."""
     rows = []
     for row in report.statements:
         parts = _parts_of(row, report)
@@ -358,8 +373,8 @@ def _section(report: _Report) -> str:
 
 
 def verdicts_of(rows: Sequence[StatementRow]) -> dict[str, str]:
-    """Return one verdict for each statement: a reading holds if all of its parts do, and readings
-    that differ leave it open.
+    """Return one verdict for each statement: a reading holds if all of its parts do, and a
+    statement is undecided where its readings differ.
 
     Parts and readings that are inputs do not count beside others.
     """
@@ -384,8 +399,8 @@ _KINDS = ("miss", "undecided", "hit", "input")
 
 
 def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
-    """Count the statements that hold and name the others; inputs are not among those checked, parts
-    and readings count once.
+    """Return a sentence that counts the statements that hold and names the others; parts and
+    readings of a statement count once, inputs are not checked.
 
     Parameters
     ----------

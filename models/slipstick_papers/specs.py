@@ -95,11 +95,11 @@ class TableSpec(QuestionSpec):
     rows: list[RowSpec] = Field(description="in order", min_length=1)
 
     def answers_of_columns(self) -> list[str]:
-        """List the cases of the columns."""
+        """List the cases that the columns are computed from."""
         return self.columns
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List the cases of the columns, and those that a row names."""
+        """List the cases of the columns, and those that rows are compared with or range over."""
         yield from ((("columns", index), case) for index, case in enumerate(self.columns))
         for row, spec in enumerate(self.rows):
             yield from (
@@ -147,7 +147,7 @@ _CITATION = re.compile(r"\S+ \S+( %| / (\S+ )?\S+)?")
 
 
 class WantedSpec(QuestionSpec):
-    """What a sentence wants of answers, in one of its readings."""
+    """What must hold of computed values for a sentence, in one of its readings."""
 
     value: Column | None = Field(None, description="the value that it is about")
     added: list[Column] = Field([], description="further values of the same answer, added to it")
@@ -192,13 +192,17 @@ class WantedSpec(QuestionSpec):
     )
 
     def compared_cases(self) -> Iterator[tuple[Place, str]]:
-        """List the answers whose values are compared."""
+        """List the cases and other answers whose values are compared, each with its place in the
+        spec.
+        """
         for key in ("of", "relative_to", "above", "below", "greatest", "smallest"):
             yield from (((key, index), name) for index, name in enumerate(getattr(self, key)))
 
     @property
     def cited(self) -> dict[str, list[tuple[str, str]]]:
-        """The answers and values, one or two, that each text in braces of ``missed`` names."""
+        """Return the answers and values, one or a ratio of two, that each text in braces of
+        ``missed`` names.
+        """
         terms_by_text = {}
         for text in _CITED.findall(self.missed):
             terms = [term.split() for term in text.removesuffix(" %").split(" / ")]
@@ -208,7 +212,7 @@ class WantedSpec(QuestionSpec):
         return terms_by_text
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List all answers that it names."""
+        """List all cases and other answers that the reading names."""
         yield from self.compared_cases()
         yield from ((("missed",), name) for terms in self.cited.values() for name, _ in terms)
 
@@ -262,13 +266,13 @@ class StatementSpec(WantedSpec):
     )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List all answers that it names, in its readings too."""
+        """List all cases and other answers that the statement names, in all of its readings."""
         yield from super().named_cases()
         for label, wanted in self.readings.items():
             yield from ((("readings", label, *at), name) for at, name in wanted.named_cases())
 
     def read_as(self, name: str) -> dict[str, "StatementSpec"]:
-        """Return the statement itself under its name, or one for each of its readings.
+        """Return the statement under its name, or one statement for each of its readings.
 
         Parameters
         ----------
@@ -291,7 +295,9 @@ class StatementSpec(WantedSpec):
 
     @property
     def form(self) -> str:
-        """The key that says what must hold; ``from`` for a range with either end."""
+        """Return the key that says what must hold, such as ``about``; ``from`` for a range with one
+        or two ends.
+        """
         ranged = self.first is not None or self.to is not None
         forms = [
             key for key in ("about", "above", "below", "greatest", "smallest") if getattr(self, key)
@@ -359,7 +365,9 @@ class StatementSpec(WantedSpec):
 
 
 class UnpublishedInputSpec(Spec):
-    """An input that the source does not print: a range, or values, and why these."""
+    """An input that the source does not print: the range or the values that it may have, and why
+    these.
+    """
 
     title: Note = Field(description="what it is, in a few words")
     reason: Note = Field(description="why it has this range")
@@ -405,7 +413,9 @@ class UnpublishedInputSpec(Spec):
                 raise broken_rule("a geometric range begins above 0", "from")
 
     def _check_units(self) -> None:
-        """Refuse quantities of different units, such as a time beside a size; names have none."""
+        """Raise an error where values have different units, such as a time beside a size; names
+        have none.
+        """
         quantities: dict[int, Dimension] = {}
         for index, value in enumerate(self.values):
             with suppress(UnitError):
@@ -418,8 +428,8 @@ class UnpublishedInputSpec(Spec):
 
 
 class UnpublishedSpec(QuestionSpec):
-    """What a source does not print, drawn within ranges; the draws that agree with what it prints
-    are kept, and each statement gets the part of them in which it holds.
+    """Inputs that a source does not print, drawn at random within ranges; draws that agree with
+    what the source prints are kept, and each statement is checked in all of them.
     """
 
     draws: int = Field(256, description="how many draws", ge=2, le=100_000)
@@ -432,7 +442,7 @@ class UnpublishedSpec(QuestionSpec):
     )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List the cases that inputs name."""
+        """List the cases that the inputs name."""
         for name, spec in self.inputs.items():
             yield from (
                 (("inputs", name, "cases", index), case) for index, case in enumerate(spec.cases)
@@ -440,7 +450,7 @@ class UnpublishedSpec(QuestionSpec):
 
 
 class ComparisonPictureSpec(Drawn):
-    """Computed values against published ones."""
+    """A picture of computed values against published ones."""
 
     question: ClassVar[str] = "compare"
     kind: Literal["comparison"] = Field(

@@ -25,8 +25,8 @@ from slipstick_papers.specs import StatementSpec
 
 
 class ComparedNumber(NamedTuple):
-    """A number in base units and the ends of its interval, which are equal to it but for a
-    simulation.
+    """A value in base units with the ends of its confidence interval, which equal the value unless
+    it was simulated.
     """
 
     value: float
@@ -36,8 +36,8 @@ class ComparedNumber(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckedValue:
-    """The value of one answer, whether the statement holds for it (None where that cannot be told),
-    and the value of another answer that it is compared with, if it is.
+    """A value of one answer, whether the statement holds for it (None: undecided), and the value of
+    the other answer that it is compared with, if any.
     """
 
     answer: str
@@ -62,13 +62,13 @@ class StatementsResult(QuestionResult):
     ranged: bool = False
 
     def sentences(self) -> list[str]:
-        """Count the statements that hold."""
+        """Return a sentence that counts the statements that hold and names the others."""
         own = "with the inputs as the study has them: " if self.ranged else ""
         return [own + summary(self.statements)]
 
     def headline(self, words: Words) -> list[str]:
-        """Count the statements that hold, and quote the first of the others; nothing where all are
-        inputs.
+        """Return a sentence that counts the statements that hold and quotes the first that does
+        not; none where all statements are inputs.
         """
         checked = any(verdict != "input" for verdict in verdicts_of(self.statements).values())
         return [_head(self.statements)] if checked and not self.ranged else []
@@ -91,7 +91,7 @@ class StatementsResult(QuestionResult):
         yield "\n".join(map(_line, self.statements))
 
     def files(self) -> dict[str, list[dict[str, str]]]:
-        """Return every statement."""
+        """Return the table of all statements, under the name of its file."""
         return {STATEMENTS: [row._asdict() for row in self.statements]}
 
 
@@ -99,8 +99,8 @@ _LONGEST_QUOTE = 140
 
 
 def _head(rows: Sequence[StatementRow]) -> str:
-    """Count the statements that the computed values confirm, and quote the first that they do
-    not.
+    """Return a sentence that counts the statements that the computed values confirm, and quotes the
+    first that they do not.
     """
     verdicts = verdicts_of(rows)
     counts = Counter(verdicts.values())
@@ -123,7 +123,9 @@ def _head(rows: Sequence[StatementRow]) -> str:
 
 
 def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Question:
-    """Take the sentences; their values can be checked only beside answers."""
+    """Return the question that checks sentences; their names of values can be checked only when the
+    answers are known.
+    """
 
     taken = [
         study.problem(
@@ -169,7 +171,7 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
 
 
 def read_one_by_one(statements: Mapping[str, StatementSpec]) -> dict[str, StatementSpec]:
-    """Return the statements, one with several readings as one for each of them.
+    """Return the statements with each reading as a statement of its own.
 
     Parameters
     ----------
@@ -198,8 +200,7 @@ def values_needed(spec: StatementSpec) -> dict[str, set[str]]:
 def compared(
     name: str, spec: StatementSpec, answers: Mapping[str, Answer]
 ) -> tuple[str, tuple[CheckedValue, ...]]:
-    """Return whether a statement holds, also where it is an input, and the values that it
-    compares, without words.
+    """Return the verdict on a statement, even if it is an input, and the values that it compares.
 
     Parameters
     ----------
@@ -212,19 +213,19 @@ def compared(
 
 
 def _stated(spec: StatementSpec) -> dict[str, Given]:
-    """Return the numbers that a sentence states, by key."""
+    """Return the numbers that a sentence states, by the key under which they are given."""
     numbers = {"about": spec.about, "within": spec.within, "from": spec.first, "to": spec.to}
     return {key: number for key, number in numbers.items() if number is not None}
 
 
 def _values_of(spec: StatementSpec, key: str) -> list[str]:
-    """List the values that each answer under a key is asked for."""
+    """List the names of the values that are needed of each answer under a key."""
     return [*spec.asked_of(key), *([spec.per] if spec.per else [])]
 
 
 def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tuple[Place, str]]:
-    """Yield which of the values a sentence names are none, or are not of the unit of the numbers
-    that it states.
+    """Yield why names of values cannot be compared: no answer has the value, or its unit is not
+    that of the stated numbers.
     """
     for terms in spec.cited.values():
         if lacking := next(
@@ -269,14 +270,14 @@ def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tup
 
 @dataclass(frozen=True)
 class _Sentence:
-    """One sentence, and the answers that it names."""
+    """A sentence of a source in one reading, with the answers that it names."""
 
     name: str
     spec: StatementSpec
     answers: Mapping[str, Answer]
 
     def checked(self) -> StatementRow:
-        """Compare each value with what the sentence states.
+        """Return the sentence with its verdict, what was wanted and what was computed.
 
         A value from a simulation is an interval; where the sentence holds for a part of it only, it
         is undecided.
@@ -313,7 +314,7 @@ class _Sentence:
         )
 
     def cells(self) -> tuple[CheckedValue, ...]:
-        """Compare each value with what the sentence states."""
+        """Return each value that the sentence speaks of, and whether the sentence holds for it."""
         spec, stated = self.spec, _stated(self.spec)
         values = self._values("of") or []
         low, high = self._limits(stated, values)
@@ -330,7 +331,9 @@ class _Sentence:
         )
 
     def _filled(self) -> str:
-        """Write the cause of a miss with the computed numbers in the place of their names."""
+        """Return the stated cause of a miss, with computed numbers in the place of the names in
+        braces.
+        """
         text = self.spec.missed
         for cited, terms in self.spec.cited.items():
             numbers = [self._number(*term) for term in terms]
@@ -362,7 +365,9 @@ class _Sentence:
     def _limits(
         self, stated: Mapping[str, Given], values: Sequence[ComparedNumber | None]
     ) -> tuple[list[ComparedNumber | None], list[ComparedNumber | None]]:
-        """Return what each value has to reach and what it may not pass, each as an interval."""
+        """Return the lower and the upper limit of each value, as intervals; infinite where the
+        sentence states none.
+        """
         least, most = -inf, inf
         if "about" in stated:
             least = stated["about"].value - stated["within"].value
@@ -391,8 +396,8 @@ class _Sentence:
         return low * (count if len(low) == 1 else 1), high * (count if len(high) == 1 else 1)
 
     def _values(self, key: str) -> list[ComparedNumber | None] | None:
-        """Return the value of each answer under a key, one for each under ``of``; None where there
-        is none under it.
+        """Return the value of each answer under a key, repeated where one value is compared with
+        several answers; None where the key names no answer.
         """
         names = getattr(self.spec, key)
         numbers = [
@@ -423,8 +428,8 @@ def _exactly(value: float) -> ComparedNumber:
 def _combined(
     how: Callable[..., float], values: Sequence[ComparedNumber | None]
 ) -> ComparedNumber | None:
-    """Return the sum, the greatest or the smallest of some values, and of their ends; nothing
-    where one of them is unknown.
+    """Return the sum, the greatest or the smallest of some values, with the same of their ends;
+    None where one of them is unknown.
     """
     numbers = [number for number in values if number is not None]
     return (
@@ -435,18 +440,20 @@ def _combined(
 
 
 def _ratio(over: ComparedNumber | None, under: ComparedNumber | None) -> ComparedNumber | None:
-    """Divide two values that are not negative; nothing where there is no answer, or a division
-    by zero.
+    """Return the ratio of two values, with its interval; None where one is unknown or the divisor
+    may be zero.
     """
     if over is None or under is None or under.low <= 0.0:
         return None
+    # Neither is negative, so the ratio is smallest at the least dividend and the greatest divisor.
     return ComparedNumber(over.value / under.value, over.low / under.high, over.high / under.low)
 
 
 def _within(
     value: ComparedNumber | None, least: ComparedNumber | None, most: ComparedNumber | None
 ) -> bool | None:
-    """Return whether a value lies between two others; None where that cannot be told.
+    """Return whether a value lies between two limits; None where an interval contains a limit or a
+    value is unknown.
 
     Stated ends belong to what is stated; the value of another answer is to be passed.
     """
@@ -458,7 +465,7 @@ def _within(
 
 
 def _words(spec: StatementSpec, stated: Mapping[str, Given]) -> str:
-    """Return what must hold."""
+    """Return in words what must hold for a sentence to be confirmed."""
     number = {key: number.text for key, number in stated.items()}
     if spec.form == "about":
         return f"{number['about']}, within {number['within']}"
@@ -475,8 +482,8 @@ def _words(spec: StatementSpec, stated: Mapping[str, Given]) -> str:
 
 
 def _verdict(values: Sequence[CheckedValue], needed: int) -> str:
-    """Return whether enough values hold: hit, miss, or undecided where intervals or unknown values
-    leave it open.
+    """Return whether the statement holds for enough values: hit, miss, or undecided where intervals
+    or unknown values leave it open.
     """
     hits, unknown = (
         sum(cell.holds is True for cell in values),
@@ -486,7 +493,9 @@ def _verdict(values: Sequence[CheckedValue], needed: int) -> str:
 
 
 def _computed(values: Sequence[CheckedValue], unit: str) -> str:
-    """Write the values of a statement, with a mark at those for which it does not hold."""
+    """Return the values of a statement as text, with a mark at those for which it does not hold or
+    is undecided.
+    """
     marks = {True: "", False: " (miss)", None: " (undecided)"}
     return ", ".join(
         f"{cell.answer} {_number(cell.value, unit)}"

@@ -52,7 +52,9 @@ _TELLING = 0.3
 
 @dataclass(frozen=True)
 class RangedValue:
-    """A value that a statement compares: as the study has it, and over the kept draws."""
+    """A value that a statement compares: with the inputs of the study, and its range over the kept
+    draws.
+    """
 
     statement: str
     answer: str
@@ -65,7 +67,7 @@ class RangedValue:
 
 @dataclass(frozen=True, slots=True)
 class UnpublishedResult(QuestionResult):
-    """Statements over what their source does not print.
+    """Verdicts on statements over inputs that their source does not print.
 
     Parameters
     ----------
@@ -85,8 +87,8 @@ class UnpublishedResult(QuestionResult):
     ranges: tuple[RangedValue, ...] = field(repr=False)
 
     def sentences(self) -> list[str]:
-        """Count the statements that always hold, that depend on what is not printed, and that never
-        hold.
+        """Return a sentence that counts the statements that always hold, that depend on the
+        unprinted inputs, and that never hold.
         """
         kinds = Counter(row.verdict for row in self.rows)
         of = counted(sum(kinds.values()) - kinds["input"], "statement")
@@ -98,7 +100,9 @@ class UnpublishedResult(QuestionResult):
         return [f"{of} over {self._draws}: {', '.join(parts)}"]
 
     def headline(self, words: Words) -> list[str]:
-        """Count the statements by how they hold, and name the input that decides most of them."""
+        """Return sentences that count the statements by how they hold, and name the input that
+        decides most of them.
+        """
         kinds = Counter(row.verdict for row in self.rows)
         total = counted(sum(kinds.values()) - kinds["input"], "statement")
         all_values = "all values of the inputs that it does not print"
@@ -128,7 +132,7 @@ class UnpublishedResult(QuestionResult):
         return f" ({', '.join(row.statement for row in self.rows if row.verdict == kind)})"
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Yield the inputs, then the verdicts and what decides them."""
+        """Yield the table of inputs, then the table of verdicts with the input that decides each."""
         yield "\n".join(
             f"- {escape(title)}: {escape(words)}. {escape(reason)}."
             for title, words, reason in self.inputs
@@ -169,12 +173,15 @@ class UnpublishedResult(QuestionResult):
         )
 
     def files(self) -> dict[str, list[dict[str, str]]]:
-        """Return a verdict for each statement."""
+        """Return the table of verdicts on all statements, and of the ranges of their values, under
+        the names of their files.
+        """
         return {RANGES: [row._asdict() for row in self.rows]}
 
 
 def read(spec: UnpublishedSpec, study: StudyContext) -> Question:
-    """Read what a source does not print, and check each value in its place; nothing is solved.
+    """Return the question that checks statements over unprinted inputs, after a check of each value
+    at its place; nothing is solved yet.
 
     Raises
     ------
@@ -204,14 +211,14 @@ def read(spec: UnpublishedSpec, study: StudyContext) -> Question:
 
 
 def _rank(study: StudyContext) -> RankSpec | None:
-    """Return what a study ranks, if it does."""
+    """Return the ranking of changes that the study asks for; None if it asks for none."""
     found: RankSpec | None = study.spec.questions.get("rank")
     return found
 
 
 @dataclass(frozen=True)
 class _DrawnInput:
-    """One input that is not printed, in the cases that have it."""
+    """An input that the source does not print, in the cases that have it."""
 
     name: str
     spec: UnpublishedInputSpec
@@ -219,7 +226,7 @@ class _DrawnInput:
 
     @cached_property
     def cases(self) -> list[str]:
-        """List the cases that it is an input of."""
+        """List the cases that have the input."""
         if self.spec.change is not None:
             return []
         return [
@@ -229,7 +236,7 @@ class _DrawnInput:
         ]
 
     def problems(self) -> Iterator[Problem]:
-        """List what is wrong: no case has it, or a value is not allowed there."""
+        """Yield why the input cannot be drawn: no case has it, or a value is not allowed in a case."""
         place = ("unpublished", "inputs", self.name)
         rank = _rank(self.study)
         if self.spec.change is not None:
@@ -260,7 +267,7 @@ class _DrawnInput:
 
     @property
     def ends(self) -> list[float]:
-        """List its values by number, or the ends of its range."""
+        """List the numbers of the given values, or the two ends of the range."""
         if self.spec.values:
             return [float(number) for number in range(len(self.spec.values))]
         assert self.spec.first is not None
@@ -269,7 +276,9 @@ class _DrawnInput:
 
     @property
     def grid(self) -> list[float]:
-        """List the values at which it is solved with all else as the study has it."""
+        """List the levels at which statements are solved along this input, with all other inputs as
+        the study has them.
+        """
         low, *_, high = self.ends
         if self.spec.values:
             return self.ends
@@ -277,7 +286,9 @@ class _DrawnInput:
         return [float(value) for value in spread(low, high, _STEPS)]
 
     def drawn(self, count: int, seed: int) -> list[float]:
-        """InputLevels from the stream of its name."""
+        """Draw a number of levels, from a random stream of the input's own name."""
+        # A stream for each name, so that an input that is added or removed leaves the draws of the
+        # others as they were.
         random = random_stream(seed, f"unpublished input {self.name}")
         low, *_, high = self.ends
         if self.spec.values:
@@ -288,8 +299,8 @@ class _DrawnInput:
         return [float(low + (high - low) * part) for part in parts]
 
     def _at(self, case: str, level: float | None) -> Node | None:
-        """Return what stands at its path in a case, or takes its place; None where the case has no
-        such quantity.
+        """Return the node at the input's path in a case, or the file that replaces it at a level;
+        None where the case has no such quantity.
         """
         inputs = resolved_with(self.study.cases[case], self.study.library)
         if not self.spec.instead:
@@ -309,7 +320,7 @@ class _DrawnInput:
         return None if given is None else quantity_node(given.value, str(given.dimension), mark)
 
     def node(self, case: str, level: float) -> Node:
-        """Return a value as it would be written in a case."""
+        """Return a level as it would be written in a case."""
         if self.spec.instead:
             found = self._at(case, level)
             assert found is not None
@@ -321,12 +332,12 @@ class _DrawnInput:
         return quantity_node(level, str(self.spec.first.dimension), mark)
 
     def replaces(self, case: str, level: float) -> bool:
-        """Return whether a value puts another file in the place of what stands there."""
+        """Return whether a level replaces the file that the case names."""
         return str(plain(self.node(case, level))) != self._own[case]
 
     @cached_property
     def _own(self) -> dict[str, str]:
-        """Return what stands at the path in each case, as text."""
+        """Return the text at the input's path in each case."""
         own = {}
         for case in self.cases:
             inputs = resolved_with(self.study.cases[case], self.study.library)
@@ -335,7 +346,7 @@ class _DrawnInput:
         return own
 
     def words(self, level: float) -> str:
-        """Write a value."""
+        """Return a level as text for a reader."""
         if self.spec.values:
             return str(plain(self.study.written(self._value_place(int(level)))))
         assert self.spec.first is not None
@@ -346,7 +357,7 @@ class _DrawnInput:
 
     @property
     def range_words(self) -> str:
-        """Write its range, or its values."""
+        """Return the range, or the values, as text for a reader."""
         if self.spec.values:
             return joined([self.words(level) for level in self.ends], "or")
         low, high = map(self.words, self.ends)
@@ -355,7 +366,9 @@ class _DrawnInput:
 
 
 class _Point(NamedTuple):
-    """What a draw sets in a case: numbers of its parameters, and what its model is built with."""
+    """The settings that a draw makes in a case: values of parameters of its model, and nodes that
+    need another model.
+    """
 
     values: dict[str, float]
     nodes: dict[str, Node]
@@ -364,7 +377,7 @@ class _Point(NamedTuple):
 
 @dataclass(frozen=True)
 class _AtDraws:
-    """The answers that statements name, at draws."""
+    """Solve the answers that statements name, at draws of the unprinted inputs."""
 
     inputs: Sequence[_DrawnInput]
     statements: Mapping[str, StatementSpec]
@@ -374,7 +387,7 @@ class _AtDraws:
 
     @cached_property
     def effects(self) -> dict[str, tuple[str, str, str]]:
-        """Return case, change and technology by the name of the answer with a change."""
+        """Return case, change and technology of each answer of the ranking, by its name."""
         rank = _rank(self.study)
         if rank is None:
             return {}
@@ -382,7 +395,9 @@ class _AtDraws:
 
     @cached_property
     def elsewhere(self) -> dict[str, str]:
-        """Return the question that adds an answer, by its name."""
+        """Return the question that gives each answer that is neither a case nor an effect of a
+        change, by its name.
+        """
         keys = [
             key
             for key in self.study.spec.questions
@@ -395,7 +410,7 @@ class _AtDraws:
         }
 
     def at(self, draws: Sequence[InputLevels], names: Collection[str]) -> list[dict[str, Answer]]:
-        """Answer what some statements name, at each draw."""
+        """Return the answers that some statements name, at each draw."""
         needed: dict[str, set[str]] = {}
         for name in names:
             for answer, values in values_needed(self.statements[name]).items():
@@ -415,7 +430,7 @@ class _AtDraws:
         return found
 
     def possible(self, draw: InputLevels) -> bool:
-        """Return whether no two inputs put other files in the place of the same one."""
+        """Return whether a draw is consistent: no two inputs replace the same file of a case."""
         changed = [
             (case, each.spec.path)
             for each in self.inputs
@@ -455,8 +470,8 @@ class _AtDraws:
     def _groups(
         self, case: str, draws: Sequence[InputLevels]
     ) -> Iterator[tuple[Settings, dict[str, Array], list[int]]]:
-        """Yield the draws that a case is built alike for: its settings, the values of parameters at
-        each, and which draws they are.
+        """Yield the draws for which a case has the same model, as its settings, columns of
+        parameter values, and the numbers of the draws.
         """
         points = [self._point(case, draw) for draw in draws]
         rows_by_key: dict[Any, list[int]] = {}
@@ -496,7 +511,9 @@ class _AtDraws:
         draws: Sequence[InputLevels],
         found: list[dict[str, Answer]],
     ) -> None:
-        """Solve with each change, and without, at all draws of one model at once."""
+        """Compute the effect of each change of the ranking at all draws, one solve for each model
+        with and without the change.
+        """
         rank = _rank(self.study)
         assert rank is not None
         within = {each.spec.change: each for each in self.inputs if each.spec.change is not None}
@@ -526,7 +543,9 @@ class _AtDraws:
     def _elsewhere(
         self, name: str, draws: Sequence[InputLevels], found: list[dict[str, Answer]]
     ) -> None:
-        """Ask the question that adds an answer anew, once for each setting of its cases."""
+        """Solve the question that gives an answer at each draw; draws with equal settings are
+        solved once.
+        """
         key = self.elsewhere[name]
         spec = self.study.spec.questions[key]
         if isinstance(spec, Mapping) and name in spec:
@@ -565,7 +584,7 @@ def _overheads(
 def _values_at(
     columns: Mapping[str, Array], names: Collection[str], place: int, built: Evaluator
 ) -> dict[str, Value]:
-    """Return the values at one draw; a column of one point holds for all."""
+    """Return the values at one draw; a column with a single value holds for all draws."""
 
     def number(name: str) -> float | None:
         array = columns.get(name)
@@ -582,14 +601,16 @@ def _values_at(
 
 @dataclass(frozen=True)
 class _Verdicts:
-    """The verdicts on statements at draws, and what decides them."""
+    """Check statements at draws, and find the input that decides each."""
 
     spec: UnpublishedSpec
     statements: Mapping[str, StatementSpec]
     at_draws: _AtDraws
 
     def result(self) -> UnpublishedResult:
-        """InputLevels, keep what agrees, and check every statement at what is kept."""
+        """Draw the inputs, keep the draws that agree with what is printed, and check every
+        statement at each of them.
+        """
         inputs = self.at_draws.inputs
         columns = {each.name: each.drawn(self.spec.draws, self.spec.seed) for each in inputs}
         draws: list[InputLevels] = [
@@ -640,7 +661,7 @@ class _Verdicts:
         return verdicts_of(rows)
 
     def _row(self, name: str, verdicts: Sequence[str], kept: Sequence[InputLevels]) -> RangedRow:
-        """Return how a statement holds over the kept draws, and what decides it."""
+        """Return how many of the kept draws a statement holds in, and the input that decides it."""
         parts = [spec for part, spec in self.statements.items() if self._group(part) == name]
         said = RangedRow(
             name,
@@ -673,8 +694,8 @@ class _Verdicts:
     def _turn(
         self, name: str, holds: Sequence[bool], kept: Sequence[InputLevels]
     ) -> tuple[str, str]:
-        """Return the input whose best single split tells most of the draws apart, and where the
-        statement turns along it, solved on both sides with all else as the study has it.
+        """Return the input with the single split that best separates the draws in which a statement
+        holds, and, in words, where the statement changes along it.
         """
         splits = {
             each.name: _best_split([draw[each.name] for draw in kept], holds)
@@ -692,7 +713,9 @@ class _Verdicts:
         return best.spec.title, f"{text}; {self._alone(name, best)}"
 
     def _alone(self, name: str, along: _DrawnInput) -> str:
-        """Solve a statement along one input with all else as the study has it."""
+        """Return, in words, at which levels of one input a statement changes while all other inputs
+        are as the study has them.
+        """
         parts = [
             part
             for part in self.statements
@@ -715,7 +738,9 @@ class _Verdicts:
     def _ranges(
         self, answers: Sequence[Mapping[str, Answer]], names: Sequence[str]
     ) -> Iterator[RangedValue]:
-        """Yield each value that a statement compares, as the study has it and over the draws."""
+        """Yield each value that a statement compares, with the inputs of the study and its range
+        over the kept draws.
+        """
         (own,) = self.at_draws.at([{}], names)
         for name in names:
             spec = self.statements[name]
@@ -739,8 +764,8 @@ class _Verdicts:
 
 
 class _Split(NamedTuple):
-    """A split of draws at an input: the greatest value below and the least above it, and of each
-    side the draws in which a statement holds, and all.
+    """A split of draws at a level of one input: the levels next to the split, and on each side the
+    number of draws in which a statement holds, and of all draws.
     """
 
     gain: float
@@ -751,8 +776,8 @@ class _Split(NamedTuple):
 
 
 def _best_split(levels: Sequence[float], holds: Sequence[bool]) -> _Split:
-    """Return the split that takes away most of the Gini impurity of what holds and what does not
-    [part of it].
+    """Return the split that reduces the Gini impurity of draws in which a statement holds or does
+    not by the largest part.
 
     >>> _best_split([1.0, 2.0, 3.0, 4.0], [False, False, True, True])
     _Split(gain=1.0, low=2.0, high=3.0, below=(0, 2), above=(2, 2))
@@ -764,6 +789,7 @@ def _best_split(levels: Sequence[float], holds: Sequence[bool]) -> _Split:
     for count, row in enumerate(order[:-1], 1):
         holding += holds[row]
         low, high = levels[row], levels[order[count]]
+        # Draws of the same level cannot be told apart, so no split lies between them.
         if low == high or not whole:
             continue
         left = _impurity(holding, count)

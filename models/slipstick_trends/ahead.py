@@ -42,7 +42,8 @@ def class_words(name: str) -> str:
 
 
 def takes(name: str) -> str:
-    """Return a class of cost with the verb of what it takes of the time.
+    """Return the name of a class of cost with its verb, as the beginning of a clause on its part of
+    the time.
 
     >>> takes("adapter"), takes("wire")
     ('network adapters take', 'the wire takes')
@@ -95,7 +96,8 @@ class Overtaking:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A machine that came, beside what the trend said of the one before.
+    """A later machine compared with the prediction that a trend made for its year from an earlier
+    machine.
 
     Parameters
     ----------
@@ -120,13 +122,13 @@ class Arrival:
 
     @property
     def held(self) -> bool:
-        """Whether the band holds the machine that came."""
+        """Whether the time on the later machine lies within the band of the prediction."""
         return self.low <= self.came * (1 + 1e-9) and self.came <= self.high * (1 + 1e-9)
 
 
 @dataclass(frozen=True)
 class OwnYear:
-    """A case in its own year.
+    """A case solved in the year of its own machine.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ class OwnYear:
 
 @dataclass(frozen=True)
 class DrawnCase:
-    """A case along a trend, with its answers as stated and in each draw.
+    """A case along a trend, with its answers at the rates as stated and in each draw of the rates.
 
     Parameters
     ----------
@@ -178,7 +180,9 @@ class DrawnCase:
 
 
 def work_of(settings: Mapping[str, Node], case: Evaluator) -> CaseWork:
-    """Return what a case does, whatever it does it on, by its settings that a time depends on."""
+    """Return what identifies the work of a case: its settings that a time depends on, without those
+    of the hardware.
+    """
     hardware = ("machine", TECHNOLOGY)
     return frozenset(
         (path, repr(plain(node)))
@@ -211,8 +215,8 @@ def _last(values: Array) -> float:
 
 
 def saved_by_processors(case: DrawnCase, ends: tuple[float, float]) -> float | None:
-    """Return the most that faster processors alone can save of the time in the last year: the case
-    is solved again with processors that take no time, in every draw.
+    """Return the largest part of the time that faster processors alone can save in the last year,
+    found by solving the case with processors that take no time, in every draw.
 
     Returns
     -------
@@ -258,7 +262,9 @@ def crossing_band(
 
 
 def crossing_words(low: float | None, high: float | None, part: float | None) -> str:
-    """Return the band of a crossing in brackets, with how often it comes within the years."""
+    """Return the band of a crossing in brackets, with the part of the draws in which it lies within
+    the years.
+    """
     span = (
         "" if low is None else f"{year(low)} {'or later' if high is None else f'to {year(high)}'}"
     )
@@ -336,8 +342,8 @@ def first_crossings(margins: Array, years: Array) -> Array:
 def arrivals(
     cases: Sequence[DrawnCase], own_years: Sequence[OwnYear], ends: tuple[float, float]
 ) -> list[Arrival]:
-    """Hold each machine that came later against the trend of each earlier one that does the same
-    work.
+    """Compare each later machine with the prediction for its year from each earlier machine that
+    does the same work.
 
     Parameters
     ----------
@@ -395,7 +401,9 @@ def arrivals(
 def share_words(
     lead: str, last: float, listed: Sequence[ClassShare], saved: float | None
 ) -> Iterator[str]:
-    """Yield where the time goes in the last year, and what faster processors would save of it."""
+    """Yield a sentence on the class of cost that takes most of the time in the last year, and on
+    what faster processors would save.
+    """
     if not listed or not np.isfinite(listed[0].part[-1]):
         return
     largest = listed[0]
@@ -408,7 +416,7 @@ def share_words(
 
 
 def overtaking_words(overtaking: Overtaking, words: Words = NO_WORDS) -> str:
-    """Return in which year a case overtakes another."""
+    """Return a sentence on the year in which one case overtakes another."""
     first, second = words.case(overtaking.case), words.case(overtaking.overtaken)
     text = f"{first} takes less time than {second} from {year(overtaking.year)}"
     text += " on" if overtaking.until is None else f" to {year(overtaking.until)}"
@@ -416,7 +424,9 @@ def overtaking_words(overtaking: Overtaking, words: Words = NO_WORDS) -> str:
 
 
 def arrival_words(machines: Sequence[Arrival], words: Words = NO_WORDS) -> Iterator[str]:
-    """Yield how the time on each machine that came compares with what the trend said of it."""
+    """Yield a sentence for each later machine, which compares its time with the prediction of the
+    trend.
+    """
     for arrival in machines:
         if arrival.name != "time":
             continue

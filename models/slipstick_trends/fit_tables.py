@@ -37,7 +37,9 @@ _WORST = 8  # misses that are listed
 
 
 def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
-    """Return a row for each period of each series: points, rate with its band, and what is ahead."""
+    """Return a table row for each period of each series: its points, its rate with the band, and
+    the prediction.
+    """
     rows = []
     for point_series in series:
         measured = point_series.measured
@@ -76,7 +78,7 @@ _FIT_HEAD = ("series", "points", "years", "times better a year", "scatter", "not
 
 
 def fit_text(series: Sequence[PointSeries]) -> str:
-    """Lay out rates by period for the terminal, with what they are fitted by."""
+    """Return the table of rates by period for the terminal, with the method of the fit."""
     return f"{plain_table(_FIT_HEAD, fit_rows(series), [1, 4])}\n\n{method_words()}\n"
 
 
@@ -87,7 +89,7 @@ def fit_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
 
 
 def method_words() -> str:
-    """Return how rates change by the fit, and what that was chosen on."""
+    """Return sentences on the rate model of the fit and on the back-tests by which it was chosen."""
     growth = RateModel()
     starts = ", ".join(f"{start:g}" for start in STARTS)
     return (
@@ -99,7 +101,8 @@ def method_words() -> str:
 
 
 def back_test_text(series: Sequence[PointSeries], *, choose: bool, markdown: bool) -> str:
-    """Lay out how fits of earlier years held, by start, by horizon, and the worst misses.
+    """Return tables of back-tests: how fits of earlier years predicted later points, by start, by
+    horizon, and the worst misses.
 
     Parameters
     ----------
@@ -126,7 +129,9 @@ _MISS_HEAD = ("series", "as of", "missed", "worst", "real/predicted", "band")
 
 
 def held_table(series: Sequence[PointSeries]) -> str:
-    """Lay out how fits of earlier years held what came of each series, for a page."""
+    """Return a table, for a page, of how fits of earlier years predicted the later points of each
+    series.
+    """
     points = _all([back_test(series, start) for start in STARTS])
     rows = []
     for point_series in series:
@@ -189,7 +194,9 @@ def _horizon_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
 
 
 def _misses(tests: Sequence[BackTest]) -> Iterator[list[str]]:
-    """Yield the series that broke their trend, the worst first."""
+    """Yield a table row for each series whose later points lay outside the bands of a fit, the
+    worst first.
+    """
     groups: dict[tuple[str, float], list[Prediction]] = {}
     for prediction in _all(tests):
         if not prediction.held:
@@ -210,7 +217,9 @@ def _misses(tests: Sequence[BackTest]) -> Iterator[list[str]]:
 
 
 def _judged(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
-    """Judge each start by the damping and walk that the other starts choose."""
+    """Return a table of the back-test of each start with the damping and walk chosen on the other
+    starts.
+    """
     rows, tests = [], []
     trials = tried(series, STARTS)
     for start in STARTS:

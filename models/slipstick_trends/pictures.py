@@ -48,7 +48,7 @@ def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Wo
 
 
 def _mark(figure: Figure, marked: str) -> None:
-    """Write below a figure which rates are guesses, and which series are weak."""
+    """Write a remark below a figure on rates that are guesses and series that are weak."""
     if marked:
         width = int(_LETTERS * figure.get_figwidth())
         lines = textwrap.wrap(marked, width)
@@ -56,7 +56,7 @@ def _mark(figure: Figure, marked: str) -> None:
 
 
 def _legend(projection: Projection) -> str:
-    """Return what tells the lines apart: cases, trends or both."""
+    """Return the title of the legend: case, trend, or both, whichever differs between the lines."""
     cases = {track.case for track in projection.tracks}
     differing = {"case": len(cases) > 1, "trend": len(projection.titles) > 1}
     return ", ".join(what for what, differs in differing.items() if differs)
@@ -102,7 +102,7 @@ def _lines(
 
 
 def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words) -> Figure:
-    """Draw the part of the time that each class of cost takes over the years, with its band; a
+    """Draw the part of the time that each class of cost takes over the years, with its band; one
     panel for each case.
     """
     names = list(dict.fromkeys(track.case for track in projection.tracks))
@@ -131,7 +131,9 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
 
 
 def _largest(tracks: list[ProjectedCase]) -> list[str]:
-    """Name the classes that are worth a line, in the order of the first case."""
+    """Return the classes of cost whose part is large enough for a line, in the order of the first
+    case.
+    """
     listed = [share for track in tracks for share in track.shares]
     worth = [share.name for share in listed if np.nanmax(share.part, initial=0.0) > _SMALLEST]
     return list(dict.fromkeys(worth))[: len(STROKES)]

@@ -110,13 +110,15 @@ _MOST_TRACKS, _MOST_SENTENCES = 6, 3
 
 @dataclass(frozen=True, slots=True)
 class ProjectResult(QuestionResult):
-    """The years ahead."""
+    """The result of a projection: the answers of cases over the years ahead."""
 
     title: ClassVar[str] = "The years ahead"
     projection: Projection
 
     def sentences(self) -> list[str]:
-        """Return where each case goes along each trend, and which rates are doubtful."""
+        """Return the results in sentences: the values of each case along each trend, and rates that
+        are doubtful.
+        """
         projection = self.projection
         return [
             *outcomes(projection, projection.words),
@@ -129,12 +131,13 @@ class ProjectResult(QuestionResult):
         return beside_head(self.projection, self.projection.words)
 
     def text(self) -> str:
-        """Return what the head leaves out, for the terminal."""
+        """Return the sentences that the head of a report leaves out, for the terminal."""
         return "\n".join(self.beside_tables())
 
     def headline(self, words: Words) -> list[str]:
-        """Return from where to where the first cases go, and where the time goes, which comes first
-        if the title asks where; conditions with words of their own come before all.
+        """Return the values of the first cases at both ends of the years, and where the time goes;
+        that comes first if the title asks for it, and conditions with words of their own come
+        before all.
         """
         by_subject = heads(self.projection, words)
         order = ["worded", "values", "shares", "conditions"]
@@ -163,7 +166,7 @@ class ProjectResult(QuestionResult):
         return first.case, f"stays the fastest until {year(projection.years[-1])} ({amount})"
 
     def decision(self, words: Words) -> Decision | None:
-        """Return the values at the first and the last year, case by case."""
+        """Return a table of the values in the first and the last year, one row for each case."""
         projection, rows = self.projection, []
         names = projection.tracks[0].values[:2]
         shown = projection.tracks[:_MOST_TRACKS]
@@ -184,15 +187,14 @@ class ProjectResult(QuestionResult):
         return ([marked, *head], rows) if len(rows) > 1 else None
 
     def doubt(self, words: Words = NO_WORDS) -> str:
-        """Return which steps and parameters the trends have no rate of, of which ranges the middle
-        is taken, which rates are guesses, which series are weak, and what is used outside its
-        period.
+        """Return what is uncertain: steps and parameters without a rate, ranges of which the middle
+        is taken, rates that are guesses or used outside their periods, and weak series.
         """
         projection = self.projection
         return "; ".join([*still(projection), *middles(projection), *warnings(projection)])
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Yield how rates were drawn; then give the years of each case along each trend, and the
+        """Yield how rates were drawn, the table of each case along each trend, and the table of
         rates.
         """
         projection = self.projection
@@ -237,8 +239,8 @@ class ProjectResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _ProjectedCases:
-    """Cases along trends, with the conditions to watch, over years that rise, or stand for
-    factors of the processors.
+    """Cases along trends with the conditions to follow, over years or over factors of the
+    processors' speed.
     """
 
     spec: ProjectSpec
@@ -260,7 +262,7 @@ class _ProjectedCases:
         return (1 - self.spec.band.value) / 2, (1 + self.spec.band.value) / 2
 
     def years_of(self, track: TrendedCase) -> Array:
-        """Return the years of a case: where each starts in its own, those from then on."""
+        """Return the years of a case; a case that begins in its own year has those from then on."""
         if self.spec.base_year is not None or self.factors is not None:
             return self.years
         later = self.years[self.years > track.base_year]
@@ -277,8 +279,8 @@ class _ProjectedCases:
         return min(*bases, float(self.years[0])), max(*bases, float(self.years[-1]))
 
     def draws(self, trend: Trend) -> dict[str, Draws]:
-        """Draw the rates of a trend, the same for every case along it, so that cases differ by what
-        they are.
+        """Return random draws of the rates of a trend, the same for every case, so that cases
+        differ by their models only.
         """
         if not self.spec.samples:
             return {}
@@ -287,7 +289,7 @@ class _ProjectedCases:
 
 
 def read(spec: ProjectSpec, study: StudyContext) -> Question:
-    """Read what a study asks about the years ahead; nothing is solved but the cases themselves.
+    """Read the projection that a study asks for; only the cases themselves are solved.
 
     Raises
     ------
@@ -326,7 +328,7 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
 
 
 def _meanings(tracks: Iterable[TrendedCase]) -> dict[str, str]:
-    """Return what the parameters of the cases mean, by path."""
+    """Return the meanings of the parameters of cases, by path."""
     return {
         f"{PARAMETERS}{name}": given.meaning
         for track in tracks
@@ -338,7 +340,7 @@ def _meanings(tracks: Iterable[TrendedCase]) -> dict[str, str]:
 def _in_own_years(
     spec: ProjectSpec, names: Sequence[str], study: StudyContext
 ) -> Iterator[tuple[Evaluator, float, str]]:
-    """Yield the projected cases, and every other one whose machine tells its year, with that year
+    """Yield the projected cases, and every other case whose machine has a year, each with that year
     and the kind of its processors.
     """
     for case, settings in study.cases.items():
@@ -356,7 +358,7 @@ _PARAMETER = re.compile(r"\bparameters\.[A-Za-z_]\w*")
 def _condition(
     asked_condition: str | WatchSpec, place: Place, track: TrendedCase, study: StudyContext
 ) -> Condition:
-    """Read a condition; a parameter of the model stands for its value in the case."""
+    """Read a condition of a projection, in which a parameter stands for its value in the case."""
     text, says = (
         (asked_condition, asked_condition)
         if isinstance(asked_condition, str)
@@ -391,7 +393,9 @@ def _factors(spec: ProjectSpec, study: StudyContext) -> Array:
 
 
 def _reached(trend: Trend, base: float, factors: Array, study: StudyContext) -> Array:
-    """Return the years in which the processors come to each factor, at the rates as stated."""
+    """Return the year in which the processors reach each factor on their speed, at the rates as
+    stated.
+    """
     place = ("project", "factors")
     if PROCESSORS not in trend.rates:
         raise study.refusal(
@@ -476,7 +480,7 @@ _NOTHING_SET = Table({}, Mark("", 1, 1))
 
 
 def _own_years(cases: _ProjectedCases) -> list[OwnYear]:
-    """Solve every case of the study whose machine tells its year, in that year."""
+    """Solve every case whose machine has a year in that year."""
     own_years = []
     for case, start, kind in cases.own_years:
         settings = cases.settings[case.case]
@@ -581,7 +585,7 @@ def _drawn(
     cases: _ProjectedCases,
     answer: Sequence[str],
 ) -> dict[str, Array]:
-    """Return the answers in every draw, those of conditions and of classes of cost among them
+    """Return the answers in every draw, with those that conditions and classes of cost need
     [samples, years].
     """
     years, samples = cases.years_of(track), cases.spec.samples
@@ -598,7 +602,9 @@ def _drawn(
 
 
 def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantClass]:
-    """Yield which class of cost takes the most time, from when to when."""
+    """Yield each class of cost that takes the most time in some years, with its first and last
+    year.
+    """
     stated, years = case.stated, case.years
     names = [name for name in stated if name.startswith(CLASS)]
     if not names:
@@ -627,8 +633,8 @@ def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantCl
 
 
 def _meeting(rising: Array, falling: Array, years: Array) -> float:
-    """Return where one of two times passes the other between two years, on straight lines of their
-    logarithms, as draws have it; the later year where one of them is 0.
+    """Return the time at which one of two quantities passes the other between two years, on
+    straight lines of their logarithms; the later year where one of them is 0.
     """
     with np.errstate(all="ignore"):
         (place,) = first_crossings(np.log(rising) - np.log(falling)[None, :], years)
@@ -638,8 +644,8 @@ def _meeting(rising: Array, falling: Array, years: Array) -> float:
 def _becomes_largest(
     case: DrawnCase, names: Sequence[str], index: int, ends: tuple[float, float]
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the band of the year in which a class of cost becomes the largest, over the draws in
-    which it does, and their part.
+    """Return the band of the year in which a class of cost becomes the largest, and the part of the
+    draws in which it does.
     """
     if names[index] not in case.drawn:
         return None, None, None
@@ -684,7 +690,7 @@ between them, for the time of an open station rises without end there."""
 
 
 def _columns_of(track: TrendedCase, names: Sequence[str], years: Array) -> dict[str, Array]:
-    """Return some answers of a case in any years."""
+    """Return some columns of a case in given years; NaN where the case lacks a column."""
     columns = track.columns(track.values(years))
     return {name: columns.get(name, np.full(len(years), np.nan)) for name in names}
 
@@ -695,7 +701,9 @@ def _closed_in(
     stated: Mapping[str, Array],
     years: Array,
 ) -> tuple[Array, dict[str, Array]]:
-    """Return years with their answers, and more of them beside those without an answer."""
+    """Return the years with their answers, and further years by bisection at each end of a stretch
+    without answers.
+    """
     nearest = _NEAREST_ESTIMATES if condition.case.form.estimated else _NEAREST
     answered = np.isfinite(condition.look(stated)[0][0])
     places, answers = years, dict(stated)
@@ -726,8 +734,8 @@ def _stretches(places: Array, chosen: Array) -> Iterator[tuple[float, float]]:
 def _with_band(
     change: Change, margins: Array | None, years: Array, ends: tuple[float, float]
 ) -> Change:
-    """Return a crossing the band of the first crossing to the same side in each draw, widened by
-    its own interval. There is no band where some draw has no answer in a year that was asked for.
+    """Return a change with the band of its year over the draws, widened by its own interval;
+    without a band where some draw lacks an answer.
     """
     if margins is None or not np.isfinite(margins).all():
         return change
@@ -740,7 +748,7 @@ def _with_band(
 
 
 def _rates(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
-    """List the rates that are used between the base years and the years asked for."""
+    """Yield the rates that are used between the first base year and the last year."""
     first, last = cases.span(trend)
     ends = np.array(cases.ends)
     for name, rate in trend.rates.items():
@@ -766,7 +774,7 @@ def _rates(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
 
 
 def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, float]) -> UsedRate:
-    """Return what a series says of the years that are asked for."""
+    """Return the rate that a fitted series gives for the years of a projection."""
     series = rate.fit.series
     middle, low, high = rate.fit.rate(*span)
     measured = series.measured

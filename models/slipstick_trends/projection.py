@@ -76,9 +76,8 @@ class DominantClass:
 
 @dataclass(frozen=True, slots=True)
 class ConditionHistory:
-    """When a condition holds along a track: in the first year that has an answer, where that
-    changes, where estimates do not tell, and from when to when there is no answer; and the part of
-    the draws in which it holds in the last year. Worded, it is told in words of its own.
+    """The years in which a condition holds for a case along a trend, with the years in which that
+    is undecided or has no answer, and the part of the draws in which it holds in the last year.
     """
 
     condition: str
@@ -92,7 +91,7 @@ class ConditionHistory:
 
 @dataclass(frozen=True, slots=True)
 class ProjectedCase:
-    """One case along one trend.
+    """A case along a trend, solved in each year.
 
     Parameters
     ----------
@@ -129,19 +128,19 @@ class ProjectedCase:
 
     @property
     def span(self) -> str:
-        """From its first to its last year, in words."""
+        """The years of the case in words, from the first to the last."""
         years = self.sweep.points[YEAR]
         return f"from {year(float(years[0]))} to {year(float(years[-1]))}"
 
     @property
     def values(self) -> list[str]:
-        """The answers that it has."""
+        """The names of the answers of the case."""
         return [name for name in self.sweep.columns if split_name(name)[0] not in ("low", "high")]
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """Years ahead, for several cases along several trends.
+    """A projection of several cases along several trends.
 
     Parameters
     ----------

@@ -18,8 +18,8 @@ _MOST_YEARS = 12
 
 
 def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
-    """Lay out one case along one trend; the page shows a few years, the first and the last among
-    them.
+    """Build the table of one case along one trend; the page shows a few years, with the first and
+    the last.
     """
     count = len(track.sweep.points[YEAR])
     step = -(-(count - 1) // (_MOST_YEARS - 2))
@@ -53,7 +53,9 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
 
 
 def rates_table(projection: Projection) -> str:
-    """Lay out the rates that are used, each once for all trends that have it, for a page."""
+    """Return the table of the rates used, for a page; a rate that several trends share is listed
+    once.
+    """
     shared: dict[UsedRate, list[str]] = {}
     for rate in projection.rates:
         # What one trend takes over from another is listed once.
@@ -95,7 +97,7 @@ def used_series(projection: Projection) -> list[PointSeries]:
 
 
 def arrivals_table(projection: Projection) -> ResultTable:
-    """Lay out machines that came beside what the trend said, by class of cost."""
+    """Build the table of later machines beside the predictions for them, by class of cost."""
     rows = projection.arrivals
     columns = [
         ResultColumn("before", [arrival.before for arrival in rows], place=True),

@@ -57,7 +57,7 @@ class SensitivityIndex:
 
 @dataclass(frozen=True, slots=True)
 class SampledValue:
-    """How one sampled answer is distributed.
+    """The distribution of one sampled answer.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class SampledValue:
 
 @dataclass(frozen=True, slots=True)
 class SampleStudy:
-    """What uncertain quantities make of the answers of one case.
+    """The distributions of the answers of one case, whose uncertain quantities are sampled.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class SampleStudy:
 
 @dataclass(frozen=True, slots=True)
 class SampleResult(QuestionResult):
-    """What uncertain quantities make of the answers, case by case."""
+    """The distributions of sampled answers, case by case."""
 
     title: ClassVar[str] = "Uncertain quantities"
     reading: ClassVar[str] = (
@@ -125,7 +125,9 @@ class SampleResult(QuestionResult):
     samples: tuple[SampleStudy, ...]
 
     def sentences(self) -> list[str]:
-        """Describe the range of each answer, and what causes it."""
+        """Return sentences on the range of each answer and on the quantities that cause its
+        variance.
+        """
         return [
             f"{sample.case}: {_sentence(outcome)}"
             for sample in self.samples
@@ -133,7 +135,7 @@ class SampleResult(QuestionResult):
         ]
 
     def headline(self, words: Words) -> list[str]:
-        """State between what the first answers lie, and what causes it."""
+        """Return sentences on the range of the first answers and on its causes."""
         several = len(self.samples) > 1
         heads = [
             _head(outcome, words.case(sample.case) if several else "", words)
@@ -143,7 +145,7 @@ class SampleResult(QuestionResult):
         return heads[:2]
 
     def decision(self, words: Words) -> Decision | None:
-        """Return the outer quantiles and the middle of each answer, case by case."""
+        """Return a table of the outer quantiles and the median of each answer, case by case."""
         rows = [
             [words.case(sample.case), words.value(outcome.name), *_outer(outcome)]
             for sample in self.samples
@@ -164,7 +166,7 @@ class SampleResult(QuestionResult):
     def draw(
         self, spec: HistogramSpec, order: Mapping[str, int], words: Words = NO_WORDS
     ) -> Figure:
-        """Draw how a sampled value is distributed, its quantiles as lines."""
+        """Draw the histogram of a sampled value, with its quantiles as lines."""
         outcomes = {
             outcome.name: outcome
             for sample in self.samples
@@ -181,9 +183,7 @@ class SampleResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _SampledCase:
-    """What is asked of one case, with its distributions by path, as parameters are called, and
-    in words.
-    """
+    """A case to sample, with the distributions of its quantities by path, and in words."""
 
     spec: SampleSpec
     case: Evaluator
@@ -231,8 +231,8 @@ def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
 
 
 def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
-    """Set what is optional and sampled, a class of cost for one, to its middle value, so that it
-    is there.
+    """Return settings in which each sampled quantity of the technology has its middle value, so
+    that it exists in the model.
     """
     middle: dict[str, Node] = {}
     for path, distribution_spec in spec.of.items():
@@ -252,8 +252,8 @@ def _problems(
     built: Evaluator,
     study: StudyContext,
 ) -> Iterator[Problem]:
-    """Refuse a path that is no quantity, or shapes the model, and check the least and the
-    largest value in their place.
+    """Yield the problem of a sampled path that is no quantity or determines the structure of the
+    model, or of a value that is not allowed there.
     """
     place = ("sample", "of", path_as_written)
     if not built.built.computed_from([path]) or path not in built.built.parameters:
@@ -307,7 +307,7 @@ def _in_words(spec: Uncertain) -> str:
 
 
 def _sampled(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleStudy:
-    """Draw points, answer at each, and read off quantiles and indices.
+    """Draw points, solve the case at each, and compute quantiles and sensitivity indices.
 
     Points come in eight independent sets, each scrambled anew; how far the sets' quantiles differ
     says how sure they are (Student's t). Sensitivity indices are SciPy's, after Saltelli.
@@ -373,7 +373,9 @@ def _points(sampled_case: _SampledCase) -> dict[str, Array]:
 
 
 def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, float]]:
-    """Return quantiles of all points, each with its interval from those of the sets."""
+    """Return quantiles over all points, each with an interval from the quantiles of the independent
+    sets.
+    """
     finite = values[np.isfinite(values)]
     quantiles = {}
     for level in ((1 - band) / 2, 0.5, (1 + band) / 2):
@@ -396,7 +398,7 @@ def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, fl
 def _influences(
     sampled_case: _SampledCase, columns: Mapping[str, Array]
 ) -> tuple[dict[str, tuple[SensitivityIndex, ...]], str]:
-    """Ask SciPy for first-order and total indices of every answer that varies."""
+    """Compute first-order and total sensitivity indices, by SciPy, of every answer that varies."""
     from scipy.stats import sobol_indices
 
     paths = sorted(sampled_case.distributions)
@@ -437,7 +439,7 @@ _MOST_ROWS = 6
 
 
 def _outer(sampled: SampledValue) -> list[str]:
-    """Return the lowest, the middle and the highest quantile that was asked for."""
+    """Return the lowest, the middle and the highest quantile of a sampled value, as texts."""
     levels = list(sampled.quantiles)
     chosen = (levels[0], levels[len(levels) // 2], levels[-1])
     return [
@@ -446,7 +448,7 @@ def _outer(sampled: SampledValue) -> list[str]:
 
 
 def _head(sampled: SampledValue, case: str, words: Words) -> str:
-    """State between what an answer lies, and what causes most of it, in a reader's words."""
+    """Return a sentence on the range of an answer and on the quantity that causes most of it."""
     low, middle, high = _outer(sampled)
     levels = list(sampled.quantiles)
     inside = 100 * (levels[-1] - levels[0])
@@ -485,9 +487,7 @@ def _sentence(sampled: SampledValue) -> str:
 
 
 def _quantile_table(sample_study: SampleStudy) -> ResultTable:
-    """Lay out the quantiles of each answer, a row each; the page turns them into columns that
-    fit.
-    """
+    """Build the table of quantiles, with one row for each level and one column for each answer."""
     levels = list(sample_study.outcomes[0].quantiles) if sample_study.outcomes else []
     columns = [
         ResultColumn("case", [sample_study.case] * len(levels), place=True, on_page=False),

@@ -31,7 +31,9 @@ _MOST_HEADS = 4
 
 
 def track_name(track: ProjectedCase, projection: Projection, words: Words) -> str:
-    """Return what tells a case along a trend from the others: titles."""
+    """Return the title that tells a case along a trend from the others: of the case, of the trend,
+    or both.
+    """
     cases = {each_track.case for each_track in projection.tracks}
     several = len(projection.titles) > 1
     names = [words.case(track.case)] if len(cases) > 1 or not several else []
@@ -40,7 +42,7 @@ def track_name(track: ProjectedCase, projection: Projection, words: Words) -> st
 
 
 def _lead(track: ProjectedCase, projection: Projection, words: Words) -> str:
-    """Return what begins a sentence on a case along a trend; nothing if there is one only."""
+    """Return the beginning of a sentence on a case along a trend; empty if there is only one."""
     several = len(projection.tracks) > 1
     return f"{track_name(track, projection, words)}: " if several else ""
 
@@ -53,7 +55,7 @@ def value_at(sweep: Sweep, name: str, place: int) -> tuple[float, str, tuple[flo
 
 
 def heads(projection: Projection, words: Words) -> dict[str, list[str]]:
-    """Return the sentences for the head of a report, by what they are about."""
+    """Return the sentences for the head of a report, by subject: values, shares and conditions."""
     tracks = projection.tracks
     histories = [
         _history_words(history, track, projection, words)
@@ -80,12 +82,14 @@ def heads(projection: Projection, words: Words) -> dict[str, list[str]]:
 
 
 def _together(texts: Sequence[str]) -> list[str]:
-    """Join the first sentences on several cases."""
+    """Join sentences on the first few cases into one text."""
     return [". ".join(map(capital, texts[:_MOST_HEADS]))] if texts else []
 
 
 def _shares(projection: Projection, words: Words) -> list[str]:
-    """Return where the time of each case goes in the last year, once if all go the same way."""
+    """Return a sentence for each case on where its time goes in the last year, one sentence if all
+    cases have the same.
+    """
     last = float(projection.years[-1])
     tracks = projection.tracks
     texts = [text for track in tracks for text in share_words("", last, track.shares, track.saved)]
@@ -142,7 +146,7 @@ def _from_first(track: ProjectedCase, name: str, projection: Projection, words: 
 
 
 def outcomes(projection: Projection, words: Words) -> Iterator[str]:
-    """Yield the results of a projection, the most important first."""
+    """Yield sentences on the results of a projection, the most important first."""
     yield from map(capital, _outcomes(projection, words))
 
 
@@ -174,7 +178,7 @@ def _outcomes(projection: Projection, words: Words) -> Iterator[str]:
 
 
 def beside_head(projection: Projection, words: Words) -> list[str]:
-    """List the sentences whose content is neither in the head of a report nor in its tables."""
+    """Return the sentences that are neither in the head of a report nor in its tables."""
     head = " ".join(text for texts in heads(projection, words).values() for text in texts)
     values = {
         capital(f"{_lead(track, projection, words)}{track.span}, {', '.join(_goes(track, words))}")
@@ -186,7 +190,7 @@ def beside_head(projection: Projection, words: Words) -> list[str]:
 
 
 def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> str:
-    """Return how the values of a case change over the years."""
+    """Return a sentence on how the values of a case change over the years."""
     lead = _lead(track, projection, words)
     changes = []
     years = track.sweep.points[YEAR]
@@ -213,7 +217,7 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
 
 
 def _goes(track: ProjectedCase, words: Words) -> Iterator[str]:
-    """Yield each value of a case in the first and the last year."""
+    """Yield a clause for each value of a case in the first and the last year."""
     for name in track.values:
         column, (low, high) = track.sweep.columns[name], track.sweep.ends(name)
         if isfinite(column[0]) and isfinite(column[-1]):
@@ -231,7 +235,9 @@ def _goes(track: ProjectedCase, words: Words) -> Iterator[str]:
 def _history_words(
     history: ConditionHistory, track: ProjectedCase, projection: Projection, words: Words
 ) -> str:
-    """Return when a condition holds; one with words of its own comes after the years."""
+    """Return a sentence on when a condition holds; a condition with words of its own comes after
+    the years.
+    """
     lead = _lead(track, projection, words)
     when = _when(history, track)
     if history.worded:
@@ -242,7 +248,7 @@ def _history_words(
 
 
 def _when(history: ConditionHistory, track: ProjectedCase) -> str:
-    """Return in which years a condition holds, with the band of each crossing."""
+    """Return a clause on the years in which a condition holds, with the band of each change."""
     undecided = [
         f"undecided {'in' if first == last else 'from'} {year(first)}"
         f"{'' if first == last else f' to {year(last)}'}"
@@ -261,14 +267,16 @@ def _when(history: ConditionHistory, track: ProjectedCase) -> str:
 
 
 def _crossing(change: Change) -> str:
-    """Return the year in which a condition starts or stops holding, with its band."""
+    """Return a clause on the year in which a condition starts or stops holding, with its band."""
     when = f"from {year(change.value)} on" if change.starts else f"until {year(change.value)}"
     when += crossing_words(change.low, change.high, change.part)
     return when + (", by a jump" if change.jump else "")
 
 
 def _unanswered_words(history: ConditionHistory, track: ProjectedCase) -> str:
-    """Return from when to when a condition has no answer, such as where a station is saturated."""
+    """Return a clause on the years in which a condition has no answer, for example because a
+    station is saturated.
+    """
     years = track.sweep.points[YEAR]
     stretches = []
     for first, last in history.unanswered:
@@ -282,7 +290,9 @@ def _unanswered_words(history: ConditionHistory, track: ProjectedCase) -> str:
 
 
 def _dominant_words(track: ProjectedCase) -> str:
-    """Return which class of cost takes the most time, from when to when; empty if none does."""
+    """Return a sentence on which class of cost takes the most time in which years; empty if there
+    are no classes.
+    """
     if not track.dominant:
         return ""
     first, *later = track.dominant
@@ -299,8 +309,8 @@ def _largest_from(dominant: DominantClass) -> str:
 
 
 def still(projection: Projection) -> Iterator[str]:
-    """Yield the classes of steps, and the parameters, that a trend has no rate of, once for all
-    cases.
+    """Yield a sentence on the classes of steps, and on the parameters, for which a trend has no
+    rate.
     """
     classes: dict[str, dict[str, None]] = {}
     stay: dict[tuple[str, str], None] = {}
@@ -322,7 +332,9 @@ def still(projection: Projection) -> Iterator[str]:
 
 
 def middles(projection: Projection) -> Iterator[str]:
-    """Yield of which settings with a range the middle is taken, so that no band has their range."""
+    """Yield a sentence on settings whose range is left out, because the middle of the range is
+    taken.
+    """
     words = projection.words
     paths = dict.fromkeys(path for track in projection.tracks for path in track.ranged)
     if paths:
@@ -339,7 +351,7 @@ def _trend_name(trend: str, projection: Projection) -> str:
 
 
 def _unmoved(projection: Projection, words: Words) -> Iterator[str]:
-    """Yield which rates change nothing, once for all cases of which it holds."""
+    """Yield a sentence on rates that change nothing, once for all cases of which that is true."""
     cases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for track in projection.tracks:
         if track.sweep.idle:
@@ -367,8 +379,8 @@ def used_rates(projection: Projection, trend: str) -> list[UsedRate]:
 def marks(
     projection: Projection, trends: Iterable[str] | None = None, *, timed: bool = False
 ) -> str:
-    """Return which of the rates that change something are guesses, and which series are weak;
-    empty if none is.
+    """Return sentences on the rates in use that are guesses, and on weak series; empty if there are
+    none.
 
     Parameters
     ----------
@@ -395,7 +407,9 @@ def _points(rate: UsedRate) -> str:
 
 
 def warnings(projection: Projection) -> Iterator[str]:
-    """Yield which rates are guesses, and which are used outside their periods, trend by trend."""
+    """Yield a sentence for each trend on rates that are guesses, and on rates used outside their
+    periods.
+    """
     for trend in projection.titles:
         lead = f"{spelt(trend)}: " if len(projection.titles) > 1 else ""
         rates = [rate for rate in projection.rates if rate.trend == trend]
@@ -422,7 +436,9 @@ def warnings(projection: Projection) -> Iterator[str]:
 
 
 def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str]:
-    """Yield which series are weak, and which machines do not tell what their processors are."""
+    """Yield sentences on weak series, and on machines that do not say what kind their processors
+    are.
+    """
     weak = marks(projection, [trend])
     verdict = "every rate is fitted to measured points; none is a guess"
     yield f"{lead}{verdict}" + (f"; {weak[0].lower()}{weak[1:]}" if weak else "")

@@ -104,6 +104,7 @@ def answers_text(
     """
     if together and len(together.methods) < 2:
         together = None
+    # The table has the values of all methods, and the answers in full would take several screens.
     if together and not whole:
         return (
             f"{agreement_text(together)}\nslipstick solve --all shows each answer: its account,"
@@ -133,6 +134,7 @@ def answer_text(answer: Answer, whole: bool = False) -> str:
     """
     if whole:
         return _answer_text(answer, None)
+    # What fits a screen is not cut further.
     text = _answer_text(answer, _ROOMY)
     return text if text.count("\n") <= _SCREEN else _answer_text(answer, _TIGHT)
 
@@ -162,6 +164,7 @@ def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) 
         ]
     blocks.append(_notes(answer, notes))
     if answer.failed is None and not in_full:
+        # What is not shown is named, so that a reader knows what to ask for.
         left_out = [name for name, text in further_blocks.items() if text]
         left_out += [shares_later] if (shares_later := _later(answer)) else []
         left_out += ["what is counted above"] if any(map(_MORE.search, blocks)) else []
@@ -238,6 +241,7 @@ def sweep_text(sweep: Sweep) -> str:
             column for column, index in enumerate(kept_columns) if head[index] in names[1:]
         ]
     ):
+        # The first value of the sweep is always kept.
         left_out.insert(0, head[kept_columns.pop(optional[-1])])
         widths.pop(optional[-1])
     cells = [[row[column] for column in kept_columns] for row in rows[:_MOST_POINTS]]
@@ -279,6 +283,7 @@ def agreement_blocks(agreement: Agreement) -> Iterator[TextBlock]:
         for row in agreement.rows[:_MOST_ROWS]
     ]
     yield TextTable(head, rows, range(1, len(head)))
+    # Values are in the order of their importance, so the last ones are hidden.
     hidden = len(agreement.rows) - _MOST_ROWS
     yield f"and {counted(hidden, 'more value')}" if hidden > 0 else ""
     findings = [f"finding: {words}" for words in agreement.findings]
@@ -303,6 +308,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     first = [name for name in ranked if name.partition("[")[0] in _TOLD]
     shares_told = [
         words.measured(name, value_amount(name, value.value, value.unit, value.ends))
+        # The answer to the question comes first; without a question the usual values, else any.
         for name in (asked_names or first or ranked)[:_MOST_TOLD]
         if (value := answer.values.get(name)) is not None and value.value is not None
     ]
@@ -332,6 +338,7 @@ def _but_for_intervals(answer: Answer) -> str:
 def _heading(answer: Answer) -> str:
     if answer.failed is not None:
         line = f"{answer.model} by {answer.method}: no answer: {answer.failed}"
+    # Only simulations have converged or not.
     elif answer.converged is not None and not answer.exact:
         sure = (
             "each value with its interval" if answer.converged else "but not as precisely as wished"
@@ -365,6 +372,8 @@ def check_sentence(check: Verdict) -> str:
     if check.word == AGREED:
         return f"checked: {check.reason}{_open_parts(check)}"
     rejected = check.rejected
+    # The answer shown is the simulation's; the value that it replaces is shown beside it, since
+    # earlier reports may have it.
     if check.word == REPLACED and rejected is not None:
         amount = quantity(rejected.value, rejected.unit)
         which = "" if rejected.name == "time" else f"{rejected.name} "
@@ -466,6 +475,7 @@ def _folded(rows: Iterable[list[str]]) -> list[list[str]]:
         if len(members) < _FEWEST_FOLDED:
             folded_rows += [row for _, row in members]
         else:
+            # Networks of many equal stations would fill screens with equal rows.
             numbers = sorted(int(number) for number, _ in members)
             consecutive = numbers == list(range(numbers[0], numbers[-1] + 1))
             numbered = (
@@ -481,6 +491,7 @@ def _placed(name: str, value: Value) -> re.Match[str] | None:
     """Return the match of a value's name if the table by station shows it; None for other names,
     and for values with an interval, for which that table has no room.
     """
+    # Values with intervals are too wide for a table with a column for each kind.
     return None if value.low != value.high else _PLACED.fullmatch(name)
 
 
@@ -525,6 +536,7 @@ def _booked(
         for label, seconds in account.items()
         if seconds
     ]
+    # One label would repeat the time itself.
     return _cut([title, "time", "part"], _folded(rows), [1, 2], most) if len(rows) > 1 else ""
 
 
@@ -593,6 +605,7 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
     rows = [
         [
             path,
+            # A falling slope means that a larger value saves, such as a faster processor.
             f"{'+' if slopes.get(path, share) < 0 else '-'}1 %",
             f"{'about ' * (abs(share) > STEEP)}{percent(abs(share) / 100)}",
             percent(share),
@@ -608,6 +621,7 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
         "now",
         "meaning",
     ]
+    # Models built in Python have no meanings and sources to show.
     if any(path in described for path, _ in ranked):
         return _cut(head, rows, [1, 2, 3, 4], most)
     return _cut(head[:4], [row[:4] for row in rows], [1, 2, 3], most)
@@ -615,6 +629,8 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
 
 def _limit(limit: Limit) -> list[str]:
     runs = [
+        # Neighbouring stages of equal time are written as one range, since pipelines may have
+        # hundreds.
         (quantity(time, "s"), list(run))
         for time, run in groupby(limit.stages, lambda stage_name: limit.stages[stage_name])
     ]

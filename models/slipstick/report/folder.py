@@ -72,13 +72,19 @@ def new_report(folder: Path, force: bool = False) -> Iterator[Path]:
     work = target / WORK
     try:
         with _held(work):
+            # A run was killed while it moved its files: they are complete, so they are moved before
+            # a new report is made.
             if (work / READY).exists():
                 _place(work, target, force)
             _clear(work)
             try:
                 yield work
                 names = [path.name for path in work.iterdir()]
+                # Only now are the names of all files known; another program may have written
+                # meanwhile.
                 check_folder(target, names, force)
+                # All contents reach the disk before the rename that declares the report complete,
+                # so that a loss of power cannot leave a complete report of empty files.
                 for path in (*work.iterdir(), work):
                     store(path)
                 assert read_manifest(work)  # else the next run would not know the files as its own
@@ -126,6 +132,8 @@ def check_folder(folder: Path, names: Collection[str], force: bool = False) -> N
                     f" {'folder' if name == WORK else 'file'} of this name; choose another folder"
                     " with --out"
                 )
+            # A link is never taken for a file of a report: writing through it would change a file
+            # elsewhere.
             if name != WORK and (name not in listed or stat.S_ISLNK(mode)):
                 foreign.append(name)
     if foreign and not force:
@@ -157,6 +165,8 @@ def _protected(target: Path) -> str:
     with suppress(ImportError, AttributeError, KeyError, OSError):
         import pwd
 
+        # Where another user runs the program, such as root, the home folder of the folder's owner
+        # counts too.
         homes += [Path(pwd.getpwuid(user).pw_dir) for user in (os.getuid(), target.stat().st_uid)]
     return "a home folder" if target in [home.resolve() for home in homes] else ""
 
@@ -168,6 +178,7 @@ def _held(work: Path) -> Iterator[None]:
     """
     handle: int | None = None
     while True:
+        # Another process may hold the folder; the lock below waits for it.
         with suppress(FileExistsError):
             work.mkdir()
         with suppress(FileNotFoundError):  # the run that was waited for has removed it
@@ -201,10 +212,13 @@ def _place(work: Path, target: Path, force: bool) -> None:
     )
     for name in names:
         _move(work / name, target / name)
+    # Files of the earlier report that the new one lacks, such as a picture removed from the study,
+    # would seem to belong to it.
     for name in earlier.keys() - listed.keys():
         if _unchanged(target / name, earlier[name]):
             (target / name).unlink()
     store(target)
+    # The manifest comes last: until then a reader sees that the report was interrupted.
     _move(work / READY, target / INPUTS)
     store(target)
 
@@ -237,6 +251,8 @@ def digest(path: Path) -> str:
     """
     if not path.is_file() or not path.stat().st_size:
         return "missing"
+    # Fonts and versions of the drawing library change the bytes of a picture without a change of
+    # results.
     return "drawn" if path.suffix in _DRAWN else sha256(path.read_bytes()).hexdigest()
 
 
@@ -272,6 +288,7 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
         return {}
     try:
         with file_path.open(encoding="utf-8") as file:
+            # The settings at the end may be long and are not needed.
             head = f"\n{file.read(MOST_EARLIER)}".partition(f"\n{SETTINGS}:")[0]
         # All that is needed of it is text; what else YAML knows, such as merging, may take without
         # end.
@@ -296,5 +313,7 @@ def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 def _plain(name: object) -> bool:
     """Return whether a name is that of a file directly in the report's folder."""
+    # A manifest can be edited by hand: a name with a folder in it could make a run remove files
+    # elsewhere.
     reserved = (INPUTS, WORK, READY, "..")
     return isinstance(name, str) and Path(name).name == name and name not in reserved

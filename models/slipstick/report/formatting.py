@@ -78,6 +78,7 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
     ('294.7 (293.4 to 302.4) ms', 'at most 5 /s')
     """
     low, high = map(finite, ends)
+    # An estimate whose interval is unknown must not look exact.
     if value is not None and inf in ends:
         return f"{show(value, Dimension.of(unit), digits)} ({UNKNOWN})"
     if value is not None and (low is None or high is None or low == high):
@@ -90,6 +91,7 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
             f"{'at least' if high is None else 'at most'}"
             f" {show(numbers[0], Dimension.of(unit), digits)}"
         )
+    # The value and both ends share one prefix, so that they can be compared at a glance.
     chosen, factor = choose([high if value is None else value], Dimension.of(unit))
     text = bracketed(*(_number(number, factor, digits) for number in (value, low, high)))
     return f"{text} {chosen.removeprefix('1')}".rstrip()
@@ -103,6 +105,7 @@ def value_amount(name: str, value: float | None, unit: str, ends: Ends = NO_ENDS
     >>> value_amount("throughput", 126391.0, "1/s")
     '126400 /s'
     """
+    # A loss or a utilization is a share of one; a speed-up of 0.5 is none.
     if name.partition("[")[0] in SHARES and unit == "1":
         return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
     if unit == "1/s":  # a computed rate has no prefix that would shorten it
@@ -137,6 +140,8 @@ def reader_amount(value: float | None, unit: str, digits: int = 4, ends: Ends = 
     """
     if unit != "1/s" or not value:
         return quantity(value, unit, digits, ends)
+    # The tolerance keeps a rate of exactly one a minute on its rung, though 1/60 has no exact
+    # double.
     name, factor, _ = [rung for rung in RATE_UNITS if rung[2] * (1 - 1e-9) <= abs(value)][-1]
     if factor == 1.0:
         return quantity(value, unit, digits, ends)
@@ -181,6 +186,7 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
         return f"{amount} {(first[:-1] if value == 1 else first)} {further_words}".rstrip()
     if integral and is_plural(meaning) and " of " not in meaning:
         return f"{amount} {meaning[:-1] if value == 1 else meaning}"
+    # Without u, since most words with it begin with the sound of "you".
     article = "" if is_plural(first) else "an " if meaning[:1].lower() in "aeio" else "a "
     return f"{article}{meaning} of {amount}"
 
@@ -201,6 +207,8 @@ def bounded(
     if rate := _rate_of_class(path, amount):
         return f"with at {'least' if least else 'most'} {rate}"
     before, _, after = (
+        # The amount stands at the end where a phrase has "of" it, and the meaning before it may
+        # contain the same digits.
         words_of_setting.rpartition(amount)
         if words_of_setting.endswith(amount)
         else words_of_setting.partition(amount)
@@ -308,6 +316,7 @@ def overlap(one: Ends, other: Ends) -> bool:
     (True, False, False)
     """
     low, high, least, most = *one, *other
+    # Exact values have no interval, and their order is decided.
     if low is None or high is None or least is None or most is None:
         return False
     return low <= most and least <= high
@@ -325,6 +334,7 @@ def bracketed(value: str, low: str, high: str) -> str:
         return f"{value} ({UNKNOWN})"
     if NOTHING in (low, high) or low == high == value:
         return value
+    # Bounds have two ends and no value between them.
     return f"{low} to {high}" if value == NOTHING else f"{value} ({low} to {high})"
 
 
@@ -364,6 +374,7 @@ def escape(text: str, inside: bool = False) -> str:
     >>> escape("a|b <i> `x` step_1"), escape("a [b", inside=True)
     ('a\\|b &lt;i> \\`x\\` step_1', 'a \\[b')
     """
+    # Inside of a link's text brackets would end it.
     marks = _MARKS_INSIDE if inside else _MARKS
     return marks.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;")
 
@@ -380,6 +391,7 @@ def code(text: str) -> str:
     '`machine.network.adapter`'
     """
     plain = " ".join(text.split()).replace("|", r"\|")
+    # Markdown ends code at a run of as many backticks as opened it.
     longest = max((len(run) for run in re.findall("`+", plain)), default=0)
     fence = "`" * (longest + 1)
     return f"{fence} {plain} {fence}" if longest else f"`{plain}`"
@@ -436,6 +448,7 @@ def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, li
     ]
     alike = [column for column in told_columns if len(rows) > 1 and len(set(columns[column])) == 1]
     kept_columns = [column for column in told_columns if column not in alike]
+    # A table of one column would be harder to read than the repetition.
     if len(kept_columns) < 2:
         return "", told_columns or list(range(len(head)))
     # A title that ends in a number, such as a condition, does not run into its value.
@@ -459,6 +472,7 @@ def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> li
         if column not in set(right)
     }
     longest = max(widths, key=lambda column: widths[column], default=0)
+    # The longest texts become notes first: this keeps the numbers side by side.
     if widths.get(longest, 0) > _LONGEST_CELL:
         notes = Notes()
         marked = [
@@ -473,6 +487,7 @@ def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> li
         )
         return [*_fitting(head, marked, right), listed]
     turned = [[title, *cells] for title, *cells in zip(head, *rows, strict=True)]
+    # Rows and columns change places only if that makes the table narrower.
     if (
         len(rows) < len(head)
         and _width(turned_table := _github(turned[0], turned[1:], range(1, len(rows) + 1)))
@@ -598,6 +613,7 @@ def plain_table(
     while sum(widths) > room and (
         words := [column for column, size in enumerate(widths) if size > least[column]]
     ):
+        # The widest column gives way first; each is wrapped no further than its longest word.
         widest = max(words, key=lambda index: widths[index])
         widths[widest] = max(least[widest], widths[widest] - (sum(widths) - room))
     folded = [
@@ -606,7 +622,9 @@ def plain_table(
     ]
     lines = [[*map(str.strip, line)] for row in folded for line in zip_longest(*row, fillvalue="")]
     widths = [
-        max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(head, *lines, strict=True)
+        # Wrapped lines may be shorter than the room they were given.
+        max([len(title) + 2, *map(len, cells)])
+        for title, *cells in zip(head, *lines, strict=True)
     ]
     rule = "  ".join("-" * size for size in widths)
     first, *further_lines = (
@@ -649,6 +667,7 @@ def ascii_only(text: str) -> str:
     >>> ascii_only("5 µs, naïve, 3·d")
     '5 us, naive, 3*d'
     """
+    # Accents are separated from their letters and dropped, so that "Poincaré" stays readable.
     plain = unicodedata.normalize("NFKD", text.translate(_PLAIN))
     base_signs = "".join(sign for sign in plain if not unicodedata.combining(sign))
     return base_signs.encode("ascii", "replace").decode("ascii")
@@ -701,6 +720,7 @@ def table_texts(
     told_cells = {
         name: cells
         for name, cells in told_cells.items()
+        # What the head of the page says of all answers is not repeated in each row.
         if not {*cells} <= {words_said.get(name), NOTHING}
     }
     columns += [
@@ -762,6 +782,7 @@ def section(title: str, blocks: Iterable[str]) -> str:
     words
     """
     text = "\n\n".join(filter(None, blocks))
+    # A single subsection would put two headings one below the other.
     headings = re.findall(r"^#+ .*\n\n", text, re.MULTILINE)
     if len(headings) == 1 and headings[0].startswith("### "):
         title, text = f"{title}: {headings[0][4:].strip()}", text.replace(headings[0], "", 1)

@@ -64,6 +64,7 @@ def head_lines(results: Results, answer: Sequence[str]) -> list[str]:
         else [*lines_of_questions, *compared]
     )
     lines = [*_recommended(results, answer), *answers]
+    # Where questions alone are answered, the first case is only their starting point.
     if compared or len(results.cases) == 1 or not lines_of_questions:
         lines += _base(results, answer)
     if not lines_of_questions:
@@ -79,6 +80,7 @@ def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
             head, rows = table
             return TextTable(head, rows, [*_numeric(head, rows)])
     ranked = _ranked(results, answer)
+    # Cases of different work have no order, so nothing to decide between them.
     if len(results.cases) > 1 + _FEW_CASES or ranked is None or len(ranked[1]) < 2:
         return None
     names = [name for name in answer if any(case.find(name) for case in results.cases.values())]
@@ -136,6 +138,8 @@ def _recommended(results: Results, answer: Sequence[str]) -> Iterator[str]:
     name, cases = ranked
     (first, best_answer), (_, second_answer) = cases[0], cases[1]
     (best_case, why), *_ = best
+    # Nothing is recommended where a question and the values disagree, or where the order lies
+    # within intervals.
     if first != best_case or _doubt(best_answer, second_answer, name):
         return
     words = results.words
@@ -153,6 +157,7 @@ def _ranked(results: Results, answer: Sequence[str]) -> tuple[str, list[tuple[st
         return None
     (base, first), *further_cases = results.cases.items()
     name = _first(first, answer)
+    # A value of 0 gives no ratio.
     if not first.find(name) or first.failed:
         return None
     alike = [
@@ -182,15 +187,19 @@ def _alike(results: Results, base: str, case: str, name: str) -> bool:
     differing = {path for path in {*before, *after} if before.get(path) != after.get(path)}
     if base_answer.model != case_answer.model or any(path.startswith(_LOAD) for path in differing):
         return False
+    # Throughput compares systems under any number of customers; times do so only for the same work.
     if split_name(name)[0] == "throughput":
         return True
     work = [
         (compared_answer.find("speedup") or 0.0) * (compared_answer.find("time") or 0.0)
         for compared_answer in (base_answer, case_answer)
     ]
+    # Speed-up is counted against one processor of the same machine: on another machine its product
+    # with the time differs though the work is the same.
     if all(path.startswith(("machine", "technology")) for path in differing):
         return True
     if all(work):
+        # Speed-up times time is the time of one processor, hence a measure of the work.
         return isclose(*work, rel_tol=_ALIKE)
     return all(path.startswith((*_HARDWARE, "population")) for path in differing)
 
@@ -269,6 +278,8 @@ def _doubt(first: Answer, second: Answer, name: str) -> str:
     draws of the same uncertain settings, the draws decide.
     """
     if name in first.draws and first.draws.keys() == second.draws.keys():
+        # Answers at the same draws are compared draw by draw: common uncertainty, which makes
+        # intervals overlap, does not change their order.
         less = float((first.draws[name] < second.draws[name]).mean())
         return " (undecided within the ranges)" if DRAWS_AGAINST < less < 1 - DRAWS_AGAINST else ""
     return " (undecided)" if overlap(first.ends(name), second.ends(name)) else ""
@@ -282,6 +293,7 @@ def _ratio(case: str, first: Answer, case_answer: Answer, name: str, words: Word
     """Write the ratio of a case to the first case: how many times as fast, or as much."""
     ratio = (case_answer.find(name) or 0.0) / (first.find(name) or 1.0)
     doubt = _doubt(first, case_answer, name)
+    # To three digits there is no difference.
     if "1" in (plain(ratio, 3), plain(1 / ratio, 3)):
         return f"{case} about as fast" if name == "time" else f"{case} about the same"
     if name == "time":
@@ -317,6 +329,7 @@ def _swept(sweep: Sweep, answer: Sequence[str], results: Results) -> Iterator[st
         return setting(axis.path, float(sweep.points[axis.path][row]), axis.unit, words)
 
     falling = split_name(name)[0] in ("throughput", "speedup", "efficiency")
+    # Of a rate more is better, of a time less.
     best = (max if falling else min)(finite_rows, key=lambda row: float(column[row]))
     line = f"{words.value(name)} goes from {at(finite_rows[0])} with {where(finite_rows[0])} to {at(finite_rows[-1])}"
     line += f" with {where(finite_rows[-1])}"
@@ -355,6 +368,7 @@ def _rests_on(results: Results, answer: Sequence[str]) -> str:
     )
     if how and all(exact for _, exact in how):
         (first, *further_methods) = (method for method, _ in dict.fromkeys(how))
+        # In the order of their first use, without repetition.
         methods = joined([_method_words(method) for method in (first, *further_methods)])
         how_sure = f"by {methods}, without approximation"
         if estimated:
@@ -446,6 +460,7 @@ def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
     losses_of_answers += [
         losses for sweep in sweeps for losses in sweep.provenance.left_out.values()
     ]
+    # A dictionary keeps the order, a set would not.
     distinct = {losses_sentence(losses): None for losses in losses_of_answers if losses}
     return list(distinct)
 

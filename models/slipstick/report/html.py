@@ -66,6 +66,7 @@ def report_page(title: str, markdown: str, folder: Path, section: PageSection | 
         (first_page(markdown), _TOO_LARGE if section else ""),
     ):
         page = html_page(title, _rendered(text, folder) + below, script if below == model else "")
+        # The limit is for text and tables, not for the bytes of embedded pictures.
         if len(re.sub('"data:image/[^"]*"', "", page).encode()) <= LARGEST:
             break
     return page
@@ -109,6 +110,7 @@ def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env
         return str(renderer.image(tokens, index, options, env))
     text = escape(image.content or source)
     before = [token.type for token in tokens[:index]]
+    # A link inside a link is not allowed in HTML.
     inside = before.count("link_open") > before.count("link_close")
     return text if inside else f'<a href="{escape(source)}">{text}</a>'
 
@@ -132,6 +134,7 @@ def _inner(tokens: Iterable[Any]) -> Iterable[Any]:
 def html_page(title: str, body: str, script: str = "") -> str:
     """Write an HTML page whose content policy allows only its own style and script."""
     script_element = f"<script>{script}</script>" if script else ""
+    # A report has its own heading, a page of a model has none.
     heading = "" if "<h1" in body else f"<h1>{escape(title)}</h1>"
     return _PAGE.substitute(
         title=escape(title),
@@ -144,6 +147,8 @@ def html_page(title: str, body: str, script: str = "") -> str:
 
 def _policy(script: str) -> str:
     """Return the content policy of a page: embedded pictures and its own style and script."""
+    # The page may hold texts of others: whatever these contain, a browser runs only the script with
+    # this hash.
     run = _hash(script) if script else "'none'"
     return (
         f"default-src 'none'; img-src data:; style-src {_hash(_STYLE)}; script-src {run};"

@@ -72,6 +72,7 @@ def sweep_text(
         result_table(sweep_table(sweep, names), words_said) if few else _extremes(sweep, names),
         _stages(sweep),
         f"Without effect: {', '.join(map(code, sweep.idle))}." if sweep.idle else "",
+        # Tables of few points name failures in their rows.
         "" if few else _failures(sweep),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -137,6 +138,7 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
     for group in groups:
         for name in names:
             values = sweep.columns[name][list(group.indices)]
+            # Points without an answer are no extremes.
             finite = np.flatnonzero(np.isfinite(values))
             spots = (
                 [
@@ -258,6 +260,7 @@ def page(
     command : what was typed
     missing : why no picture is drawn, to stand in their place
     """
+    # None stands for the first picture of a study without any.
     first, *further_pictures = [*study.pictures, None]
     words_said = _how(results)
     sentences = head_lines(results, study.answer)
@@ -374,6 +377,7 @@ def _settings(results: Results, case: str) -> str:
     """List the settings in which a case differs, those that few other cases share first."""
     counts = Counter(item for settings in results.settings.values() for item in settings.items())
     # The model has a column of its own.
+    # A setting that few cases have tells this case from the others.
     own = sorted(results.settings.get(case, {}).items(), key=lambda item: counts[item])
     shown = [f"{path} {text}" for path, text in own if path != "model"]
     more = [f"and {len(shown) - _MOST_SETTINGS} more"] if len(shown) > _MOST_SETTINGS else []
@@ -480,6 +484,7 @@ def gallery(folders: Sequence[Path]) -> str:
     for folder in folders:
         path = folder / "report.md"
         if path.is_file():
+            # A report begins with its title and its findings, see `page`.
             head, findings, *rest = path.read_text("utf-8").split("\n\n")
             picture = next(
                 (paragraph for paragraph in rest if paragraph.startswith("[![")), ""

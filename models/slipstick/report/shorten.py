@@ -57,6 +57,8 @@ def first_page(text: str) -> str:
         for section_share, share in zip(sections, shares, strict=True)
     ]
     shown, shares_left = [""] * len(sections), sum(shares)
+    # Sections that need the least of their share come first: what they leave is shared among the
+    # longer ones.
     ranked = sorted(range(len(sections)), key=need.__getitem__)
     for index in (*ranked, *ranked):  # the second time, each may take what the others left
         lines_left += printed_lines(shown[index]) + 1 if shown[index] else 0
@@ -108,6 +110,7 @@ def _fitted(section: str, room: int) -> str:
         for block_index in range(len(blocks))
     ]
     order = [0] * len(blocks) if title == ABOUT else order
+    # Sentences come before tables, and explanations of a table only with it.
     lines_left, fewer = room - 3, 0  # without the heading and the last words
     shown_blocks = [""] * len(blocks)
     for block_index in sorted(range(len(blocks)), key=order.__getitem__):
@@ -170,6 +173,7 @@ def _decisive(block: str, room: int) -> str:
     ):
         return block
     about = [row.split(" | ")[0] for row in rows] if head else []
+    # A row inside of a run of equal first cells lies between the two that are kept.
     runs = [
         index
         for index, name in enumerate(about)
@@ -178,8 +182,10 @@ def _decisive(block: str, room: int) -> str:
     most = min(_MOST_ROWS, room - head)
     if most >= len(runs) > 0 and len(runs) < len(rows):
         return "\n".join([*lines[:head], *(rows[index] for index in runs)])
+    # Rows wider than the page take several printed lines.
     while most > 0 and printed_lines("\n".join(rows[:most])) > room - head:
         most -= 1
+    # Fewer rows would mislead more than they tell.
     if most < _LEAST_ROWS:
         return ""
     if any(not name.strip("| ") for name in about):  # rows belong to the named one above them

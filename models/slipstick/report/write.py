@@ -51,6 +51,7 @@ def _cell(value: float | str | None) -> str:
         return ""
     if isinstance(value, str):
         return '"' + value.replace('"', '""') + '"' if not value or _QUOTED.search(value) else value
+    # As polars writes small numbers, which wrote these files before: reports keep their bytes.
     digits, small, exponent = repr(value).partition("e-")
     if small and int(exponent) == 5:
         return f"{'-' * (value < 0)}0.0000{digits.lstrip('-').replace('.', '')}"
@@ -148,6 +149,7 @@ def missing_pictures(study: StudySpec) -> str:
     """Return why the pictures of a study are not drawn; empty if they are, or if the study has
     none.
     """
+    # Without Matplotlib a report has no pictures, and says why; its numbers are the same.
     try:
         if study.pictures:
             need(

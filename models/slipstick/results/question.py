@@ -80,6 +80,7 @@ class ResultColumn:
         yield self.head, self.cells
         if not isinstance(self.unit, str):
             yield "unit", self.unit
+        # Two columns of empty ends for each value would treble the width of the file.
         for end, cells in zip(("low", "high"), self.ends or (), strict=False):
             ends = [_known(cell) for cell in cells]
             if any(end is not None for end in ends):
@@ -91,6 +92,7 @@ def _known(cell: Cell) -> float | None:
     intervals.
     """
     return (
+        # NumPy's numbers become Python's, which JSON can write.
         float(cell) if cell is not None and not isinstance(cell, str) and isfinite(cell) else None
     )
 
@@ -145,6 +147,7 @@ class ResultTable:
                 elif (value := column.value(row)) != Value(None, value.unit):
                     values[column.name] = value
             failed, how = self.failed.get(row), self.provenance.at(row)
+            # A row without an answer is not exact, whatever its method would have been.
             how["exact"] &= not failed
             yield Answer(self.name, values=values, point=point, failed=failed, **how)
 
@@ -178,6 +181,7 @@ def tidy_cells(values: Iterable[Any]) -> TidyColumn:
     """Convert the cells of a column to text if any is text, else to numbers; NaN becomes None, no
     value.
     """
+    # Tables of other libraries want one type in a column.
     kind = str if any(isinstance(value, str) for value in values) else float
     return [
         None if value is None or (isinstance(value, float) and isnan(value)) else kind(value)
@@ -367,6 +371,7 @@ def as_data(value: Any) -> Any:
     >>> as_data({"low": float("nan"), 2: (1.5, "a")})
     {'low': None, '2': [1.5, 'a']}
     """
+    # Truth values are whole numbers to Python, so they are asked for first.
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -374,6 +379,7 @@ def as_data(value: Any) -> Any:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, float):
+        # JSON has no NaN and no infinity.
         return float(value) if isfinite(value) else None
     if isinstance(value, Answer):
         return answer_document(value)
@@ -387,4 +393,5 @@ def as_data(value: Any) -> Any:
         return {str(key): as_data(item) for key, item in value.items()}
     if isinstance(value, Sequence):
         return list(map(as_data, value))
+    # What is left is an array or a number of NumPy.
     return as_data(value.tolist())

@@ -89,6 +89,8 @@ class Timeline:
         last: dict[int, float] = {}
         for span in self.spans:
             last[span.member] = max(last.get(span.member, 0.0), span.end)
+        # A step is known only when it has ended, so a member's last step may reach beyond what was
+        # recorded; up to the earliest of the last ends nothing is missing.
         return self.until if self.ended else min(last.values(), default=self.until)
 
     def component(self, span: TimelineInterval) -> str:
@@ -107,6 +109,8 @@ class Timeline:
         for span in self.spans:
             if self.component(span) in self.useful:
                 change[span.start] = change.get(span.start, 0) + 1
+                # Ends and starts at one instant add up in one entry, so that a step followed by the
+                # next is not counted as a pause.
                 change[span.end] = change.get(span.end, 0) - 1
         counted, count = [], 0
         for time in sorted(change):
@@ -300,6 +304,7 @@ class Results(Labelled, ShownAsTables):
         ends = (answer.ends(name) for answer in simulated for name in answer.values)
         sweeps = (sweep for sweep in self.sweeps if SIMULATION in sweep.provenance.methods)
         swept = any(name.startswith("low[") for sweep in sweeps for name in sweep.columns)
+        # Exact values of a simulation, such as those of a run without chance, have equal ends.
         return swept or any(low != high for low, high in ends)
 
     @property
@@ -331,6 +336,7 @@ def case_table(results: Results, names: Sequence[str]) -> ResultTable:
             next((limit.stage for limit in answer.limits if limit.pipeline == name), None)
             for answer in answers
         ]
+        # The page has a section of its own on limiting stages.
         columns.append(ResultColumn(f"limit[{name}]", stages, on_page=False))
     failed = {row: answer.failed for row, answer in enumerate(answers) if answer.failed}
     return ResultTable("", columns, Provenance.of(answers), failed)
@@ -352,6 +358,7 @@ def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColum
     answer : the values to give, such as ``time`` or ``account[lock]``
     """
     solved = bool(results.cases or results.sweeps)
+    # Without cases and sweeps the values asked for would be columns without a cell.
     names = [name for name in dict.fromkeys(answer) if solved and split_name(name)[0] != "limit"]
     cases = case_table(results, names)
     blocks: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]

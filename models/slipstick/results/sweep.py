@@ -160,6 +160,7 @@ class Provenance:
         return cls(
             methods.tolist(),
             exact.tolist(),
+            # Pieces come in the order of their models; readers expect the order of the points.
             dict(sorted(outside.items())),
             dict(sorted(errors.items())),
             dict(sorted(left_out.items())),
@@ -185,6 +186,8 @@ class Provenance:
         how = {
             "method": " and ".join(dict.fromkeys(self.methods)),
             "exact": all(self.exact),
+            # Texts for each point would repeat a sentence with other numbers; the first shows what
+            # it is about.
             "bound": first,
         }
         left_out = dict(loss for losses in self.left_out.values() for loss in losses.items())
@@ -208,6 +211,7 @@ class Provenance:
             "exact": [None if row in failed else word for row, word in enumerate(words)],
             "bound": [self.outside.get(row) for row in rows],
         }
+        # Columns without any entry are left out, so that tables of exact answers stay narrow.
         if self.errors:
             columns["error"] = [self.errors.get(row) for row in rows]
         if self.checks:
@@ -237,6 +241,7 @@ class Provenance:
         both = set(zip(self.methods, map(bool, self.exact), strict=True))
         verdicts = {str(self.checks.get(row, "")) for row in range(len(self.methods))}
         doubts = self.outside or self.errors or self.left_out or len(verdicts) != 1
+        # A doubt about one point has to stand at that point.
         if len(both) != 1 or doubts:
             return ""
         ((method, exact),), (verdict,) = both, verdicts
@@ -363,6 +368,8 @@ class Sweep(Labelled, ShownAsTables):
             self.columns.get(f"high[{name}]", nothing),
         )
         how = self.provenance
+        # A simulated value without an interval is not exact: its ends are infinite, so that no
+        # order is decided by it.
         estimated = np.array(
             [method == SIMULATION for method in how.methods], dtype=bool
         ) & ~np.asarray(how.exact, dtype=bool)
@@ -412,6 +419,7 @@ class Sweep(Labelled, ShownAsTables):
         UnknownNameError : there is no such column
         """
         column = look_up("column", name, {**self.points, **self.columns})
+        # Points are stored with the last axis varying fastest, as NumPy expects.
         return np.asarray(column).reshape(self.shape)
 
     def __str__(self) -> str:

@@ -118,6 +118,8 @@ _RELATIONS = {
 ONE_VALUE = r"[a-z_]+(?:\[[^\]]*\])?"
 """A value of an answer, as it is written in conditions."""
 
+# Quantifiers with a plus behind them give nothing back: without them the time of a search could
+# grow with the square of a user's text.
 _TERM = re.compile(
     rf"(?<![\w-])(?:(?P<case>[A-Za-z][\w-]*+)\.(?P<of>{ONE_VALUE})"
     rf"|(?P<path>[a-z_]++(?:\.[\w*-]+)+)|(?P<value>{ONE_VALUE}))|(?P<operator>[-+*/])(?= )"
@@ -234,6 +236,7 @@ class Words:
             station, kind, customers = map(spelt, of_class.groups())
             phrase = _AT_STATIONS.get(kind, f"{kind} of {{}} at {{}}")
             return phrase.format(customers, station)
+        # The name of a range is a label for the program; the quantity is the same in all ranges.
         keys = re.sub(r"\.ranges\.[^.]+", "", path).split(".")
         keys = [key for key in keys if key not in _INSIDE and not key.isdigit()]
         keys = keys[1:] if len(keys) > 1 and keys[0] in _CONTAINERS else keys
@@ -242,6 +245,7 @@ class Words:
             factor = f"factor on the time of the class {spelt(last)}"
             return _OF_TECHNOLOGY.get(last, factor)
         if about and last in _KEYS:
+            # A part that is named after its quantity, such as ``server.servers``, is said once.
             if about in (last, last[:-1]):
                 return spelt(last)
             both_plural = last == "servers" and is_plural(about)
@@ -277,6 +281,7 @@ class Words:
         """
         quantity = self.quantity(path)
         counted = quantity.removeprefix("number of ")
+        # English has "less memory" but "fewer servers".
         several = counted != quantity or is_plural(quantity.partition(" ")[0])
         return f"{size.replace('less', 'fewer') if several else size} {counted}"
 
@@ -359,6 +364,8 @@ class Words:
         return " and ".join(clauses)
 
     def _clause(self, text: str) -> str:
+        # A single comparison with a number can be written with its unit or in percent; longer
+        # conditions are replaced term by term.
         if simple := _SIMPLE.fullmatch(text):
             name, relation, number, unit = simple.groups()
             kind, _, inside = name.partition("[")
@@ -375,6 +382,7 @@ class Words:
         return words
 
     def _term(self, found: re.Match[str]) -> str:
+        # A path of two keys looks like a value of a case.
         if found["case"] == "parameters":
             return self.quantity(found[0])
         if found["case"] == "own":
