@@ -33,6 +33,7 @@ def _public() -> dict[str, str]:
     NAME as NAME``.
     """
     with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as stub:
+        # Type checkers need the stub anyway, so the list of names has one place.
         lines = [line.split() for line in stub if line.startswith("from ")]
     return {name: module for _, module, _, _, _, name in lines}
 
@@ -51,5 +52,6 @@ def __getattr__(name: str) -> object:
         raise AttributeError(
             f"module 'slipstick' has no attribute {name!r}{did_you_mean(name, list(names))}"
         )
+    # Kept, so that this function is called once for each name.
     globals()[name] = found = getattr(import_module(names[name]), name)
     return found

@@ -131,6 +131,7 @@ def beyond_rounding(share: float) -> float:
     >>> beyond_rounding(-2.3e-20), beyond_rounding(0.25)
     (0.0, 0.25)
     """
+    # Some 45 times the precision of a double at 1.
     return 0.0 if abs(share) < 1e-14 else share
 
 
@@ -276,6 +277,7 @@ class DeferredShares(Mapping[str, Mapping[str, float]]):
         self, compute: Callable[[], Mapping[str, Mapping[str, float]]], seconds: float
     ) -> None:
         self.seconds = seconds
+        # Limits of cost are context variables, which are others when the shares are read.
         self._compute, self._context = compute, copy_context()
 
     @cached_property
@@ -481,6 +483,8 @@ class Answer(ShownAsTables):
             (value.low, value.high) if value is not None else self.intervals.get(name, (None, None))
         )
         unsure = self.converged is not None and not self.exact and self.find(name) is not None
+        # An estimate without an interval is not exact: infinite ends leave every comparison with it
+        # undecided. The time of a step alone, ``once``, is given and not estimated.
         return (-inf, inf) if unsure and None in ends and not name.startswith("once[") else ends
 
     @checked(name=TEXT)

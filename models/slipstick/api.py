@@ -221,6 +221,7 @@ def load(
         kinds = [library.kind(name, _mark("load"))] if is_file_name(name) else kinds_called(name)
     if prefix in KINDS and not kinds:  # of that kind there is none; what is looked up below says so
         kinds = [prefix]
+    # A name may stand for a model and for other specs: models and hardware can be loaded.
     kind = next(
         (kind_here for kind_here in kinds if model_words(kind_here) or kind_here in HARDWARE),
         kinds[0] if kinds else "",
@@ -239,6 +240,7 @@ def load(
         raise ModelError(
             f"a {kind} cannot be loaded by itself; load takes a model, a machine or a network"
         )
+    # A law without settings is the object itself, which can be called and composed.
     if prefix == "law" and not set and rest in LAWS:
         return LAWS[rest]
     references = {
@@ -428,6 +430,7 @@ def _solve_named(
     varied = {
         path: _several(path, value) for path, value in values_given.items() if path not in fixed
     }
+    # A sweep of single values is a sweep of one point.
     if not varied and not isinstance(values_given, Axes):
         return _one(settings, method)
     _check_lengths(varied, isinstance(values_given, Axes))
@@ -455,6 +458,7 @@ def _one(settings: Settings, method: str | None) -> Answer:
         compiled = form_of(
             built.model, built.parameters, answer.method.partition("/")[0], built.options.simulation
         )
+        # As points of a sweep: several bounds joined, each end from the tightest.
         answer = compiled.points({}).answer(0)
     if answer.failed:
         raise NoAnswerError(answer.failed)
@@ -586,6 +590,7 @@ def _number(path: str, value: Any, parameters: Mapping[str, Parameter]) -> float
     number = (
         to_base(value, parameters[path].dimension) if isinstance(value, str) else _plain_one(value)
     )
+    # The comparison refuses NaN as well, and whole numbers that have no double.
     if number is None or not -LARGEST <= number <= LARGEST:
         raise ModelError(
             f"{path} must be a finite number in base units, or text with a unit, got"
@@ -600,6 +605,7 @@ def _plain_one(value: Any) -> float | None:
 
 
 def _is_single(value: Any) -> bool:
+    # Text and data of a spec have members, but are one value.
     return isinstance(value, str | Mapping) or _dimensions(value) == 0
 
 
@@ -636,6 +642,7 @@ def _settings(
     for path, value in values.items():
         settings[path] = _written(value) if isinstance(value, str) else _node(value, "set")
     for setting in fields(simulation) if simulation is not None else ():
+        # Only what differs from the defaults, which a spec of the model may set otherwise.
         if (value := getattr(simulation, setting.name)) != setting.default:
             settings[f"{SECTION}{setting.name}"] = _node(value, "simulation=")
     return settings
@@ -690,6 +697,7 @@ def _plain(value: Any) -> Any:
         return value
     if not -LARGEST <= value <= LARGEST:
         raise ModelError(f"a number must be finite, got {described(value)}")
+    # Marked, so that a number from Python needs no unit, which a file has to write.
     return in_base_units(value)
 
 

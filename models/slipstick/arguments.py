@@ -70,6 +70,7 @@ def described(value: object) -> str:
     >>> described([1, 2]), described(object())
     ('[1, 2]', 'a value of the type object')
     """
+    # Other types may have a text of any length, or one that takes long to make.
     if type(value) in _SHOWN:
         try:
             return f"{value!r:.60}"
@@ -84,12 +85,14 @@ def plain_number(value: object) -> float | int | None:
     >>> plain_number(4), plain_number(True), plain_number("4")
     (4, None, None)
     """
+    # Truth values are whole numbers to Python, but hardly meant as such.
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
         return float(value)
+    # By attributes, so that NumPy is not imported for a check.
     number: Any = value
     kind = getattr(getattr(number, "dtype", None), "kind", "")
     if kind not in ("i", "u", "f") or getattr(number, "ndim", None) != 0:
@@ -164,6 +167,7 @@ def either(wanted: str, *kinds: Kind) -> Kind:
             try:
                 return kind.read(value)
             except UnfitError as error:
+                # An error inside of a value tells more than that the whole is of no kind.
                 inner = error if error.path else inner
         raise inner or UnfitError(wanted, value)
 
@@ -202,6 +206,7 @@ def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
     def read(value: Any) -> Any:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             raise UnfitError(wanted_words, value)
+        # An array without dimensions claims to be iterable and is not.
         if getattr(value, "ndim", 1) == 0:
             raise UnfitError(wanted_words, value)
         members = tuple(_member(kind, member, f"[{index}]") for index, member in enumerate(value))
@@ -305,8 +310,10 @@ def _checked(function: Any, label: str, kinds: Mapping[str, Kind]) -> Any:
             for index, plain, read in places:
                 if index >= present:
                     break
+                # Most values are of a plain type, and comparing types costs less than a call.
                 if type(values[index]) not in plain:
                     if given is values:
+                        # A copy only if something is converted.
                         given = list(values)
                     given[index] = read(values[index])
             if further is not None:

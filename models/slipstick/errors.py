@@ -59,6 +59,7 @@ class Problem:
         )  # a place on the command line, as it was typed
         place = f"{self.file}:{self.line}:{self.column}" if self.line and not option else self.file
         name = self.file.removeprefix("--").removeprefix("set ").casefold()
+        # The path would repeat the option.
         shown_before = option and self.path.casefold() in (name, f"simulation.{name}")
         return (
             f"{place}: {self.path}: {self.message}"
@@ -111,6 +112,7 @@ class SpecError(InputError):
     """Problems found in files, collected and sorted by place."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
+        # Several cases find the same problem in a file that they share.
         self.problems: tuple[Problem, ...] = tuple(sorted(set(problems)))
         shown = [str(problem) for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
         hidden = len(self.problems) - len(shown)
@@ -215,6 +217,8 @@ def did_you_mean(name: str, known: Collection[str], most: int = 12) -> str:
     >>> did_you_mean("M/M/1", ["amdahl-speedup", "mm1-number", "mm1-response-time"])
     "; did you mean 'mm1-number' or 'mm1-response-time'?"
     """
+    # The comparison takes time with the square of the length: a name of a megabyte must not stop a
+    # message.
     near = get_close_matches(name[:80], known, n=1, cutoff=0.6) or _with_letters(name, known)[:3]
     if near:
         return f"; did you mean {' or '.join(map(repr, near))}?"
@@ -227,6 +231,7 @@ def did_you_mean(name: str, known: Collection[str], most: int = 12) -> str:
 def _with_letters(name: str, known: Collection[str]) -> list[str]:
     """Return the known names that contain the letters and digits of a name, without its marks."""
     letters = _letters(name[:80])
+    # One or two letters are in most names.
     if len(letters) < 3 or letters == name:
         return []
     found = [known_name for known_name in known if letters in _letters(known_name)]

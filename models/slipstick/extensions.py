@@ -90,6 +90,8 @@ class Registry(Mapping[str, T]):
                 raise ModelError(
                     f"{point.value} cannot be imported for the group {self._group}: {error}"
                 ) from error
+            # Two packages with one name would make the answer depend on the order in which they
+            # were installed.
             if names_taken := [name for name in added if name in additions or name in self.own]:
                 raise ModelError(
                     f"{point.value} adds {names_taken[0]!r} to the group {self._group}, which has that name already"
@@ -107,6 +109,8 @@ class Registry(Mapping[str, T]):
         place = self.places[name]
         try:
             if isinstance(place, str):
+                # A module is imported when its name is first used: commands start without what they
+                # do not need.
                 place = self.places[name] = imported(place)
         except (ImportError, AttributeError) as error:
             raise ModelError(
@@ -157,6 +161,7 @@ def code_hash(*places: str) -> str:
     code = sha256()
     for place in places:
         for top in sorted(PACKAGES.glob(place)):
+            # In the order of names, for file systems list them in any order.
             for path in sorted(top.rglob("*.py")) if top.is_dir() else [top]:
                 code.update(path.read_bytes())
     return code.hexdigest()[:16]

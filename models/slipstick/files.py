@@ -30,9 +30,11 @@ def whole_file(path: Path) -> Iterator[Path]:
     OSError : nothing can be written there; it names `path`, which is as it was
     """
     place = path.resolve()
+    # A device or a pipe cannot be replaced.
     if place.exists() and not place.is_file():
         yield place
         return
+    # In the same folder, since a rename replaces a file at once only within one file system.
     work = place.with_name(f".slipstick-{uuid4().hex[:12]}{place.suffix}")
     try:
         yield work
@@ -40,6 +42,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         store(work)
         os.replace(work, place)
     except OSError as error:
+        # The name of the temporary file tells a reader nothing.
         if error.filename in (None, str(work)):
             error.filename = str(path)
         raise
@@ -75,6 +78,7 @@ def keep_owner(old: Path, new: Path) -> None:
     with suppress(OSError, AttributeError):  # another owner, or a system without owners
         state = old.lstat()
         if stat.S_ISREG(state.st_mode):
+            # Before the owner changes: afterwards it may not be allowed.
             os.chmod(new, stat.S_IMODE(state.st_mode))
             os.chown(new, state.st_uid, state.st_gid)
 
@@ -114,6 +118,8 @@ def locked(folder: Path, wait: bool = False) -> int | None:
         return None
     handle = os.open(folder, os.O_RDONLY)
     try:
+        # The system frees the lock when the process ends, however it ends; a file of its own would
+        # stay.
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         os.close(handle)

@@ -242,12 +242,14 @@ def check_cost(
     slipstick.errors.NoAnswerError: the chain of x has 2,000,000 states; the limit is 30,000: ask for simulation, or allow \
 more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
     """
+    # One request alone is refused in any case, then the sum of many.
     if cost > limit(name):
         raise error(
             f"{work_in_words}; the limit is {limit(name):,.0f}: {otherwise}, {way_out(name, cost)}"
         )
     if (spent := _SPENT.get()) is not None:
         spent.append(points * cost / limit(name))
+        # Costs of different kinds are added as parts of their limits.
         if sum(spent) > 1:
             raise error(
                 f"{work_in_words}, for each of many points; together they are over the limit: {otherwise},"
@@ -292,6 +294,8 @@ class WorkPace:
         work_in_words : says how much there is, as a sentence begins
         """
         spent = self._clock() - self._start
+        # The first part has costs of its own, such as compiling, so the pace is that of the parts
+        # after it.
         before, then = self._first = self._first if self._first[0] else (spent, done)
         if self._over or spent < max(ANNOUNCED / 2, before + ANNOUNCED / 10) or done <= then:
             return
@@ -310,5 +314,6 @@ def too_many(name: str, things: str, otherwise: str) -> str:
 
 def way_out(name: str, cost: float | None = None) -> str:
     """Return the words on how to raise a limit far enough for a cost."""
+    # Slightly more than the estimate, in a number that is easy to type.
     more = f"{float(f'{cost * 1.05:.1e}'):g}" if cost is not None else "NUMBER"
     return f"or allow more with --limit {name}={more} (limits: in a study, limits= in Python)"

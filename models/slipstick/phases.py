@@ -66,6 +66,7 @@ class PhaseType:
         away = self.rates[:, None] * (np.eye(self.phases) - self.onward)
         value: Array = np.ones(self.phases)
         for k in range(1, order + 1):
+            # One solve for each order instead of the inverse, which would lose digits.
             value = k * np.linalg.solve(away, value)
         return self.start @ value
 
@@ -106,6 +107,7 @@ def hyperexponential(mean: complex, scv: complex) -> PhaseType:
     >>> print(hyperexponential(1.0, 3.0).scv)
     3.0
     """
+    # So written, NaN is refused too.
     if not complex(scv).real >= 1:
         raise ModelError(f"a hyperexponential time has an scv of at least 1, got {scv}")
     p = balanced_means(scv)

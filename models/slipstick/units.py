@@ -206,7 +206,10 @@ def _scaled(text: str, unit: str) -> tuple[Fraction, Dimension]:
 
 def _rounded(text: str, number: str, factor: Fraction) -> float:
     try:
+        # As a fraction, so that the value is rounded once: 0.1 us by a product of doubles would be
+        # rounded twice.
         exact = Decimal(number)
+        # A number such as 1e-999999 would be written out with a million digits.
         above, below = exact.as_integer_ratio() if abs(exact.adjusted()) < MOST_PLACES else (1, 0)
         value = (
             above * factor.numerator / (below * factor.denominator)
@@ -279,6 +282,7 @@ def _misspellings() -> dict[str, str]:
         for word in synonyms
     }
     for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"):
+        # Without regard to case a bit and a byte cannot be told apart, so both are offered.
         words[f"{prefix}b".casefold()] = f"'{prefix}bit' or '{prefix}B'"
         words[f"{prefix}bps".casefold()] = f"'{prefix}bit/s' or '{prefix}B/s'"
     for prefix in ("", "k", "M", "G", "T", "P", "E"):

@@ -48,6 +48,7 @@ def list_(kind: str | None, search: str | None, whole: bool, as_json: bool) -> i
     from slipstick.study.catalogue import listed
 
     short = kind is None and search is None and not (whole or as_json)
+    # Titles would be read from hundreds of files, and the summary shows names only.
     lines = listed(kind, search or "", titled=not short)
     if as_json:
         print_json({"catalogue": [asdict(line) for line in lines]})
@@ -111,10 +112,12 @@ def new(kind: str, name: str, out: Path | None) -> int:
     text = starter(kind, name)
     if out is None:
         return write_text(text, None)
+    # A file to begin with must never replace work.
     if out.exists():
         raise InputError(f"{out} is there already; choose another name with --out")
     write_text(text, out)
     echo(f"next: change what differs, then {next_command(kind, str(out))}", err=True)
+    # Editors find the schema beside the file and complete its keys.
     beside = out.with_name(f"{kind}.schema.json")
     return (
         DONE
@@ -142,6 +145,7 @@ def check(specs: Sequence[str], as_json: bool) -> int:
         else:
             if not as_json:
                 click.echo("\n".join(f"{spec}: a valid {kind}" for kind in kinds))
+    # All files are checked before the first error ends the command.
     if problems:
         raise SpecError(problems)
     if as_json:
@@ -189,8 +193,10 @@ def glossary_text(term: str) -> str:
     entries = glossary_entries()
     heads = [head for head in entries if mentions(f"{head} {entries[head]}", term)]
     if not heads:
+        # A word without a definition may be the name of a law or of a model.
         with suppress(UnknownNameError):
             return catalogue_text(listed(search=term)) + "\n"
         raise UnknownNameError("term", term[:100], [head.lower() for head in entries])
+    # The term itself comes before those that only mention it.
     heads.sort(key=lambda head: (head.lower() != term.lower(), not mentions(head, term)))
     return "".join(f"{head.lower()}: {entries[head]}" for head in heads)

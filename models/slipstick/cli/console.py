@@ -75,6 +75,8 @@ def open_standard_streams() -> None:
         try:
             os.fstat(handle)
         except OSError:
+            # The next file opened would get the number of the closed stream, and output would be
+            # written into it.
             empty = os.open(os.devnull, os.O_RDWR)
             if empty != handle:
                 os.dup2(empty, handle)
@@ -141,6 +143,7 @@ def write_text(text: str, out: Path | None) -> int:
         click.echo(text, nl=False)
     else:
         write_whole(out, text)
+        # Standard output stays empty, so that a pipe gets only what was asked for.
         click.echo(f"wrote {out}", err=True)
     return DONE
 
@@ -149,6 +152,7 @@ def print_json(document: dict[str, Any]) -> None:
     """Print the JSON document of a command whose input was accepted."""
     from slipstick import __version__
 
+    # NaN is no JSON: other programs could not read the document.
     click.echo(json.dumps({"slipstick": __version__, **document, "problems": []}, allow_nan=False))
 
 
@@ -164,6 +168,7 @@ def text_node(text: str, place: str) -> Scalar:
     """
     from slipstick.schema.text import Mark, Scalar
 
+    # Quoted, so that a name such as 1e3 is not read as a number.
     return Scalar(text, text, Mark(place, 0, 0), quoted=True)
 
 
@@ -199,6 +204,7 @@ def limits_of(context: click.Context, values: Sequence[str], of_points: bool = T
         refuse(
             "--limit", f"{name} is a limit of the points of a study; here are {', '.join(LIMITS)}"
         )
+    # The limits end with the command: in tests and notebooks the process goes on.
     context.with_resource(limited(limits_spec.costs))
     return limits_spec
 
@@ -220,6 +226,7 @@ def nodes_of(changes: Sequence[str], option: str = "--set") -> dict[str, Node]:
 
     nodes = {}
     for change in changes:
+        # At the first sign of equality: values may contain others.
         path, equals, value = change.partition("=")
         if not (path and equals):
             refuse(f"{option} {change}", "write PATH=VALUE, such as parts=3")

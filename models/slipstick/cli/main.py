@@ -117,6 +117,7 @@ def engine_of(
 
 def can_be_written(folder: Path) -> None:
     """Raise OSError if a folder cannot be written to, before anything is solved for it."""
+    # The folder is made later; its nearest folder that exists decides whether it can be.
     place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not os.access(place, os.W_OK):
         raise OSError(None, "nothing can be written there", str(place))
@@ -175,6 +176,7 @@ def status(folder: Path, as_json: bool) -> int:
     from slipstick.study.journal import kept_in
 
     (report, damaged), kept_points = written(folder), kept_in(folder)
+    # A run that was killed before its first report has left only its points.
     command = str(report.get("command") or kept_points.about.get("command", ""))
     if not command:
         raise InputError(f"there is no report in {folder}, and no points of one")
@@ -223,6 +225,7 @@ def _now(command: str, folder: str, report: Mapping[str, Any]) -> tuple[int, lis
         click.get_current_context(), [word for option, word in options if option == "--limit"]
     )
     changes = [word for option, word in options if option == "--set"]
+    # The command was started in another folder, from which relative paths count.
     study = (
         words[0]
         if not folder or ("/" not in words[0] and not words[0].endswith(".yaml"))
@@ -360,6 +363,7 @@ def _parameters(changes: Sequence[str]) -> dict[str, float]:
     for name, node in nodes_of(changes).items():
         value = getattr(node, "value", None)
         if (
+            # Truth values are numbers to Python.
             isinstance(value, bool)
             or not isinstance(value, int | float)
             or not math.isfinite(value)
@@ -409,6 +413,7 @@ def cli(context: click.Context) -> None:
       slipstick measured timings.csv
       slipstick fit timings.csv --at 64,128
     """
+    # Before the numerical libraries are loaded, which read this once; the user's own settings win.
     for name, count in ONE_THREAD.items():
         os.environ.setdefault(name, count)
     ANNOUNCE.set(
@@ -472,6 +477,7 @@ def run(
 
     folder = out or Path("reports") / Path("standard-input" if study == "-" else study).stem
     command = _command(study, changes, limits)
+    # Reports are committed: they must not show folders of this machine.
     portable = _command(_portable(study), list(map(_portable_change, changes)), limits)
     prepared = prepare(study, nodes_of(changes))
     # Whatever can be refused is refused before hours of solving.
@@ -486,6 +492,7 @@ def run(
     ):
         engine = engine_of(prepared.spec, jobs, on, limits, journal)
         results = run_study(prepared, engine=engine, whole=as_json, progress=progress)
+        # Only after a whole run is it known which points of earlier runs are no longer asked for.
         journal.close(finished=True)
     if journal.found:
         from_before = counted(journal.found, "point is", "points are")
@@ -634,6 +641,7 @@ def solve(
         from slipstick.study.evaluator import evaluator
         from slipstick.study.uncertain import with_intervals
 
+        # Built already: the library shares it by its settings.
         case = evaluator(model_built.name, settings, library)
         answers = tuple(with_intervals(answer, case) for answer in answers)
     if len(answers) > 1:
@@ -643,6 +651,7 @@ def solve(
         from slipstick.results.question import answer_document
 
         print_json({"answers": list(map(answer_document, answers))})
+    # One answer is enough to be shown beside the reasons of the others.
     elif len(failed) == len(answers):
         raise NoAnswerError(failed[0])
     else:
@@ -691,6 +700,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output = sys.stdout
     try:
         status = cli.main(arguments, prog_name="slipstick", standalone_mode=False)
+        # A full disk or a closed pipe shows at the flush: better here than while the interpreter
+        # ends.
         sys.stdout.flush()
     except click.ClickException as error:
         return _refused([Problem(HERE, 1, 1, "", error.format_message())], arguments, error)
@@ -830,6 +841,7 @@ def _portable_change(change: str) -> str:
 
 
 def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Exception) -> int:
+    # The arguments themselves may be what is wrong, so they are not parsed again.
     if "--json" in arguments:
         click.echo(json.dumps({"problems": plain_problems(problems)}))
     else:
@@ -891,7 +903,10 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
         shown = f"failed: {answer.failed}" if answer.failed else shown
         exact = "" if answer.failed else "yes" if answer.exact else "no"
         doubts = [
-            doubt for doubt in (answer.bound, answer.error) if doubt and not doubt.endswith(HELD)
+            # A bound that holds is no doubt.
+            doubt
+            for doubt in (answer.bound, answer.error)
+            if doubt and not doubt.endswith(HELD)
         ]
         if answer.check:
             doubts.append(f"check: {answer.check}")

@@ -171,6 +171,7 @@ def _parts(
 
 def _extra(ranks: Expr) -> Expr:
     """Return 1 where ranks are left over beside a power of two, else 0."""
+    # ceil(log2 p) exceeds floor(log2 p) by 1 except at powers of two.
     return _rounds(ranks) - floor(log2(ranks))
 
 
@@ -179,6 +180,8 @@ def _doubled(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     whole vector in each round, with ranks at distances 1, 2, 4 and so on.
     """
     levels, extra = floor(log2(ranks)), _extra(ranks)
+    # Ranks beyond a power of two send their vector to a partner first and receive the result last:
+    # two more rounds.
     rounds = levels + 2 * extra
     return rounds, rounds * size, (levels + extra) * size
 

@@ -101,6 +101,8 @@ class Law:
 
     def __post_init__(self) -> None:
         if not self.symbols:
+            # An equation as a function has its symbols as the defaults of its parameters, so that
+            # each is named once.
             object.__setattr__(self, "symbols", getattr(self.equation, "__defaults__", None) or ())
 
     @property
@@ -122,6 +124,7 @@ class Law:
         left-hand side.
         """
         right: Expr = self.equation(**self.parameters)
+        # A wrong dimension shows most mistakes in a formula.
         if right.dimension != self.gives.dimension:
             raise ModelError(
                 f"law {self.name} gives a [{right.dimension}], not a [{self.gives.dimension}]"
@@ -161,6 +164,7 @@ class Law:
         ModelError : a symbol is missing or unknown, or the law does not hold there
         """
         self._check_names(values)
+        # Conditions of expressions cannot be checked before they have values.
         if any(isinstance(value, Expr) for value in values.values()):
             return substituted(self._nodes, values)
         if any(map(_is_of_sympy, values.values())):
@@ -251,7 +255,11 @@ class Law:
 
     def _check(self, sides: Sequence[Array], values: Mapping[str, Array | float]) -> None:
         for condition, left_side, right in zip(
-            self.conditions, sides[::2], sides[1::2], strict=True
+            # The tape has the sides of each condition in turn, see `_tape`.
+            self.conditions,
+            sides[::2],
+            sides[1::2],
+            strict=True,
         ):
             self._insist(condition, condition.everywhere(left_side, right), values)
 
@@ -273,6 +281,7 @@ def _is_numeric(value: object) -> bool:
     if isinstance(value, float):
         return True
     if isinstance(value, int) and not isinstance(value, bool):
+        # Larger whole numbers have no double.
         return -LARGEST <= value <= LARGEST
     try:
         numbers = np.asarray(value)
@@ -336,6 +345,7 @@ def laws_of(package: str, families: Sequence[str]) -> dict[str, Law]:
     """
     modules = [import_module(f"{package}.{family}") for family in families]
     values = [value for module in modules for value in vars(module).values()]
+    # A module may hold a family of laws that it builds as one tuple.
     entries = [value if isinstance(value, tuple) else (value,) for value in values]
     laws = [law for entry in entries for law in entry if isinstance(law, Law)]
     return {law.name: law for law in laws}
@@ -352,5 +362,6 @@ def _named(name: str) -> Law:
 
 def _is_of_sympy(value: object) -> bool:
     """Return whether a value is an expression of SymPy, which need not be installed."""
+    # An expression of SymPy can exist only after SymPy was imported, so it is not imported here.
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.Basic)

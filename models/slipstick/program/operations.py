@@ -210,6 +210,8 @@ class MachineOperations:
                 way_out = "give machine.node" if node is None else "leave placement out"
                 raise ModelError(f"{operation} works in levels over nodes; {way_out}")
             return _least(self._ways(task, placement or "network"))[0]
+        # Ranks may vary along a sweep, so the choice is an expression: probability 1 of the one or
+        # the other.
         fits = select(ranks, node.processors, 1, 0)
         inside = self._part("node")._ways(
             replace(task, algorithm=BEST) if algorithm == LEVELS else task, "node"
@@ -222,6 +224,8 @@ class MachineOperations:
         """
         if task.algorithm == LEVELS:
             return self._in_levels(task, node)[0]
+        # An algorithm that ignores nodes makes all ranks of a node send through its adapters in
+        # every round.
         shared = maximum(1, _sharing(node, task.ranks))
         flat = self._part("network")._ways(task, "network", shared)
         if task.algorithm != BEST or node.collectives == FLAT:
@@ -264,6 +268,8 @@ class MachineOperations:
             return _least(self._ways(inner, "node"))
         steps_and_times = [
             _least(self._part(operation)._ways(replace(inner, operation=operation), "node"))
+            # An allreduce in levels leaves each rank with one part after the first half, which is
+            # what crosses between nodes.
             for operation in ("reduce-scatter", "allgather")
         ]
         halves = (
@@ -363,6 +369,7 @@ class MachineOperations:
                 f"{algorithm.name} needs switches that compute; give {where}.in_switch:"
                 f" {{algorithm: {algorithm.name}, per_byte: RATE}}"
             )
+        # Latency of each round with an empty message; bytes move at the rate at which switches add.
         steps = self._message_steps(0 * moved, placement)
         start = self._delay("start", reduction.start, "software")
         bytes_moved = self._delay("moved", moved * reduction.per_byte, "wire")
@@ -400,8 +407,11 @@ class MachineOperations:
     def _wire(self, network: Network, size: Expr, shared: Expr | None) -> Step:
         seconds = wire_time(network, size)
         if shared is not None:
+            # Messages that cross an adapter together share its bandwidth equally.
             seconds = shared * seconds
         inside = self.machine.node is not None and network is self.machine.node.network
+        # Inside a node where the number sharing is known, the factor above stands for the queue at
+        # the medium.
         if network.medium == "shared" and not (inside and shared is not None):
             return service(
                 "wire",
@@ -471,6 +481,8 @@ def _longest(first: tuple[Activity, Expr], second: tuple[Activity, Expr]) -> tup
 def protocol_time(network: Network, size: Expr) -> Expr:
     """Return the protocol software time of a message at one side, by the range of its size [s]."""
     last, *shorter_ranges = reversed(network.ranges)
+    # From the largest range down, each choice encloses the next: the first range that holds the
+    # size decides.
     result = _line_time(network, size, last.total)
     for message_range in shorter_ranges:
         assert message_range.up_to is not None

@@ -124,6 +124,7 @@ class Program:
         """Build the model, with the losses of an imported machine."""
         model = self.build(machine, inputs)
         losses = dict(machine.left_out) if isinstance(machine, Machine) else {}
+        # What the import of a machine left out applies to each model on it.
         return replace(model, left_out={**losses, **model.left_out}) if losses else model
 
     def builders(
@@ -273,6 +274,7 @@ def checked_input(program_input: Input, value: InputValue | float) -> InputValue
             f"{program_input.name} must be a finite number in base units or an expression, got"
             f" {described(value)}"
         )
+    # So written, NaN is refused too.
     if not number >= program_input.least or (
         program_input.most is not None and number > program_input.most
     ):

@@ -56,6 +56,8 @@ def simulated_where_asked(
     }
     if not changed:
         return study, dict(cases)
+    # The base is also what cases are compared with: set in both places, the method is no
+    # difference.
     base = {**study.base, METHOD: changed[BASE][METHOD]} if BASE in changed else study.base
     study = replace(study, base=base, cases={**study.cases, **changed})
     again = {
@@ -99,6 +101,7 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
             continue
         for name in sorted(names_in([node.text])):
             having = [case for case in cases.values() if name in case.names]
+            # One case with a formula is enough for a condition to have a value.
             if having and all(_needed(model, name) for model in having):
                 methods = ", ".join(sorted({str(model.built.options.method) for model in having}))
                 why = (
@@ -114,6 +117,7 @@ def without_any_group(name: str, cases: Collection[Evaluator]) -> str:
     other names.
     """
     groups = [group_names(case.built.sample.model) for case in cases]
+    # A case with one group gives the value under the name without a group.
     if not groups or min(map(len, groups)) < 2:
         return ""
     hint = without_group(name, groups[0])

@@ -134,6 +134,7 @@ def to_check(nodes: Sequence[Node]) -> list[int]:
     numbers = numbers_of(nodes) if isinstance(nodes, _Range) or len(nodes) > CHECK_ALL else None
     if numbers is None:
         return list(range(len(nodes)))
+    # A value that is not whole is refused where the quantity is a count, so one is looked at.
     odd = next((index for index, number in enumerate(numbers) if number != math.floor(number)), 0)
     return sorted(
         {0, len(numbers) - 1, numbers.index(min(numbers)), numbers.index(max(numbers)), odd}
@@ -153,6 +154,7 @@ class _RangeReader:
         last, other_unit = self._end(self.spec.to, "to")
         if unit != other_unit:
             raise self._problem("to", f"from is a [{unit}], but to is a [{other_unit}]")
+        # Both ends are finite, but their difference may be too large for a double.
         self._check_width(last - first)
         return _Range(self._numbers(first, last, unit), unit, self.node.mark)
 
@@ -178,6 +180,7 @@ class _RangeReader:
         else:
             step = (last - first) / (count - 1)
             inner = [first + k * step for k in range(1, count - 1)]
+        # The ends are as written: the last would miss its value by rounding.
         return [first, *inner, last]
 
     def _ratio(self, first: float, last: float) -> float:
@@ -195,6 +198,7 @@ class _RangeReader:
         """Count the whole steps of a range, rounding up a last step that only rounding errors cut
         short.
         """
+        # So written, NaN is refused too.
         if not steps >= 0:
             raise self._problem(
                 "",
@@ -265,6 +269,7 @@ class SweepDefinition:
 
     def place(self, *inside: str | int) -> Place:
         """Return the path, in the study, of a key inside the sweep."""
+        # Axes without a name stand directly under ``vary``, without the key ``axes``.
         plain_axes = len(self.path) == 1
         return (*self.path, *(inside[1:] if plain_axes and inside[:1] == ("axes",) else inside))
 
@@ -352,6 +357,7 @@ def titles_made(study: Table) -> dict[str, str]:
         elif not used and len(own) == 1:
             ((path, node),) = own.items()
             amount = _AMOUNT.fullmatch(text := node_text(node))
+            # A title of the changed value alone misleads where the name says something else.
             if amount and amount[1] in re.findall(_NUMBER, name):
                 made[name] = NO_WORDS.assigned(path, text)
     return made
@@ -379,6 +385,7 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
     # A misspelt key is reported as such, not by all the cases that then lack a base.
     meant = any("did you mean" in did_you_mean(path, _SAY_WHAT) for path in base)
     alone = base.keys() & set(_SAY_WHAT) or meant or (base and not differences)
+    # A base without a model is only the common part of the cases.
     cases: dict[str, Settings] = {BASE: base} if alone else {}
     difference_by_name: dict[str, _Difference] = {}
     problems: list[Problem] = []
@@ -389,6 +396,7 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
             problems += error.problems
     if problems:
         raise SpecError(problems)
+    # Studies of measurements have nothing to solve.
     if not cases and not (at(study, ["measured"]) or at(study, ["fits"])):
         raise _refused(
             study,
@@ -401,7 +409,10 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
 def shown(settings: Settings, base: Settings) -> dict[str, str]:
     """Return the settings in which a case differs from the base, as text."""
     changed = {
-        path: node for path, node in settings.items() if path not in base or base[path] is not node
+        # By identity: a case may state the value of the base again, and means it.
+        path: node
+        for path, node in settings.items()
+        if path not in base or base[path] is not node
     }
     return {path: node_text(node) for path, node in changed.items()}
 
@@ -476,6 +487,7 @@ def _difference(
         if used_name not in changes.entries:
             hint = did_you_mean(used_name, list(changes.entries))
             raise _refused(study, place, f"there is no difference {used_name!r}{hint}")
+        # A chain too long ends here, before the recursion could be too deep for Python.
         deep = len(using) >= MOST_USED
         changed, below = (
             ({}, MOST_USED) if deep else _difference(used_name, study, (*using, name), differences)
@@ -486,6 +498,7 @@ def _difference(
                 study, place, f"over {MOST_USED} differences build on one another; name fewer"
             )
         settings |= changed
+    # What a case sets itself comes last and wins.
     differences[name] = {**settings, **own}, length
     return differences[name]
 
@@ -607,6 +620,7 @@ def check_names(study: StudyContext, sweeps: Sequence[SweepDefinition]) -> None:
         if not names_answers
     ]
     problems = [
+        # Names of answers can be checked only when the questions that add answers are read.
         *_unknown(study, named, list(study.cases)),
         *_pictures(study, [sweep.name for sweep in sweeps]),
     ]

@@ -45,6 +45,7 @@ def listed(kind: str | None = None, search: str = "", titled: bool = True) -> li
     wanted_kinds = kinds if kind is None else [kind if kind in kinds else kind.rstrip("s")]
     lines = [line for wanted_kind in wanted_kinds for line in _lines(wanted_kind, titled)]
     lines_found = [line for line in lines if mentions(_search_text(line), search)]
+    # Terms are no kind of the catalogue, but a search looks for a subject.
     if kind is None and search:
         lines_found += _terms(search)
     if not lines_found and search:
@@ -66,6 +67,7 @@ def mentions(text: str, words: str) -> bool:
     >>> mentions("A Gordon-Newell network", "gordon newell"), mentions("speed-up", "speedup")
     (True, True)
     """
+    # "mean-value" is found as "mean value" and as "meanvalue".
     for hyphen in ("", " "):
         plain_text, plain_words = (
             re.sub(r"[\W_]+", " ", side.casefold().replace("-", hyphen)) for side in (text, words)
@@ -116,6 +118,7 @@ def shown(name: str) -> CatalogueEntry:
         return _program(name if name in PROGRAMS else rest)
     if kind == "law":
         return _law(rest)
+    # A kind alone is answered with the names that it has.
     if kind in KINDS and not rest:
         _write_kind(kind, [f"{kind}/{name}" for name in names(kind)])
     library = Library()
@@ -165,6 +168,7 @@ def _spec(name: str, library: Library) -> tuple[str, Table]:
         return library.open(Path(name))
     kinds = [kind] if kind in KINDS else kinds_called(name)
     kinds_known = known_kinds()
+    # A misspelt kind would be reported as an unknown name.
     if (
         not kinds
         and rest

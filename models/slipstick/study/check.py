@@ -114,6 +114,7 @@ def _checked(path: Path) -> Iterator[str]:
         if kind == "study":
             from slipstick.study.run import read_study
 
+            # Building is checked against the study's own limits of cost, as when it runs.
             with limited((study := cast("StudySpec", spec)).limits.costs):
                 cases = read_study(study, tree, library).cases
                 for settings in cases.values():
@@ -142,6 +143,7 @@ def _notes_on_model_of_fit(model: str, tree: Table, path: Path) -> list[str]:
         return []
     why = f"there is no model {short(model)}, and no file {short(file)}"
     words = did_you_mean(model, model_names())
+    # A fit may be moved without the file of its model, so only a near miss is an error.
     if "did you mean" in words:
         raise value_mark(tree, "model").error(f"{why}{words}", "model")
     return [f"{why} here: its parameters are not looked up"]

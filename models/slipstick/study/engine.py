@@ -138,6 +138,8 @@ class Engine:
         self._executor: Executor | None = None
         self._sent: set[Future[Any]] = set()
         self._end: Callable[[], object] = lambda: None
+        # Limits of time and memory need a process that can be ended; without them threads share the
+        # models.
         self.on = self.on or (PROCESSES if self.limits else THREADS if self.jobs > 1 else HERE)
         self._isolated = self.on == PROCESSES or bool(self.limits)
         if self.on not in (HERE, THREADS, PROCESSES, MPI) and "://" not in self.on:
@@ -173,6 +175,8 @@ class Engine:
         """End the workers; if `early`, without waiting for the points being solved."""
         if self._executor is None:
             return
+        # Processes end first: a thread that waits for one would keep the executor from shutting
+        # down.
         _stop_workers(self._executor)
         for future in self._sent:
             future.cancel()
@@ -198,6 +202,7 @@ class Engine:
                 blocks_by_number[number] = stored
                 progress(block.count)
         rest = [number for number in range(len(all_blocks)) if number not in blocks_by_number]
+        # Points from the store took no time and would make the pace look faster.
         progress = _with_pace(progress, sum(all_blocks[number].count for number in rest))
         inside = rest if self.on == HERE else self._parted(all_blocks, rest)
         # A single point gains nothing from a thread of its own.
@@ -240,6 +245,7 @@ class Engine:
                     raise _ReplicationLostError(solved_block.failed[0])
                 yield solved_block.run
 
+        # The simulation takes its replications from this engine, which solves them side by side.
         token = SPREAD.set(spread)
         try:
             return self._kept(block, *_timed(block))
@@ -261,6 +267,8 @@ class Engine:
         most = 1 if self.on == THREADS else max(1, min(_MOST_TOGETHER, len(rest) // (4 * workers)))
         waiting, tries, pending = deque(rest), dict[int, int](), dict[Future[Any], list[int]]()
         while waiting or pending:
+            # Twice as many as workers, so that each finds its next group at once, and few are lost
+            # when the run is interrupted.
             while waiting and len(pending) < 2 * workers:
                 # What was in a group that failed goes alone, so that it is known what fails.
                 size = 1 if waiting[0] in tries else most
@@ -276,6 +284,7 @@ class Engine:
                 group = pending.pop(future)
                 self._sent.discard(future)
                 results = _results(future)
+                # The process died: its blocks are tried again, each alone.
                 if results is None:
                     for number in group:
                         tries[number] = tries.get(number, 0) + 1
@@ -288,6 +297,7 @@ class Engine:
                     group = [*given_up, *(number for number in group if number not in given_up)]
                 for number, (result, seconds) in zip(group, results, strict=False):
                     block = blocks[number]
+                    # One point may have made a whole block fail.
                     without_answers = len(result.failed) == block.count > 1 and not result.columns
                     if without_answers and isinstance(block, PointBlock):
                         result = self._apart(block)
@@ -331,6 +341,7 @@ def _with_pace(progress: Progress, points: int) -> Progress:
     """Return a progress function that also announces how long all points take, by the pace of those
     solved so far.
     """
+    # Time on the clock, since several workers solve at once.
     pace, done = WorkPace(elapsed=True), 0
 
     def told(more: int) -> None:
@@ -367,6 +378,8 @@ def _dask(address: str) -> tuple[Executor, int, Callable[[], object]]:
         raise InputError(
             f"the Dask scheduler at {address} has no workers; start some: dask worker {address}"
         )
+    # Pure calls would be hashed by Dask to share equal ones, which the store of points does
+    # already.
     return client.get_executor(pure=False), workers, client.close
 
 
@@ -396,6 +409,7 @@ def _solved_group(
     """Solve blocks in a worker process until about `turn` seconds have passed; return the results
     of those solved.
     """
+    # Other versions of a numerical library give other digits, which a study could not reproduce.
     if (versions_here := engine_versions()) != versions:
         different = [
             f"{name} {versions_here.get(name)} for {version}"
@@ -410,6 +424,7 @@ def _solved_group(
     for block in blocks:
         with limited(limits.costs):
             results.append(_within(block, limits) if isolated else _timed(_as_known(block)))
+        # The rest of a slow group goes back, where other workers can take it.
         if monotonic() - start > turn:
             break
     return results
@@ -425,6 +440,7 @@ def _as_known(block: Block) -> Block:
     if isinstance(block, ReplicationBlock):
         return block
     known_solvable = _KNOWN.setdefault(block.solvable.digest, block.solvable)
+    # The oldest model goes: blocks come in the order of their models.
     if len(_KNOWN) > _MOST_TOGETHER:
         del _KNOWN[next(iter(_KNOWN))]
     return replace(block, solvable=known_solvable)
@@ -473,6 +489,8 @@ class _Worker:
                 [sys.executable, "-c", run],
                 pass_fds=[theirs.fileno()],
                 stderr=self._messages,
+                # There is a process for each job already: libraries with threads of their own would
+                # take more processors than there are.
                 env={**os.environ, "PYTHONPATH": paths, **ONE_THREAD},
             )
         self.pipe: Connection[Any, Any] = Connection(ours.detach())
@@ -511,6 +529,7 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
     start = monotonic()
     try:
         worker.pipe.send((block, limits))
+        # The limit is one of a point, so a block of several has their sum.
         if not worker.pipe.poll(None if limits.time is None else limits.time * block.count):
             worker.stop()
             return (
@@ -523,6 +542,8 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
     except (EOFError, OSError):
         status = worker.process.wait()
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        # Under a limit of memory a library may crash in any way; a kill comes from the system or
+        # the user.
         if limits.memory is not None and status != -signal.SIGKILL:
             how = f"{how} under a limit of memory of {limits.memory / 1e9:g} GB"
         elif status > 0:
@@ -581,6 +602,8 @@ def _with_memory(block: Block, memory: float | None) -> tuple[SolvedBlock, float
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     now = int(Path(_OWN_MEMORY).read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     limit = int(now + memory * block.count)
+    # The limit is on address space beyond what the process has now, so that libraries loaded before
+    # do not count.
     resource.setrlimit(resource.RLIMIT_AS, (limit if soft < 0 else min(limit, soft), hard))
     why = f"takes more than its limit of memory, {memory / 1e9:g} GB"
     try:
@@ -590,6 +613,7 @@ def _with_memory(block: Block, memory: float | None) -> tuple[SolvedBlock, float
         raise _OutOfMemoryError(SolvedBlock.without_answer(block, why)) from None
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    # A lack of memory that the solver caught itself is reported as the limit.
     if result.failed and not result.columns:
         result = SolvedBlock.without_answer(block, why)
     return result, seconds

@@ -133,8 +133,10 @@ class Evaluator:
         the columns, not a number where there is no answer, and how each point was computed
         """
         count = max((len(array) for array in values.values()), default=1)
+        # A value that the model does not read leaves its points equal.
         read = {path: array for path, array in values.items() if path in self.form.parameters}
         rows = list(self.form.blocks(read, count))
+        # In order, since the names are part of the key of a stored point.
         names = None if wanted_names is None else tuple(sorted(wanted_names))
         pieces = solve(
             PointBlock(
@@ -150,6 +152,7 @@ class Evaluator:
         nothing = np.full(count, np.nan)
         has_answer = np.isfinite(table.columns.get(self.form.quantity, nothing))
         columns = {
+            # Some methods have parts of an answer, such as a utilization, where they have no time.
             name: np.where(has_answer, column, np.nan)
             for name, column in table.columns.items()
             if wanted_names is None or name in wanted_names
@@ -300,6 +303,7 @@ def with_derived(
         return dict(cases)
     overhead_of_base = _overhead(cases[base]) if base in cases else None
     return {
+        # The base is not compared with itself.
         name: _with(answer, overhead_of_base if name != base else None)
         for name, answer in cases.items()
     }
@@ -347,6 +351,7 @@ def reduction(after: Value, before: Value) -> Value:
     assert after.value is not None
     assert before.value
     value = float(OVERHEAD_REDUCTION.equation(before.value, after.value))
+    # Without intervals a reduction of rounding size is 0.
     if {after.low, after.high} | {before.low, before.high} == {None}:
         return Value(beyond_rounding(value), "1")
     (least, most), (low, high) = _both(after), _both(before)

@@ -96,6 +96,7 @@ class Journal:
         """Return the stored result of a block; a failed point is returned only if its limits are
         the same.
         """
+        # A point that failed under other limits is tried again.
         for key in (block.key, _of_failure(block, limits)):
             if (result := self._read(key)) is not None:
                 points = self._asked_for(block, key)
@@ -110,10 +111,14 @@ class Journal:
         try:
             command = "select proof, body from points where key = ?"
             row = self._file.execute(command, (key,)).fetchone()
+            # The hash finds rows damaged on the disk before they are unpickled; it is no protection
+            # against forgery, which the reader's list of classes is.
             if row is None or sha256(row[1]).digest() != row[0]:
                 return None
             result = _PointReader(io.BytesIO(row[1])).load()
         except sqlite3.DatabaseError as error:
+            # An operational error, such as a lock of another process, passes; the others mean a
+            # damaged file.
             self._damaged = not isinstance(error, sqlite3.OperationalError)
             return None
         except Exception:  # noqa: BLE001  # what a forged row can raise when it is read has no end
@@ -124,6 +129,8 @@ class Journal:
         """Store a result that took at least `LEAST` seconds, or a failure, as long as there is
         room.
         """
+        # A failure is kept even if it came quickly: to find it again may take the whole limit of
+        # time.
         failed = bool(solved_block.failed) and not solved_block.columns
         if (seconds < LEAST and not failed) or not (
             self._file is not None or (self._free and self._open())
@@ -153,6 +160,7 @@ class Journal:
     def close(self, finished: bool = False) -> None:
         """Close the file; if the study is `finished`, remove the points that it did not request."""
         if self._file is not None:
+            # Only a finished study has asked for all of its points.
             if finished and not self._damaged:
                 for (key,) in self._do("select key from points").fetchall():
                     if key not in self._asked:
@@ -242,6 +250,7 @@ def kept_in(folder: Path) -> Kept:
     if not path.exists():
         return Kept()
     try:
+        # Read-only, so that looking neither creates nor changes the file of a run.
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
             if not file.execute("select count(*) from sqlite_master").fetchone()[0]:
                 return Kept(running=True)  # a run has just made it

@@ -101,6 +101,8 @@ class SolvableModel:
         }
 
     def __getstate__(self) -> dict[str, Any]:
+        # Compiled models hold functions that cannot be sent to another process; each compiles its
+        # own.
         return {name: array for name, array in self.__dict__.items() if name != "form"}
 
 
@@ -250,10 +252,13 @@ def solved(block: Block) -> SolvedBlock:
         return _whole_answers(block.solvable, block.wanted or ())
     form = block.solvable.form
     points = form.brief_points(block.values) if block.asked == BRIEF else form.points(block.values)
+    # An interrupted solve must not be stored as a result.
     if points.interrupted:
         raise KeyboardInterrupt
     columns = {
-        name: np.broadcast_to(values, (block.count,)) for name, values in points.columns().items()
+        # A column of equal values may be stored as one number.
+        name: np.broadcast_to(values, (block.count,))
+        for name, values in points.columns().items()
     }
     if block.asked == BRIEF:
         columns = {form.quantity: columns[form.quantity]}
@@ -266,6 +271,7 @@ def solved(block: Block) -> SolvedBlock:
             if name in block.wanted or name == form.quantity
         }
     failed: dict[int, str] = {}
+    # Reasons are computed point by point, which many points cannot afford.
     if block.reasons or block.count == 1:
         first_column = columns.get(form.quantity, np.full(block.count, np.nan))
         for number in np.flatnonzero(~np.isfinite(first_column)).tolist():
@@ -318,6 +324,7 @@ def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict
     point only [points].
     """
     names = [name for name in names if name.startswith(_QUANTILE)]
+    # Only methods that keep the details of a solution compute these point by point.
     if not names or points.solution.detail is None:
         return {}
     answers = [points.answer(row, shares=False) for row in range(len(points))]
@@ -394,6 +401,8 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
         )
         low, high = (overhead_columns[OVERHEAD] + end for end in off)
         overhead_columns |= {
+            # Overhead is not negative, so its interval ends at 0 unless its value lies below by
+            # rounding.
             f"low[{OVERHEAD}]": np.where(low < 0, np.minimum(0.0, overhead_columns[OVERHEAD]), low),
             f"high[{OVERHEAD}]": high,
         }
@@ -469,5 +478,6 @@ def _told_by(kind: type) -> tuple[str, tuple[str, ...] | None]:
 
 
 def _hashed(kind: str, *pieces: bytes) -> bytes:
+    # The length before each piece keeps ("ab", "c") apart from ("a", "bc").
     sized = [piece for part in pieces for piece in (len(part).to_bytes(8, "big"), part)]
     return sha256(b"".join([kind.encode(), *sized])).digest()

@@ -228,6 +228,7 @@ def read_study(
                     }
                     study, evaluators = simulated_where_asked(study, evaluators)
     points, axes = _sweep_models(study, sweeps, evaluators, problems)
+    # A study that asks for nothing gets the first quantity of each of its models.
     if "answer" not in spec.model_fields_set:
         first = [
             first_quantity(case.built.sample.model, case.built.options.method)
@@ -248,6 +249,7 @@ def read_study(
         problems += values_without_method(study, evaluators)
         problems += values_of_first_group(study, evaluators)
     if problems:
+        # Cases that share a mistake report it once.
         raise SpecError(list(dict.fromkeys(problems)))
     if not spec.pictures:
         pictures = [*pictures_wanted(study.spec, axes, points)]
@@ -267,6 +269,7 @@ def _case(name: str, settings: Settings, study: StudyContext) -> Evaluator:
             study.base,
             [path for path in REFERENCES if settings.get(path) is not study.base.get(path)],
         )
+        # A value that fits the base's model may have no place in the model of the case.
         why = f" (case {name} takes it from the base, but has another {' and '.join(changed)})"
         taken = [
             changed and problem.path in base and settings[problem.path] is base[problem.path]
@@ -380,6 +383,7 @@ def _misnamed_columns(
                 why = without_any_group(name, [cases[case] for case in about])
             if why:
                 problem = study.problem((key, *place, *inside), why)
+                # The question's own check says more than this one.
                 if problem.place not in {reported.place for reported in problems}:
                     problems.append(problem)
     return problems
@@ -529,6 +533,7 @@ def _answered(
     study: PreparedStudy, name: str, settings: Settings, base: Settings, wanted_names: Sequence[str]
 ) -> tuple[Answer, object]:
     """Solve a case; return its answer and its resolved inputs."""
+    # A ranking needs all shares, which cost a simulation further runs.
     ranked = any(name in question.shares_of() for question in study.questions.values())
     built = evaluator(name, settings, study.context.library)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
@@ -570,6 +575,8 @@ def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Swe
     names_drawn = study.drawn_of(name)
     swept = carried_out(name, plan, list(dict.fromkeys([*study.spec.answer, *names_drawn])), **how)
     stages = [split_name(name)[1] for name in names_drawn if split_name(name)[0] == "limit"]
+    # A picture of a value that no point has is drawn empty rather than refused after hours of
+    # solving.
     values = [
         name for name in names_drawn if split_name(name)[0] != "limit" and name not in swept.columns
     ]
@@ -593,6 +600,7 @@ def _absent(
     }
     known_names |= {f"limit[{pipeline}]" for sweep in sweeps for pipeline in sweep.limits}
     solved = any(not answer.failed for answer in answers.values())
+    # Where every case failed, the reasons of the failures say more.
     absent = [name for name in study.spec.answer if name not in known_names] if solved else []
     notes = [f"{ABSENT} {name}{_way(name, answers)}" for name in absent]
     return [*notes, *_absent_at_points(study.spec.answer, sweeps)]

@@ -161,6 +161,7 @@ def _solved(
         for name in columns if every else (form.quantity,):
             table.setdefault(name, np.full(count, np.nan))[cut] = columns[name]
         methods[cut], exact[cut] = solution.methods or solution.method, solution.exact
+    # Parts of an answer without its time would look like an answer.
     lost = ~np.isfinite(table[form.quantity])
     return (
         points

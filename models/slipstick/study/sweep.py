@@ -120,6 +120,7 @@ def planned(
     indices: list[NDArray[np.intp]] = []
     groups: list[PointGroup] = []
     for case in definition.spec.cases:
+        # Paths of axes may mean other quantities in each case, so they are read for each.
         read = _axes(definition, cases[case], library)
         index = _combined(definition, read)
         case_groups, kept_rows = _groups(
@@ -152,6 +153,7 @@ def arrays_of(
     """
     read = _axes(definition, settings, library)
     first = {axis.path: nodes[0] for axis, nodes in read}
+    # A file of points is written by one compiled model.
     if fixed := _axes_that_rebuild(case, read, settings, first, library):
         why = "needs a model for each of its values; write a file of points for each of them"
         raise definition.problem(f"{read[fixed[0]].axis.path} {why}", "axes")
@@ -184,6 +186,8 @@ def checked_sweep(
         raise SpecError(
             list({problem.message: problem for problem in reversed(problems)}.values())[::-1]
         )
+    # Numbers of all axes are checked by now, so one model stands for all combinations that it can
+    # vary.
     whole_case = with_values(case, settings, first, library)
     for path, nodes in axes.items():
         for node in _each_a_model(path, nodes, whole_case):
@@ -329,6 +333,7 @@ def _groups(
     placed = [
         replace(group, rows=offset + np.searchsorted(order, group.rows))
         for group in point_groups
+        # A condition may leave out all points of a model.
         if len(group.rows)
     ]
     return placed, order
@@ -430,6 +435,7 @@ def _with_bands(sweep: Sweep, plan: SweepPlan, answer: Sequence[str]) -> Sweep:
     band_columns = joined_columns(len(sweep), pieces)
     for end, column in band_columns.items():
         if end in sweep.columns:
+            # Points of cases without ranges keep the interval of their method.
             band_columns[end] = np.where(np.isnan(column), sweep.columns[end], column)
     estimates = np.isin(np.arange(len(sweep)), np.concatenate([rows for rows, _ in pieces]))
     how = sweep.provenance
@@ -513,6 +519,8 @@ def _assembled(
     forms: dict[str, CompiledModel] = {}
     answers: dict[int, Answer] = {}
     for (group, rows, _), piece in zip(blocks_of_groups, pieces, strict=True):
+        # A block of failures only has no columns, but its first quantity is needed to show that
+        # there is no answer.
         if piece.failed:
             forms.setdefault(group.form.quantity, group.form)
         forms.update((key, group.form) for key in piece.columns if key not in forms)
@@ -558,6 +566,7 @@ def _failures(
             ~np.isfinite(columns[group.form.quantity][group.rows])
         ).tolist():
             if (row := int(group.rows[number])) not in failed:
+                # Each reason takes a solve of its own.
                 if len(failed) < MOST_REASONS:
                     values = {
                         path: array[number : number + 1] for path, array in group.values.items()
@@ -578,6 +587,7 @@ def _idle(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:
     return tuple(
         axis.path
         for axis in plan.axes
+        # An axis of one value has nothing to compare.
         if len(axis.values) > 1 and not _matters(axis.path, plan, columns)
     )
 
@@ -594,6 +604,8 @@ def _matters(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> bool:
     ]
     cases = np.unique(np.asarray(plan.cases), return_inverse=True)[1].reshape(-1)
     _, group = np.unique(np.stack([cases, *keys]), axis=1, return_inverse=True)
+    # Sorted by the values of the other axes, points that differ in this axis only are neighbours:
+    # one pass compares them instead of all pairs.
     order = np.argsort(group.reshape(-1), kind="stable")
     same = np.diff(group.reshape(-1)[order]) == 0
     for column in columns.values():

@@ -38,12 +38,17 @@ def drawn(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
     names = [f"{index:04d}" for index in range(size)]
     standard = Uncertainty("normal", 0.0, 1.0)
     points = sample_points(
-        dict.fromkeys(names, standard), count, random_stream(0, "uncertain settings")
+        # The stream does not depend on the seed of simulations, so that all cases of a study are
+        # compared at the same draws.
+        dict.fromkeys(names, standard),
+        count,
+        random_stream(0, "uncertain settings"),
     )
     normal = np.column_stack([points[name] for name in names])
     # Not by Cholesky: settings that determine each other have a singular covariance.
     values, vectors = np.linalg.eigh(np.array(uncertain.covariance))
     factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    # Settings are lognormal: rates and times are positive, and their ranges are given by factors.
     logs = np.array(uncertain.centre) + normal @ factor.T
     return dict(zip(uncertain.paths, np.exp(logs).T, strict=True))
 
@@ -69,6 +74,7 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
         return answer
     _check(case.built, uncertain)
     points = drawn(uncertain)
+    # A simulation at each draw would take hours and add its own noise to the interval.
     smooth = case.smoothed
     columns = smooth.columns(points, set(answer.values) | {smooth.form.quantity})
     own = smooth.columns({}, set(columns))
@@ -99,6 +105,7 @@ def drawn_columns(
     """
     _check(case.built, case.built.uncertain)
     points = drawn(case.built.uncertain, BAND_DRAWS)
+    # Draws vary slowest: the order in which the columns are reshaped below.
     tiled = {path: np.tile(column, BAND_DRAWS) for path, column in values.items()}
     repeated = {path: np.repeat(draws, count) for path, draws in points.items()}
     columns = case.smoothed.columns({**repeated, **tiled}, names)
@@ -135,6 +142,8 @@ def bands(
         enough = answered.mean(axis=0) > HIGH_PART
         # Any number will do: these points get no band, and a column of NaN would warn.
         answered_draws[:, ~enough] = 0.0
+        # The width is that of the method that solved the draws, relative to its own value, and so
+        # fits an answer by another method.
         scale = column / np.where(own[name] == 0.0, 1.0, own[name])
         for end, part, sign in (("low", LOW_PART, -1.0), ("high", HIGH_PART, 1.0)):
             apart = (
@@ -188,8 +197,10 @@ def _widened(value: Value, column: Array | None, own: Array | None, noise: float
     if column is None or own is None or not value.value or not np.isfinite(own[0]) or not own[0]:
         return value
     ratios = np.asarray(column) / float(own[0])
+    # Logarithms need a positive value at every draw.
     if not np.isfinite(ratios).all() or (ratios <= 0).any():
         return value
+    # On a logarithmic scale, where factors of settings add up.
     logs = np.log(ratios)
     low, high = np.quantile(logs, [LOW_PART, HIGH_PART])
     more = NORMAL_90 * noise
@@ -261,7 +272,11 @@ def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]
     # The value does not vary but for rounding: no setting causes any of its width.
     if total < 1e-24:
         return {}
+    # A linear fit of logarithms is exact for products of powers; what it misses is left out of the
+    # shares.
     slopes = np.linalg.lstsq(logs, target, rcond=None)[0]
+    # Covariances of settings are divided between them, so that shares add up to the part that the
+    # fit explains.
     contributions = slopes * (logs.T @ (logs @ slopes)) / total
     order = np.argsort(-np.abs(contributions))
     names = list(points)

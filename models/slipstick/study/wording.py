@@ -36,6 +36,7 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     meanings = meanings_of(answers.values())
     limits = dict(limit for text in _conditions(study.spec) for limit in _limits(text))
     member, nouns = _population(study)
+    # A title that is written wins over one that is made.
     titles = {**titles_made(study.tree), **case_titles(study.tree)}
     return Words(titles, meanings, member, limits, nouns, study.spec.title, _specs(study))
 
@@ -78,6 +79,7 @@ def _described(path: str, description: str) -> str:
     empty for names that an author chose.
     """
     first, _, rest = path.partition(".")
+    # Only machines and programs have descriptions that read as names of their quantities.
     if (rest and first != "machine") or path.rpartition(".")[2] in KNOWN_KEYS:
         return ""
     words = re.split(r"[,;:(]", _SYMBOL.sub("", description))[0].strip()
@@ -102,6 +104,7 @@ def pictures_wanted(
     """
     limits = [name for text in _conditions(spec) for name, _ in _limits(text)]
     for sweep, of_sweep in axes.items():
+        # The axis with the most numbers makes the smoothest curve.
         path = max(of_sweep, key=_numbers).path
         # A limit may be on a cost, which no point has.
         values = [
@@ -134,6 +137,7 @@ def _population(study: StudyContext) -> tuple[str, dict[str, str]]:
     built = evaluator(case, settings, study.library)
     model = built.built.sample.model
     if isinstance(model, QueueingNetwork):
+        # The class names the customers only where there is one.
         member = singular(spelt(next(iter(model.classes)))) if len(model.classes) == 1 else ""
         return member or "customer", dict.fromkeys(model.stations, "a station")
     if not isinstance(model, Model):
