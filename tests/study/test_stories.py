@@ -375,6 +375,22 @@ def test_gradients_that_are_summed_after_the_backward_pass_are_not_hidden() -> N
     assert sums[1, 0.25] == pytest.approx(0.25 * sums[1, 1])
 
 
+@pytest.mark.parametrize("rate", [20e9, 150e9, 200e9, 219e9, 220e9])
+def test_latency_under_load_is_that_of_a_closed_queue(rate: float) -> None:
+    """Mean value analysis of the lines of 28 cores at 12 channels, with a think time for the rate."""
+    answer = solve("loaded-memory", {"parameters.rate": rate, "parameters.held": 1.0})
+    found, service, idle, lines = answer.find("time"), 12 * 64 / 220e9, 80e-9, 28 * 16
+    assert found is not None
+    low, high = 0.0, 1e-3
+    for _ in range(60):
+        think, queue, latency = (low + high) / 2, 0.0, 0.0
+        for present in range(1, lines + 1):
+            latency = idle + service * queue / 12
+            queue = present * (latency - idle + service) / (think + latency)
+        low, high = (think, high) if lines * 64 / (think + latency) > rate else (low, think)
+    assert found == pytest.approx(latency, rel=0.05 if rate < 200e9 else 0.2)
+
+
 def test_errors_of_the_training_table_are_those_that_documentation_names() -> None:
     with (ROOT / "reports" / "training-table" / "results.csv").open(newline="") as file:
         times = {
