@@ -132,18 +132,18 @@ class ClosedForm(CompiledModel):
         }
         stage_times = [t for stage in self.stages.values() for t in stage.values()]
         of_groups = [
-            work_time
+            number
             for times, size, work in self._groups.values()
-            for work_time in (times, size, *work.values())
+            for number in (times, size, *work.values())
         ]
-        further_times = [
+        further_numbers = [
             model.population.size,
             *stage_times,
             *self._work.values(),
             *of_groups,
             *self._spans.values(),
         ]
-        self.tape = Tape([self.time, self.account, *further_times])
+        self.tape = Tape([self.time, self.account, *further_numbers])
         self.parameters = tuple(self.tape.parameters)
         # Sweeps of the time alone evaluate nothing else.
         self._time_alone = Tape([self.time])

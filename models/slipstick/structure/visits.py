@@ -393,8 +393,8 @@ class Places:
     def returns(self, visit: Visit) -> Array:
         """Count the visits that immediately follow another service at the same queue [1]."""
         returns: Array = np.zeros(1)
-        for (_, after), times in self.follows.items():
-            returns = returns + times if self.visits[after].index == visit.index else returns
+        for (_, after), count in self.follows.items():
+            returns = returns + count if self.visits[after].index == visit.index else returns
         return returns
 
     def add(self, root: Activity, numbers: Numbers, again: bool = False) -> Places:
@@ -411,14 +411,14 @@ class Places:
             self._follow(last, first, np.ones(1))
         return self
 
-    def _follow(self, before: _Ends, after: _Ends, times: Array) -> None:
+    def _follow(self, before: _Ends, after: _Ends, count: Array) -> None:
         for place, p in after:
             for earlier, q in before:
                 if self.visits[earlier].queue == self.visits[place].queue:
                     # Only returns to the same queue matter: elsewhere an arrival finds the state of
                     # a random moment.
                     key = earlier, place
-                    self.follows[key] = self.follows.get(key, 0.0) + times * p * q
+                    self.follows[key] = self.follows.get(key, 0.0) + count * p * q
 
     def _ends(self, node: Activity, ratio: Array, numbers: Numbers) -> tuple[_Ends, _Ends]:
         """Return the first and the last places of a part that is executed `ratio` times, each with

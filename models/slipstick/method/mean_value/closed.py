@@ -389,19 +389,19 @@ class Recursion:
                 if q.name in queues_inside
                 for v in q.visits
             )
-            has_only_permits = (
+            is_plain_permits = (
                 queue.lock
                 and queue.servers > 1
                 and not queue.order
                 and queue.name not in taken_together
             )
-            has_only_permits = (
-                has_only_permits
+            is_plain_permits = (
+                is_plain_permits
                 and queue.requests == queue.copies == 1
                 and not any(v.held for v in queue.visits)
             )
             if (
-                has_only_permits
+                is_plain_permits
                 and queues_inside
                 and used_inside_only
                 and all(_memoryless(hold.body, self.model) for hold in holds)

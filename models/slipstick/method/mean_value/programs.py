@@ -140,12 +140,12 @@ class _PhaseSolver:
         for solved in self.recursion.solve(numbers, sizes, points, [count], every_population=True):
             # The start of the phase changes what was found, so it is copied.
             cycle = replace(solved.state.first, visit_times=solved.state.first.visit_times.copy())
-            solved_phase, times = (
+            solved_phase, iterations = (
                 replace(solved, state=replace(solved.state, cycles=(cycle,))),
                 solved.numbers[self.phase.repeat],
             )
-            time = self._time(solved_phase, times)
-            booked, uses = self._account(solved_phase, time, times) if account else ({}, {})
+            time = self._time(solved_phase, iterations)
+            booked, uses = self._account(solved_phase, time, iterations) if account else ({}, {})
             table.put(
                 solved_phase.points,
                 solved_phase.rows,
@@ -165,7 +165,7 @@ class _PhaseSolver:
                 ) * table.time[solved_phase.points]
         return table
 
-    def _time(self, solved: SolvedPopulation, times: Array) -> Array:
+    def _time(self, solved: SolvedPopulation, iterations: Array) -> Array:
         """Return the time of the phase, and replace the waits by those of the processors of this
         phase.
 
@@ -174,7 +174,7 @@ class _PhaseSolver:
         and the end count once each.
         """
         cycle, n = solved.state.first, solved.state.processors
-        member_time = repeated(times, cycle.time)
+        member_time = repeated(iterations, cycle.time)
         if self._has_barriers or n == 1:
             # Barriers keep the processors together, so that all end at once.
             return member_time.mean
@@ -187,35 +187,37 @@ class _PhaseSolver:
                 maximum_of_identical(time, np.full(1, float(n))).mean
                 for time in (member_time, cycle.time)
             )
-            return np.where(times.real == 1, time_of_one_turn, time_of_all_turns)
+            return np.where(iterations.real == 1, time_of_one_turn, time_of_all_turns)
         one_turn, all_turns = (
             _StaggeredEnd(solved.curve, cycle_time) for cycle_time in (cycle.time, member_time)
         )
         start = (one_turn.time if synchronized is None else synchronized.mean) - one_turn.time
-        staggered_end, wait_factor = all_turns.time + start, all_turns.waited(times)
-        staggered_time = np.where(times.real > 1, staggered_end, times * (one_turn.time + start))
+        staggered_end, wait_factor = all_turns.time + start, all_turns.waited(iterations)
+        staggered_time = np.where(
+            iterations.real > 1, staggered_end, iterations * (one_turn.time + start)
+        )
         cycle.visit_times.waits = {
-            key: _where(times.real > 1, wait.scaled(wait_factor), cycle.visit_times.waits[key])
+            key: _where(iterations.real > 1, wait.scaled(wait_factor), cycle.visit_times.waits[key])
             for key, wait in steady_waits.items()
         }
         # Operational: a phase is no shorter than the work of all its processors at any queue.
         work = self.recursion.work(
             self.recursion.tree.visit_ratios(solved.numbers), cycle.visit_times, n
         )
-        return largest([staggered_time, *(n * times * work_time for work_time in work)])
+        return largest([staggered_time, *(n * iterations * work_time for work_time in work)])
 
     def _account(
-        self, solved: SolvedPopulation, time: Array, times: Array
+        self, solved: SolvedPopulation, time: Array, iterations: Array
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """Return the seconds by label of one processor that takes part in the phase, and the use of
         each queue.
         """
         recursion, cycle = self.recursion, solved.state.first
         booked_times = {
-            label: times * seconds for label, seconds in recursion.account(solved).items()
+            label: iterations * seconds for label, seconds in recursion.account(solved).items()
         }
         means = MeanNumbers()
-        rate = cycle.members * times / np.where(time > 0, time, np.inf)
+        rate = cycle.members * iterations / np.where(time > 0, time, np.inf)
         means.add(recursion.tree.visit_ratios(solved.numbers), rate, cycle.visit_times)
         booked = not_negative(
             {**booked_times, IDLE_PROCESSORS: time - added(booked_times.values())}
@@ -251,13 +253,13 @@ class _StaggeredEnd:
         self.time: Array = gaps.sum(axis=-1)
         self.ended: Array = (gaps * unended_share).sum(axis=-1)
 
-    def waited(self, times: Array) -> Array:
+    def waited(self, iterations: Array) -> Array:
         """Return the mean wait over the phase relative to that of the steady state; it falls as
         processors end [1].
         """
         longest = self.curve[-1] - self.curve[0]
         staggered_wait = (
-            self.ended / np.where(times.real > 0, times, 1) - self.curve[0]
+            self.ended / np.where(iterations.real > 0, iterations, 1) - self.curve[0]
         ) / nonzero(longest)
         # A curve that does not rise has no wait to scale; a rise below 1e-12 is rounding.
         return np.where(longest.real > 1e-12 * self.curve[0].real, clamped(staggered_wait), 1.0)
@@ -358,8 +360,8 @@ class _LineReader:
                 return self._pipeline(activity)
             case _ if activity.combination is Combination.IN_TURN and activity.use == NOTHING:
                 for number, child in activity.weighted:
-                    times = value_of(number, self.numbers)
-                    _add(totals, self.totals(child), times, times)
+                    executions = value_of(number, self.numbers)
+                    _add(totals, self.totals(child), executions, executions)
                 return totals
             case _:
                 raise NoAnswerError(

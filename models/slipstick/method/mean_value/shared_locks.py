@@ -167,7 +167,7 @@ def _waits_of_both(
     return waited
 
 
-def _extrapolated(quarter: Array, half: Array, most: Array, times: float) -> Array:
+def _extrapolated(quarter: Array, half: Array, most: Array, multiple: float) -> Array:
     """Return the wait extrapolated from chains with a quarter, a half and all of the most
     customers, at the same load [s].
 
@@ -183,7 +183,7 @@ def _extrapolated(quarter: Array, half: Array, most: Array, times: float) -> Arr
     factor = clamped(np.where(before.real > 0, last / nonzero(before), 0.0), high=2.0)
     # The sum of the geometric series below is 0 / 0 for a factor of 1, and smooth there.
     factor = np.where(abs(factor - 1) < 1e-6, 1 + 1e-6, factor)
-    extrapolated: Array = most + last * factor * (factor ** np.log2(times) - 1) / (factor - 1)
+    extrapolated: Array = most + last * factor * (factor ** np.log2(multiple) - 1) / (factor - 1)
     return extrapolated
 
 

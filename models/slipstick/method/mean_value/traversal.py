@@ -602,10 +602,10 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
             sections, nodes_after = _cut(body, numbers)
             if sections:
                 (nodes, wait, _), *inner_sections = sections
-                times = numbers[count]
-                further_turns = clamped(times - 1)
+                turns = numbers[count]
+                further_turns = clamped(turns - 1)
                 sections_between = [
-                    (inner_nodes, barrier, times if n is None else times * n)
+                    (inner_nodes, barrier, turns if n is None else turns * n)
                     for inner_nodes, barrier, n in inner_sections
                 ]
                 return [

@@ -512,8 +512,8 @@ class Measures:
         if isinstance(chain.members, OpenClass):
             lossy = self._ended is not None
             arrives = np.array([1.0 if self._classes[r] == label else np.nan])
-            times = arrives if lossy else self._arrays.entries()[:, r]
-            return np.asarray(self._throughput[:, c] * times)
+            entries = arrives if lossy else self._arrays.entries()[:, r]
+            return np.asarray(self._throughput[:, c] * entries)
         place = (slice(None), r, self._stations.index(station))
         return (
             self._ended[place]

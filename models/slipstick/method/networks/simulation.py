@@ -687,11 +687,11 @@ class _NetworkEstimates:
             if isinstance(chain.members, OpenClass):
                 index = self.compiled.classes.index(label)
                 lossy = name in self.flat.first
-                times = float(self.flat.arrays.entries()[0, index].real)
+                entries = float(self.flat.arrays.entries()[0, index].real)
                 # How many customers change class is not counted where some are lost on the way.
                 if lossy and label != chain.reference[0]:
                     continue
-                passing = self.served(name) * (1.0 if lossy else times)
+                passing = self.served(name) * (1.0 if lossy else entries)
             else:
                 place = label, chain.reference[1]
                 passing = self.passages(place) - self._at_tally(

@@ -845,8 +845,8 @@ class QuantityReader:
         without a value.
         """
         if isinstance(value, Formula):
-            made_expr = self._formula(value, loc, self._known, dimension)
-            return Parameter("unread", dimension) if made_expr is None else made_expr
+            expr = self._formula(value, loc, self._known, dimension)
+            return Parameter("unread", dimension) if expr is None else expr
         path = canonical(self._tree, loc)
         if path in self._parameters:
             return self._parameters[path]
