@@ -278,6 +278,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
     waiting = method != CLOSED_FORM
     labels, component_labels = list(_labels(model, waiting)), Labels.of(model)
     components = list(dict.fromkeys(map(component_labels.component, labels)))
+    # Studies compute the last two, from the answers of several cases.
     yield from ("time", "throughput", OVERHEAD, REDUCTION)
     if not model.population.open:
         yield from (
@@ -296,6 +297,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
         yield from (f"{kind}[{name}]" for kind in ("utilization", "queue_length", "wait"))
     yield from (f"units[{name}]" for name in model.counters if waiting)
     yield from (f"account[{name}]" for name in components)
+    # What is no step is memory traffic in closed form and waiting elsewhere: both are names.
     for word in ("wait", "memory"):
         yield from (
             f"technology[{name}]"

@@ -366,6 +366,8 @@ class Library:
         """Replace the references inside a tree by what they name: files that it extends, the
         machine of a model, the networks of a machine.
         """
+        # Old names first, then the files that it extends: what the whole names may be in any of
+        # them.
         tree = with_present_names(kind, tree)
         if _is_machine_in_a_year(kind, tree):
             return cast("Table", FUNCTIONS["machine of a year"](tree, self))

@@ -237,6 +237,7 @@ class _TreeBuilder:
             for _ in range(acquire_count // accesses_at_once if accesses_at_once else 0)
         ]
         visit = self._visit(lock, held, mode=node.mode)
+        # The acquisition comes between: no release before it is immediate any more.
         self.released, written_outside = frozenset(), self.written
         self.written = written_outside | {lock} if node.mode == WRITE else written_outside
         bodies = [self.rebuilt(node.body, held | {lock})]

@@ -337,6 +337,7 @@ class Recursion:
     ) -> None:
         self.model, self.activities, self._copies = model, tuple(activities), copies
         self.trees = trees or visit_trees(activities, model)
+        # Refused before any work: time and memory of a step grow with both counts.
         count = sum(len(tree.visits) for tree in self.trees)
         check_cost(
             "visits", count, f"mean-value would follow {count} visits to resources", "simulate it"
@@ -744,6 +745,7 @@ class _RecursionStep:
         }
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
         self._rows = self._visits_in_a_row()
+        # A flow-equivalent server describes random states, in which processors in step never are.
         self._sections = {
             queue.name: FlowEquivalentServer(queue, held, numbers, self._ratios[0])
             for queue, held in (() if self._in_step else recursion.isolated)

@@ -72,6 +72,7 @@ def features(model: Model, numbers: Mapping[Expr, Array]) -> Features:
     trees = visit_trees(model.bodies, model)
     places = Places()
     for tree in trees:
+        # A processor begins its next cycle at once; a customer of a stream leaves.
         places.add(tree.root, numbers, again=not model.population.open)
     queues = [
         queue

@@ -603,6 +603,8 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
             if sections:
                 (nodes, wait, _), *inner_sections = sections
                 turns = numbers[count]
+                # The first turn follows what comes before the repetition; each further one begins
+                # with what the turn before has left after its last barrier.
                 further_turns = clamped(turns - 1)
                 sections_between = [
                     (inner_nodes, barrier, turns if n is None else turns * n)

@@ -181,6 +181,7 @@ def _columns(
             continue
         size, think = network.population[:, c], network.think[:, c].real
         with np.errstate(all="ignore"):
+            # R = N / X - Z: the upper bound on X gives the lower one on R, and the reverse.
             populated = (size > 0) & (high[:, c] > 0)
             shortest_response = np.where(
                 populated, np.maximum(0.0, size / high[:, c] - think), np.nan

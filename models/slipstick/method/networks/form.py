@@ -678,6 +678,7 @@ class CompiledNetwork(CompiledModel):
         columns = {
             name: measure for name, measure in measures.items() if not _too_many(name, network)
         }
+        # They take longer than the solution, so that only points that are read have them.
         shown, errors = quantiles(compiled, network, columns)
         further_notes = (
             *((APPROXIMATE_QUANTILES,) if errors else ()),

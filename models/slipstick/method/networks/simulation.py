@@ -122,6 +122,7 @@ class FlatNetwork:
                 )
         check_some_time(network, (network.think + network.demand.sum(axis=2))[:, closed], closed)
         for name, station in self.model.stations.items():
+            # A station where no customer waits is a delay in the plan, and needs no resource.
             if not DISCIPLINES[station.discipline].delay:
                 rates = [
                     self._number(f"stations.{name}.rates.{index}")
@@ -129,6 +130,7 @@ class FlatNetwork:
                 ]
                 self.builder.station(name, station.servers, station.discipline, rates=rates)
         for name, region in self.model.regions.items():
+            # The places of a region are permits, which its customers hold while they are inside.
             self.builder.permits(name, region.capacity)
         for c, (name, chain) in enumerate(compiled.chains.items()):
             for place, visits, stated, service in self._work(c, name, chain):

@@ -215,6 +215,8 @@ class Quantity:
                 )
         if "value" not in table:
             raise _refused("a quantity written as keys needs 'value'")
+        # A value with a source is measured or assumed: arithmetic has the sources of its
+        # parameters.
         plain = replace(self, formula=False)
         inner = plain.read(table["value"])
         assert isinstance(inner, Given)
