@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.errors import Problem, SpecError, UnknownNameError, short
 from slipstick.extensions import Registry
 from slipstick.schema.library import LONGEST_NAME, find, names, shipped
 from slipstick_measure.loads import LoadRow, LoadTest
@@ -21,6 +22,7 @@ from slipstick_measure.readers import (
     perf,
     pop,
     profile,
+    rated,
     tidy,
 )
 from slipstick_measure.readers.known import known_text
@@ -32,7 +34,7 @@ FORMATS: Registry[FileFormat] = Registry(
     "slipstick.formats",
     {
         format_.name: format_
-        for module in (profile, benchmarks, extra_p, perf, messages, clusters, pop, tidy)
+        for module in (profile, benchmarks, extra_p, perf, messages, clusters, rated, pop, tidy)
         for format_ in module.FORMATS
     },
 )
@@ -72,6 +74,9 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     name = format or _recognized(reading)
     if format is None and name in (None, "csv") and (tool := known_text(reading.text)):
         reading.refuse(1, "", f"this is {tool.what}: {tool.way}")
+    if format is None and name in (None, "csv") and (keys := _keys_of_json(reading.text)):
+        why = f"this is JSON that no reader knows, with {keys}; write a table of its values as CSV"
+        reading.refuse(1, "", why)
     if name is None and (line := _first_of_numbers(reading)):
         why = "the table has no heading; write one above its numbers, such as: p  time [s]"
         reading.refuse(line, "", why)
@@ -84,6 +89,19 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
             " time=NAME) or its --format, which slipstick measured --help lists",
         )
     return _as_told(FORMATS[name].read(reading), reading.hints)
+
+
+def _keys_of_json(text: str) -> str:
+    """Return the first keys of a JSON document in words; empty for other texts."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return ""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    document = document[0] if isinstance(document, list) and document else document
+    keys = [short(key) for key in document][:4] if isinstance(document, dict) else []
+    return f"the keys {', '.join(keys)}" if keys else "no keys"
 
 
 def _first_of_numbers(reading: Reading) -> int:

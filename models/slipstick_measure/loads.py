@@ -31,6 +31,8 @@ class LoadRow:
     response : mean response time [s]; None where it was not measured
     quantiles : of the response time, by fraction [s]
     utilization : by tier, of all its servers
+    unsteady : why Little's law gives no think time: the users changed in the run, or the throughput
+        leaves out requests that users waited for; empty where it gives one
     """
 
     line: int
@@ -40,6 +42,7 @@ class LoadRow:
     response: float | None = None
     quantiles: Mapping[float, float] = field(default_factory=dict)
     utilization: Mapping[str, float] = field(default_factory=dict)
+    unsteady: str = ""
 
     @property
     def completed(self) -> float | None:
@@ -48,8 +51,10 @@ class LoadRow:
 
     @property
     def think_time(self) -> float | None:
-        """The think time by Little's law [s]; None without users, throughput or response time."""
-        if self.users is None or not self.throughput or self.response is None:
+        """The think time by Little's law [s]; None without users, throughput or response time, and
+        where the law does not hold for the row.
+        """
+        if self.unsteady or self.users is None or not self.throughput or self.response is None:
             return None
         return self.users / self.throughput - self.response
 

@@ -355,7 +355,6 @@ def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
         first[name].problem(f"is not a part of the account of time{hints[name]}") for name in near
     ]
     if rest := [name for name in first if name not in near]:
-        notes.append(
-            first[rest[0]].problem(f"no part of the account of time: {', '.join(rest)}", "")
-        )
+        words = ", ".join(name.replace("_", " ") for name in rest)
+        notes.append(first[rest[0]].problem(f"no part of the account of time: {words}", ""))
     return notes

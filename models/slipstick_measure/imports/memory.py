@@ -62,6 +62,7 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     rates, used = runs[best], threads_of[best] or threads or 1
     source = f"STREAM triad, {rate:g} MB/s of {used} threads, {reading.name}:{rates['Triad'][0]}"
     spec = _machine(reading, "STREAM", base)
+    _check_bandwidth(reading, spec)
     spec.document["processors"] = {
         "count": quantity(used, "", f"threads of the run, {reading.name}", True)
     }
@@ -120,6 +121,7 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
         return quantity(value * scale / processes / threads, unit, source)
 
     spec = _machine(reading, "HPCG", base)
+    _check_bandwidth(reading, spec)
     count = quantity(
         processes * threads, "", f"processes times threads of the run, {reading.name}", True
     )
@@ -283,6 +285,18 @@ def _closed_latency(lines: float, modules: int, access: float, way: float) -> fl
         latency = way + access * (1 + queue / modules)
         queue = present * (latency - way) / latency
     return latency
+
+
+def _check_bandwidth(reading: Reading, spec: ImportedSpec) -> None:
+    """Refuse a machine of memory modules, which has no bandwidth of its memory."""
+    base = spec.document["extends"]
+    tree = Library().load("machine", base)
+    if isinstance(validate(spec_model("machine", tree), tree), SharedMemorySpec):
+        why = (
+            f"{base} has modules of memory behind an interconnect, and no rate of its memory; extend"
+            " a machine of nodes, as linux-cluster"
+        )
+        reading.refuse(1, "--extends", why)
 
 
 def _machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:

@@ -90,6 +90,10 @@ def _read_nccl_row(
     shares: list[float],
 ) -> None:
     """Read one row: the out-of-place values, then the in-place values."""
+    left_out = [name for name in ("redop", "root") if name in columns]
+    if 0 < len(columns) - len(words) <= len(left_out):  # of operations that reduce nothing
+        blank = left_out[: len(columns) - len(words)]
+        columns = [name for name in columns if name not in blank]
     if len(words) != len(columns):
         reading.wrong(
             line, "", f"{len(words)} values, where the heading has {len(columns)} columns"

@@ -24,10 +24,34 @@ def read_fio(reading: Reading) -> Sequence[LoadRow]:
     """
     document = json.loads(reading.text)
     options = document.get("global options", {})
+    jobs = document.get("jobs", [])
+    if jobs and not options and not any("job options" in job for job in jobs):
+        return _read_fio_2(reading, jobs)
     return [
         _fio_row([(job, {**options, **job.get("job options", {})}) for job in group])
-        for group in _fio_groups(document.get("jobs", []))
+        for group in _fio_groups(jobs)
     ]
+
+
+def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence[LoadRow]:
+    """Read what fio 2 writes: no options, so that the number of requests in flight is known only
+    where it was always one; jobs of one group ran at the same time.
+    """
+    groups: dict[object, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
+    for job in jobs:
+        one = float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _ALWAYS
+        if not one and reading.hints.processors is None:
+            why = (
+                f"{job.get('jobname', '')}: this version of fio does not write how many requests were"
+                " in flight (iodepth); keep one job and say --processors N, or give its text"
+            )
+            reading.refuse(1, "iodepth", why)
+        groups.setdefault(job.get("groupid"), []).append((job, {}))
+    return [_fio_row(group) for group in groups.values()]
+
+
+_ALWAYS = 99.9
+"""Percentage of the time that is as good as all of it."""
 
 
 def _fio_groups(jobs: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
@@ -62,13 +86,14 @@ def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Loa
         offered.append((sum(rates) if len(rates) > 1 else len(active) * sum(rates)) * copies)
         for way in active:
             statistics = job[way]
-            latency = statistics.get("lat_ns") or statistics.get("clat_ns") or {}
+            latency, unit = _latency(statistics, "lat", "clat")
             throughput += float(statistics["iops"])
-            time += float(statistics["iops"]) * float(latency.get("mean", 0.0)) * 1e-9
+            time += float(statistics["iops"]) * float(latency.get("mean", 0.0)) * unit
             if len(jobs) == 1 and not quantiles:
-                shares = (statistics.get("clat_ns") or {}).get("percentile") or {}
+                completion, unit = _latency(statistics, "clat")
+                shares = completion.get("percentile") or {}
                 quantiles = {
-                    float(share) / 100: float(latency) * 1e-9
+                    float(share) / 100: float(latency) * unit
                     for share, latency in shares.items()
                     if float(share) in (50, 90, 95, 99, 99.9)
                 }
@@ -78,9 +103,20 @@ def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Loa
         None if rate else users,
         rate,
         throughput or None,
-        time / throughput if throughput else None,
+        time / throughput if throughput and time else None,
         quantiles,
     )
+
+
+def _latency(statistics: Mapping[str, Any], *names: str) -> tuple[Mapping[str, Any], float]:
+    """Return the first of these latencies that is there, and its unit [s]: fio 3 counts
+    nanoseconds, fio 2 microseconds.
+    """
+    for name in names:
+        for key, unit in ((f"{name}_ns", 1e-9), (name, 1e-6)):
+            if found := statistics.get(key):
+                return found, unit
+    return {}, 1.0
 
 
 _TEXT_JOB = re.compile(

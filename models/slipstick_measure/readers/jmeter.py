@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 from typing import NamedTuple
 
 from slipstick_measure.loads import LoadRow
@@ -32,6 +33,13 @@ SUMMARY = re.compile(r"^.*\bsummary [+=]\s+[0-9]+ in\s+[0-9:.]+s? =\s+[0-9.]+/s"
 
 LEAST_PART = 0.05
 """Part of the samples below which a number of threads is one of a ramp, and no load."""
+
+FEW_FAILED = 0.01
+"""Part of the requests that may fail and be left out of a think time."""
+
+_PAUSE = 10.0
+_LEAST_PAUSE = 60e3
+"""A pause between runs is longer than so many times the longest response, and than so long [ms]."""
 
 _QUANTILES = (0.5, 0.9, 0.95, 0.99)
 _TRANSACTION = "Number of samples in transaction"
@@ -87,7 +95,11 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     if not samples:
         counts = f"{failed} samples failed, and {transactions} are sums of a transaction"
         reading.refuse(line, "", f"no request succeeded, so there is no load: {counts}")
-    return _rows(sorted(_with_users(reading, samples), key=lambda sample: sample.start))
+    found = sorted(_with_users(reading, samples), key=lambda sample: sample.start)
+    rows_found = _rows(found, _pauses(reading, found))
+    if failed <= FEW_FAILED * (failed + len(samples)):
+        return rows_found
+    return [replace(row, unsteady=f"{failed} requests failed") for row in rows_found]
 
 
 def _of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -160,17 +172,35 @@ def _with_users(reading: Reading, samples: Sequence[_Sample]) -> Iterator[_Sampl
         yield sample._replace(users=float(count))
 
 
-def _rows(samples: Sequence[_Sample]) -> list[LoadRow]:
-    """Return a row for each number of threads."""
+def _pauses(reading: Reading, samples: Sequence[_Sample]) -> set[int]:
+    """Return the places of the samples after which nothing ran for long, as between two runs that
+    wrote into one file.
+    """
+    longest = _PAUSE * max(sample.elapsed for sample in samples)
+    pauses = {
+        index: after.start - sample.start
+        for index, (sample, after) in enumerate(pairwise(samples))
+        if after.start - sample.start > max(longest, _LEAST_PAUSE)
+    }
+    if pauses:
+        seconds = max(pauses.values()) / 1e3
+        why = (
+            f"{len(pauses) + 1} runs are in it, up to {seconds:g} s apart; the pauses are left out"
+        )
+        reading.odd(1, "timeStamp", why)
+    return set(pauses)
+
+
+def _rows(samples: Sequence[_Sample], pauses: set[int]) -> list[LoadRow]:
+    """Return a row for each number of threads; a pause ends with the sample before it."""
     elapsed_of: dict[float, list[float]] = defaultdict(list)
     stretch_of: dict[float, float] = defaultdict(float)
     end = max(sample.start + sample.elapsed for sample in samples)
     for index, sample in enumerate(samples):
         users = sample.users or 0.0
         elapsed_of[users].append(sample.elapsed)
-        stretch_of[users] += (
-            samples[index + 1].start if index + 1 < len(samples) else end
-        ) - sample.start
+        following = samples[index + 1].start if index + 1 < len(samples) else end
+        stretch_of[users] += sample.elapsed if index in pauses else following - sample.start
     return [
         LoadRow(
             1,
@@ -205,6 +235,7 @@ def read_summary(reading: Reading) -> LoadRow:
         reading.refuse(
             1, "", "the lines in which JMeter sums up are cut before their mean time (Avg)"
         )
+    unsteady = ""
     total_lines = [line for line in lines if line["of"] == "="] or lines
     counts = list(dict.fromkeys(int(line["active"]) for line in lines if line["active"]))
     active = max(counts, default=0)
@@ -212,6 +243,7 @@ def read_summary(reading: Reading) -> LoadRow:
         listed = ", ".join(map(str, running))
         why = f"active threads changed ({listed}); throughput and mean time are of all together"
         reading.odd(1, "", why)
+        unsteady = f"active threads changed in the run, up to {active}"
     if int(total_lines[-1]["failed"]):
         why = f"{total_lines[-1]['failed']} requests failed, and are counted in the throughput"
         reading.odd(1, "", why)
@@ -220,4 +252,5 @@ def read_summary(reading: Reading) -> LoadRow:
         users=float(active) if active else None,
         throughput=float(total_lines[-1]["rate"]),
         response=float(total_lines[-1]["mean"]) / 1e3,
+        unsteady=unsteady,
     )

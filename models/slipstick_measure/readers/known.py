@@ -28,8 +28,26 @@ _SAMPLES = (
 
 _GPU_LIST = "slipstick trace reads what nsys stats --report cuda_gpu_trace --format csv prints"
 KNOWN_TEXTS: tuple[KnownFile, ...] = (
-    KnownFile(re.compile(r"^Function\s+Best Rate MB/s", re.MULTILINE), "output of STREAM", _IMPORT),
-    KnownFile(re.compile(r"^(Final|GFLOP/s) Summary::", re.MULTILINE), "output of HPCG", _IMPORT),
+    KnownFile(
+        re.compile(r"^HPLinpack benchmark input file", re.MULTILINE),
+        "the input of High-Performance Linpack",
+        "slipstick measured reads its output, with a line for each run that begins with WR or WC",
+    ),
+    KnownFile(
+        re.compile(r"^HPLinpack [0-9]", re.MULTILINE),
+        "the head of an output of High-Performance Linpack",
+        "there is no run in it; it is cut before the line that begins with WR or WC",
+    ),
+    KnownFile(
+        re.compile(r"^Function\s+Best Rate MB/s", re.MULTILINE),
+        "output of STREAM without its triad",
+        "its line that begins with Triad: has the rate and three times; is the output cut?",
+    ),
+    KnownFile(
+        re.compile(r"^(Final|GFLOP/s) Summary::", re.MULTILINE),
+        "output of HPCG without a valid rating",
+        "the line 'HPCG result is VALID with a GFLOP/s rating of' is missing; run it again",
+    ),
     KnownFile(
         re.compile(r"^Measuring idle latencies", re.MULTILINE), "output of Intel MLC", _IMPORT
     ),

@@ -23,15 +23,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from slipstick.errors import SpecError
+from slipstick.errors import SpecError, short
 from slipstick_measure.loads import LoadRow, LoadTest
 from slipstick_measure.readers.cells import bare_cell, is_missing, split_value
 from slipstick_measure.readers.columns import TableColumn
 from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
 from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of, with_points_noted
-from slipstick_measure.readers.jmeter import JTL_HEAD, LEAST_PART, SUMMARY, read_jtl, read_summary
+from slipstick_measure.readers.jmeter import (
+    FEW_FAILED,
+    JTL_HEAD,
+    LEAST_PART,
+    SUMMARY,
+    read_jtl,
+    read_summary,
+)
 from slipstick_measure.readers.names import LOADS, RATES, rate_unit
-from slipstick_measure.readers.reading import Reading, time_of_unit
+from slipstick_measure.readers.reading import NUMBER, Reading, time_of_unit
 
 _RESPONSES = (
     *("response time", "response", "latency", "mean latency", "avg latency", "average latency"),
@@ -74,7 +81,8 @@ def _held(column: TableColumn) -> _LoadColumn | None:
     if match := _BUSY.fullmatch(word.removeprefix("% ")):
         unit = "%" if re.search(r"pct|percent", word) else column.unit
         return _LoadColumn("busy", match["before"] or match["after"] or "cpu", unit)
-    if word in _RESPONSES or (column.kind == "time" and "response" in word):
+    is_rate = column.unit is not None and rate_unit(column.unit) is not None
+    if not is_rate and (word in _RESPONSES or (column.kind == "time" and "response" in word)):
         return _LoadColumn("response", word, column.unit)
     if word in _OFFERED:
         return _LoadColumn("rate", word, column.unit)
@@ -132,9 +140,29 @@ def read_load_table(reading: Reading) -> LoadTest:
         for index, column in held.items()
     )
     left_out = [text for index, text in enumerate(grid.heading) if index not in held]
+    _check_one_test(reading, grid, held)
     rest = f"; left out: {', '.join(left_out)}" if left_out else ""
     reading.odd(grid.line, "columns", f"read as a load test: {names}{rest}")
     return _finished(reading, rows)
+
+
+def _check_one_test(reading: Reading, grid: CellGrid, held: Mapping[int, _LoadColumn]) -> None:
+    """Refuse rows that have no load and differ by a name: they are of different tests."""
+    if {column.kind for column in held.values()} & {"users", "rate"} or len(grid.rows) < 2:
+        return
+    for index, heading in enumerate(grid.heading):
+        cells = [row[index] for _, row in grid.rows if index < len(row)]
+        if (
+            index not in held
+            and len(set(cells)) == len(grid.rows)
+            and not any(NUMBER.fullmatch(bare_cell(cell)) for cell in cells)
+        ):
+            why = (
+                f"the rows have no users and no rate, and differ by {short(heading)}"
+                f" ({short(cells[0])}, {short(cells[1])}, ...): they are of different tests; keep"
+                " those of one, with a column of users"
+            )
+            reading.refuse(grid.line, heading, why)
 
 
 _MEANS = {"busy": "utilization", "response": "mean response time", "rate": "rate offered"}
@@ -174,7 +202,15 @@ def _table_row(
                 quantiles[float(column.name)] = seconds
             else:
                 row_values["response"] = seconds
-    return LoadRow(line, **row_values, quantiles=quantiles, utilization=busy)
+    return LoadRow(
+        line,
+        users=row_values.get("users"),
+        rate=row_values.get("rate"),
+        throughput=row_values.get("throughput"),
+        response=row_values.get("response"),
+        quantiles=quantiles,
+        utilization=busy,
+    )
 
 
 def _in_percent(
@@ -245,14 +281,31 @@ def _read_wrk(reading: Reading) -> LoadRow:
             reading.odd(
                 1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"
             )
+    requests = _number(_found(r"^[ \t]*([0-9]+) requests in", text))
+    errors = _found(r"^[ \t]*Socket errors:(.*)$", text)
+    broken = sum(map(int, re.findall(r" ([0-9]+)", errors[1]))) if errors else 0
+    few = requests is None or broken <= FEW_FAILED * requests
+    mean, took = _time(latency[1]) if latency else None, _found(r" in ([0-9.]+[a-z]+),", text)
+    seconds = _time(took[1]) if took else None
+    if mean and seconds and rate is not None and mean > _LARGE_PART * seconds:
+        why = (
+            f"the mean response time is a large part of the {seconds:g} s of the run: more was"
+            " offered than completed, and the times grow with the length of the run"
+        )
+        reading.odd(1, "", why)
     return LoadRow(
         1,
         users=_number(_found(r"([0-9]+) connections", text)) if rate is None else None,
         rate=rate,
         throughput=throughput,
-        response=_time(latency[1]) if latency else None,
+        response=mean,
         quantiles=_quantiles(text, r"^[ \t]+([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
+        unsteady="" if few else f"{broken} requests failed",
     )
+
+
+_LARGE_PART = 0.1
+"""Part of a run at a rate above which a mean response time tells of a queue that grows."""
 
 
 def _read_ab(reading: Reading) -> LoadRow:
@@ -316,23 +369,41 @@ def _read_sysbench(reading: Reading) -> LoadRow:
             )
             reading.odd(1, "", why)
     quantile = _found(r"([0-9]+)(?:th)? percentile:\s+([0-9.]+)", text)
+    target = _number(_found(r"Target transaction rate: ([0-9.]+)/sec", text))
+    total = _number(_found(r"^[ \t]+sum:\s+([0-9.]+)", text), 1e-3)
+    mean = _number(_found(r"^[ \t]+avg:\s+([0-9.]+)", text), 1e-3)
+    if total and events and not mean:
+        mean = total / events  # times below 10 us are printed as 0.00 ms
+    users = users or (round(events / events_of_one) if events and events_of_one else None)
     return LoadRow(
         1,
-        users=users or (round(events / events_of_one) if events and events_of_one else None),
-        rate=_number(_found(r"Target transaction rate: ([0-9.]+)/sec", text)),
+        users=users if target is None else None,
+        rate=target,
         throughput=rate or (events / seconds if events and seconds else None),
-        response=_number(_found(r"^[ \t]+avg:\s+([0-9.]+)", text), 1e-3),
-        quantiles={float(quantile[1]) / 100: float(quantile[2]) / 1e3} if quantile else {},
+        response=mean,
+        quantiles=(
+            {float(quantile[1]) / 100: float(quantile[2]) / 1e3}
+            if quantile and 0 < float(quantile[1]) < 100 and float(quantile[2])
+            else {}
+        ),
     )
 
 
 def _read_pgbench(reading: Reading) -> LoadRow:
+    """Read pgbench; the time to connect is no part of its latency, nor of the throughput without
+    it.
+    """
     text = reading.text
+    limited = _found(r"^rate limit schedule lag", text)
+    without = _found(r"^tps = ([0-9.]+) \(excluding connections", text)
+    throughput = _number(without or _found(r"^tps = ([0-9.]+)", text))
+    if limited:
+        reading.odd(1, "", "pgbench sent at a rate that it does not print: its throughput is taken")
     return LoadRow(
         1,
-        users=_number(_found(r"^number of clients: ([0-9]+)", text)),
-        rate=_number(_found(r"^rate limit schedule lag.*\n.*rate ([0-9.]+)", text)),
-        throughput=_number(_found(r"^tps = ([0-9.]+)", text)),
+        users=None if limited else _number(_found(r"^number of clients: ([0-9]+)", text)),
+        rate=throughput if limited else None,
+        throughput=throughput,
         response=_number(_found(r"^latency average(?: =|:) ([0-9.]+) ms", text), 1e-3),
     )
 
@@ -351,20 +422,49 @@ def _read_k6(reading: Reading) -> LoadRow:
         for name, value in statistics.items()
         if (match := re.fullmatch(r"p\(([0-9.]+)\)", name)) and (time := _time(value)) is not None
     }
+    most = _time(statistics.get("max", ""))
+    if most and (cut := [share for share, time in quantiles.items() if time > most]):
+        names = ", ".join(f"p({100 * share:g})" for share in cut)
+        reading.odd(1, "", f"{names} is above the largest time: its line is cut, so it is left out")
+        quantiles = {share: time for share, time in quantiles.items() if share not in cut}
     users = _found(
         rf"^{_MARKED}vus(?:_max)?\.*:.*\bmax=([0-9]+)|\b[0-9]+/([0-9]+) VUs|--vus[ =]([0-9]+)", text
     )
+    count = float(next(filter(None, users.groups()))) if users else None
+    throughput = _number(_found(rf"^{_MARKED}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text))
+    ends = _found(rf"^{_MARKED}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text)
+    constant = _found(r"^[ \t]*\* \S+: [0-9]+ looping VUs? for ", text)
+    ramp = ends is not None and not constant and _ramps(float(ends[1]), float(ends[2]))
+    ramp = ramp or bool(_found(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text))
+    if at_rate := _found(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
+        reading.odd(1, "", "k6 began iterations at a rate: its requests a second are taken for it")
     return LoadRow(
         1,
-        users=float(next(filter(None, users.groups()))) if users else None,
-        throughput=_number(_found(rf"^{_MARKED}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)),
+        users=None if at_rate else count,
+        rate=throughput if at_rate else None,
+        throughput=throughput,
         response=_time(statistics.get("avg", "")),
         quantiles=quantiles,
+        unsteady=_USERS_CHANGED.format(count) if ramp and not at_rate and count else "",
     )
+
+
+def _ramps(least: float, most: float) -> bool:
+    """Return whether virtual users rose or fell in a run; at the end of a run some are gone."""
+    return least < _RAMP * most
+
+
+_RAMP = 0.5
+"""Least virtual users over the most below which they changed in a run."""
+
+_USERS_CHANGED = "the users changed in the run, up to {:g}"
 
 
 def _read_k6_json(reading: Reading) -> LoadRow:
     metrics = json.loads(reading.text)["metrics"]
+    if "http_reqs" not in metrics:
+        why = "its metrics have no http_reqs: a script wrote its own summary (handleSummary);"
+        reading.refuse(1, "", f"{why} slipstick measured reads k6 run --summary-export=FILE")
 
     def values(name: str) -> Mapping[str, Any]:
         metric: Mapping[str, Any] = metrics.get(name) or {}
@@ -378,9 +478,12 @@ def _read_k6_json(reading: Reading) -> LoadRow:
         if (match := re.fullmatch(r"p\(([0-9.]+)\)", name))
     }
     users = values("vus_max").get("max", values("vus_max").get("value"))
+    present = values("vus")
+    ramp = users is not None and _ramps(float(present.get("min", users)), float(users))
     return LoadRow(
         1,
         users=None if users is None else float(users),
+        unsteady=_USERS_CHANGED.format(float(users)) if ramp else "",
         throughput=float(rate["rate"]) if "rate" in rate else None,
         response=float(duration["avg"]) / 1e3 if "avg" in duration else None,
         quantiles=quantiles,
@@ -487,6 +590,26 @@ def _read_bombardier(reading: Reading) -> LoadRow:
     )
 
 
+def _read_bombardier_json(reading: Reading) -> LoadRow:
+    """Read what bombardier --print result --format json writes, with times in microseconds."""
+    document = json.loads(reading.text)
+    result = document["result"]
+    latency = result["latency"]
+    failed = sum(int(result.get(name, 0)) for name in ("req4xx", "req5xx", "others"))
+    if failed:
+        reading.odd(1, "", f"{failed} requests failed, and are counted in the throughput")
+    return LoadRow(
+        1,
+        users=float(document["spec"]["numberOfConnections"]),
+        throughput=float(result["rps"]["mean"]),
+        response=float(latency["mean"]) * 1e-6,
+        quantiles={
+            float(share) / 100: float(time) * 1e-6
+            for share, time in (latency.get("percentiles") or {}).items()
+        },
+    )
+
+
 _GATLING_COMMA = re.compile(r"(?m)^(> [^|\n]*?[0-9]),([0-9]+ +\(OK=)")
 
 
@@ -523,14 +646,15 @@ _Reader = Callable[[Reading], LoadRow | Sequence[LoadRow]]
 
 class LoadFormat(NamedTuple):
     """An output format of a load generator: the pattern that identifies it, its reader, the pattern
-    that begins each test in a file with several (None: the same pattern), and the lines on failed
-    requests.
+    that begins each test in a file with several (None: the same pattern), the lines on failed
+    requests, and what begins each test if it was pasted as a whole.
     """
 
     pattern: re.Pattern[str]
     read: _Reader
     begin: re.Pattern[str] | None = None
     failures: re.Pattern[str] | None = None
+    header: re.Pattern[str] | None = None
 
 
 def _lines(pattern: str) -> re.Pattern[str]:
@@ -570,6 +694,9 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_bombardier,
         failures=_lines(r".*\b(?:[45]xx|others) - [1-9].*"),
     ),
+    "bombardier-json": LoadFormat(
+        re.compile(r'\A\s*\{\s*"spec"\s*:\s*\{\s*"numberOfConnections"'), _read_bombardier_json
+    ),
     "gatling": LoadFormat(
         _lines("> mean response time"),
         _read_gatling,
@@ -594,6 +721,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
     "k6": LoadFormat(
         re.compile(rf"^{_MARKED}http_req_duration\.+:", re.MULTILINE),
         _read_k6,
+        header=_lines("execution: (?:local|cloud)"),
         failures=re.compile(rf"^{_MARKED}http_req_failed\.+:\s+(?!0\.00%)[0-9.]+%.*", re.MULTILINE),
     ),
     "k6-json": LoadFormat(re.compile(r'\A\s*\{.*"http_req_duration"', re.DOTALL), _read_k6_json),
@@ -718,6 +846,8 @@ def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
     """Read all tests in a file, which may contain runs at several loads."""
     generator = GENERATORS[name]
     begin = generator.begin or generator.pattern
+    if generator.header and generator.header.search(reading.text):
+        begin = generator.header
     starts = [match.start() for match in begin.finditer(reading.text)]
     if len(starts) < 2 or reading.text.lstrip()[:1] == "{":
         starts = [0]
@@ -725,6 +855,9 @@ def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
     for start, end in zip(starts, [*starts[1:], len(reading.text)], strict=True):
         line, before = line + reading.text.count("\n", before, start), start
         part = Reading(reading.file, reading.text[start:end], reading.hints)
+        if len(starts) > 1 and not generator.pattern.search(part.text):
+            reading.odd(line, "", "the run that begins here has no summary, so it is left out")
+            continue
         rows_found = generator.read(part)
         for note in part.notes:
             reading.odd(line + note.line - 1, note.path, note.message)
@@ -737,6 +870,16 @@ def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
             why = f"requests failed, and {name} counts them in its own way: {words}"
             reading.odd(line + part.text.count("\n", 0, failure.start()), "", why)
     return rows
+
+
+_USERS_OPTION = {
+    "hey": "-c",
+    "bombardier": "-c",
+    "locust": "-u",
+    "locust-text": "-u",
+    "k6": "--vus",
+}
+"""The option of a generator that sets the number of users."""
 
 
 def read_load(reading: Reading, name: str) -> LoadTest:
@@ -767,9 +910,11 @@ def read_load(reading: Reading, name: str) -> LoadTest:
         reading.refuse(1, "", f"{name} completed no request, or its output is cut")
     users = reading.hints.processors
     if users is not None and len(rows) == 1 and rows[0].rate is None:
-        rows = [replace(rows[0], users=float(users))]
+        # The option says that a constant number of users is meant.
+        reason = "" if name in ("k6", "k6-json") else rows[0].unsteady
+        rows = [replace(rows[0], users=float(users), unsteady=reason)]
     if any(row.users is None and row.rate is None for row in rows):
-        option = "" if name in ("gatling",) else ", as -c did"
+        option = f", as {_USERS_OPTION[name]} did" if name in _USERS_OPTION else ""
         reading.refuse(
             1, "", f"{name} does not print how many users there were; say --processors N{option}"
         )

@@ -26,12 +26,15 @@ from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
 
 BETWEEN_TWO = re.compile(
     r"(MPI(-\w+)? )?(Bi-?Directional )?(Latency|Bandwidth)|PingPong|PingPing|netgauge"
-    r"|(RDMA_)?(Send|Write|Read).*|MPI_(Put|Get|Accumulate|Fetch_and_op|Compare_and_swap)\b.*",
+    r"|(RDMA_)?(Send|Write|Read).*|MPI_(Put|Get|Accumulate|Get_accumulate|Fetch_and_op|Compare_and_swap)\b.*",
     re.IGNORECASE,
 )
 """Benchmarks of messages between two processes; all others are operations of all of them."""
 
 _PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]+)\s*")
+_GROUPS = re.compile(
+    r"#\s*\(\s*([0-9]{1,9}) groups? of ([0-9]{1,9}) processes each running simultaneous.*"
+)
 _PAIRS = re.compile(r"#\s*\[\s*pairs:\s*([0-9]+)\s*\].*")
 _HEADING = re.compile(
     r"[\[(](usec|us|MB/s|MB/sec|MiB/sec|Gb/sec)[\])]|Mbytes/sec|PRTT\(1,0,s\)|\sMB/s\s"
@@ -77,6 +80,10 @@ def _read(tool: _Tool, reading: Reading) -> Measurements:
             columns, titles = [], [*titles, name]
         if count := _PROCESSES.fullmatch(text):
             processes = reading.processors(line, "#processes", count[1])
+        if groups := _GROUPS.fullmatch(text):
+            total = str(int(groups[1]) * int(groups[2]))
+            processes = reading.processors(line, "groups", total)
+            reading.odd(line, name, f"{groups[1]} groups of {groups[2]} processes ran at a time")
         if pairs := _PAIRS.fullmatch(text.strip()):
             processes = reading.processors(line, "pairs", str(2 * int(pairs[1][:9])))
         if _HEADING.search(text) and not text.strip()[:1].isdigit():

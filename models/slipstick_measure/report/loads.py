@@ -80,6 +80,8 @@ def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     thinking = think_time(test)
     if thinking is not None:
         words.append(_think_words(test, thinking))
+    reasons = dict.fromkeys(row.unsteady for row in test.rows if row.unsteady)
+    words += [f"There is no think time by Little's law where {reason}." for reason in reasons]
     rest = beside_tiers(test, tier_demands)
     if tier_demands and rest:
         words.append(
@@ -101,13 +103,14 @@ _NO_THINKING = 0.05
 
 def _think_words(test: LoadTest, thinking: float) -> str:
     """Describe the think time; one near zero or below it has a sentence of its own."""
-    times = [row.response for row in test.rows if row.response]
-    if thinking < -_NO_THINKING * min(times):
+    times = [row.response for row in test.rows if row.think_time is not None and row.response]
+    least = min(times, default=0.0)
+    if thinking < -_NO_THINKING * least:
         return (
             "Users / throughput is below the mean response time, so one of the three was not"
             " measured over the same time as the others (Little's law)."
         )
-    if thinking < _NO_THINKING * min(times):
+    if thinking < _NO_THINKING * least:
         return "Users do not think between requests, by Little's law."
     return f"Users think {quantity(thinking, 's')} on average, by Little's law."
 

@@ -1,0 +1,163 @@
+"""Outputs of benchmarks that print their own rate and how many processes or threads made it: NAS
+Parallel Benchmarks, HPCG and STREAM.
+
+Of NPB the time is read, and each benchmark and class is a region; runs of a class are of one size.
+The others are throughputs. HPCG's problem grows with the processes, so its
+rating is what is compared. Of STREAM the triad is taken.
+
+Formats: NAS Parallel Benchmarks 2.3 to 3.4 (common/print_results: the lines after "Benchmark
+Completed"), in Fortran, C, and with zones; HPCG 2.4 to 3.1, the results file; STREAM 5.9 and 5.10.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from slipstick_measure.measurements import Measurements
+from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
+
+_NPB_RUN = re.compile(r"\s*(?P<name>[A-Z]{2}(?:-MZ)?) Benchmark Completed\.?\s*", re.IGNORECASE)
+_NPB_VALUE = re.compile(r"\s*(?P<key>[A-Za-z/]++(?: [a-z]++)*+)\s*+=\s*+(?P<value>\S.*)")
+_NPB_COUNTS = ("total threads", "threads", "total processes")
+"""Names of the number of processors, the largest count first: benchmarks with zones have threads in
+each process."""
+
+
+class _NpbValue(NamedTuple):
+    """A value and the line that it stands in."""
+
+    line: int
+    text: str
+
+
+def _is_npb(reading: Reading) -> bool:
+    return any(_NPB_RUN.fullmatch(line) for line in reading.lines)
+
+
+def _npb_runs(reading: Reading) -> Iterator[tuple[str, int, dict[str, _NpbValue]]]:
+    """Yield each run: the benchmark, the line that ends it, and the values printed after that."""
+    name, begun = "", 0
+    values: dict[str, _NpbValue] = {}
+    for line, text in enumerate(reading.lines, 1):
+        if run := _NPB_RUN.fullmatch(text):
+            if name:
+                yield name, begun, values
+            name, begun, values = run["name"].upper(), line, {}
+        elif name and (value := _NPB_VALUE.fullmatch(text)):
+            values.setdefault(value["key"].casefold(), _NpbValue(line, value["value"].rstrip()))
+    if name:
+        yield name, begun, values
+
+
+def _read_npb(reading: Reading) -> Measurements:
+    """Read the time of each run; where times are printed too coarsely, the rate, which has more
+    digits.
+    """
+    titles = dict[str, None]()
+    runs = list(_npb_runs(reading))
+    coarse = any(_is_coarse(values) for *_, values in runs)
+    for name, begun, values in runs:
+        title = f"{name}, class {values['class'].text}" if "class" in values else name
+        titles[title] = None
+        count = next((values[key] for key in _NPB_COUNTS if key in values), None)
+        if count is None and reading.hints.processors is None:
+            reading.odd(begun, title, "no processes or threads are printed, so it is taken as one")
+        p = reading.hints.processors or (
+            1 if count is None else reading.processors(count.line, "processes", count.text)
+        )
+        key, metric, unit = _NPB_RATE if coarse else _NPB_TIME
+        if p is None or key not in values:
+            reading.wrong(begun, title, f"the line '{key} =' is missing; is the output cut?")
+            continue
+        where = Coordinates(p, reading.hints.size, title)
+        reading.add(values[key].line, where, metric, values[key].text, unit)
+        verified = values.get("verification")
+        if verified is not None and verified.text.upper() != "SUCCESSFUL":
+            reading.odd(verified.line, title, f"the verification is {verified.text.casefold()}")
+    if coarse and runs:
+        why = f"a time is below {_LEAST_SECONDS:g} s and printed in hundredths: rates are taken"
+        reading.odd(runs[0][1], "", why)
+    measurements = reading.finished()
+    source = f"output of the NAS Parallel Benchmarks {reading.name}"
+    return replace(measurements, title="; ".join(titles), source=source)
+
+
+_NPB_TIME = ("time in seconds", "time", "s")
+_NPB_RATE = ("mop/s total", "throughput", "Mop/s")
+_LEAST_SECONDS = 1.0
+"""Time below which two decimals are less than one percent."""
+
+
+def _is_coarse(values: Mapping[str, _NpbValue]) -> bool:
+    time = values.get("time in seconds")
+    if time is None or re.fullmatch(r"[0-9]*\.[0-9]{1,2}", time.text) is None:
+        return time is None
+    return float(time.text) < _LEAST_SECONDS
+
+
+_HPCG_RATING = re.compile(r"HPCG result is VALID with a GFLOP/s rating of\s*[:=]\s*(\S+)")
+_HPCG_COUNT = re.compile(r"(Distributed Processes|Threads per processes)\s*[:=]\s*([0-9]+)\s*")
+
+
+def _is_hpcg(reading: Reading) -> bool:
+    return any(_HPCG_RATING.search(line) for line in reading.lines)
+
+
+def _read_hpcg(reading: Reading) -> Measurements:
+    """Read the rating of each run, with as many processors as processes times threads."""
+    counts = dict[str, int]()
+    for line, text in enumerate(reading.lines, 1):
+        if count := _HPCG_COUNT.search(text):
+            counts[count[1]] = reading.processors(line, count[1], count[2]) or 1
+        elif rating := _HPCG_RATING.search(text):
+            processes = counts.get("Distributed Processes", reading.hints.processors)
+            if processes is None:
+                why = "the number of processes is not printed before it; say --processors N"
+                reading.refuse(line, "rating", why)
+            p = processes * counts.get("Threads per processes", 1)
+            reading.add(line, Coordinates(p), "throughput", rating[1], "GFLOP/s")
+            counts = {}
+    return _with_machine(reading, "HPCG")
+
+
+_STREAM_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested) = ([0-9]+)\s*")
+_STREAM_TRIAD = re.compile(r"\s*Triad:\s+([0-9.]+)(?:\s+[0-9.]+){3}\s*")
+
+
+def _is_stream(reading: Reading) -> bool:
+    return any(_STREAM_TRIAD.fullmatch(line) for line in reading.lines)
+
+
+def _read_stream(reading: Reading) -> Measurements:
+    """Read the rate of the triad of each run."""
+    threads = reading.hints.processors
+    for line, text in enumerate(reading.lines, 1):
+        if count := _STREAM_THREADS.fullmatch(text):
+            threads = reading.processors(line, "threads", count[1])
+        elif triad := _STREAM_TRIAD.fullmatch(text):
+            if threads is None:
+                why = "this STREAM ran without OpenMP, so it says no threads; say --processors N"
+                reading.refuse(line, "", why)
+            reading.add(line, Coordinates(threads), "throughput", triad[1], "MB/s")
+    if reading.runs:
+        reading.odd(reading.runs[0].line, "Triad", "is taken; Copy, Scale and Add are left out")
+    return _with_machine(reading, "STREAM")
+
+
+def _with_machine(reading: Reading, tool: str) -> Measurements:
+    """Return what was read, with a note on the machine that can be made of it."""
+    if reading.runs:
+        why = "slipstick import makes a machine of one run: slipstick import FILE --extends MACHINE"
+        reading.odd(reading.runs[0].line, "", why)
+    source = f"output of {tool} {reading.name}"
+    return replace(reading.finished(), title=tool, source=source)
+
+
+FORMATS = (
+    FileFormat("npb", _is_npb, _read_npb),
+    FileFormat("hpcg", _is_hpcg, _read_hpcg),
+    FileFormat("stream", _is_stream, _read_stream),
+)
