@@ -53,7 +53,7 @@ _DATA_OPTIONS = (
             " vegeta-json, bombardier, bombardier-json, gatling, k6, k6-json,"
             " sysbench, pgbench, fio, fio-text, locust, locust-text, locust-history, jtl, jmeter,"
             " load-table, perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl, npb, hpcg, stream,"
-            " netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, nsys, timehist, records,"
+            " netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, nsys, nsys-sqlite, timehist, records,"
             " otf2."
             " [told from the content]"
         ),
@@ -379,7 +379,7 @@ def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float |
     "--format",
     "format_",
     metavar="FORMAT",
-    help="chrome, paraver, perf-mem, nsys, timehist, records, otf2. [told from the content]",
+    help="chrome, paraver, perf-mem, nsys, nsys-sqlite, timehist, records, otf2. [told from the content]",
 )
 @click.option(
     "--unit",

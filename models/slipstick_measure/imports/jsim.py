@@ -17,9 +17,10 @@ from itertools import product
 from typing import Any
 
 from slipstick.errors import short
+from slipstick_measure.imports import jmt_times
 from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
 from slipstick_measure.imports.losses import Ledger
-from slipstick_measure.imports.names import exact_number
+from slipstick_measure.imports.names import exact_number, is_rounded
 from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.elements import XmlElement
 from slipstick_measure.readers.reading import Reading
@@ -102,6 +103,7 @@ _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, floa
         lambda shape, least: (shape * least / (shape - 1), 1 / (shape * (shape - 2))),
     ),
     "Weibull": (("alpha", "r"), _weibull),
+    "Normal": (("mean", "standardDeviation"), jmt_times.truncated_normal),
 }
 """Of each distribution its numbers, and its mean and squared coefficient of variation."""
 
@@ -113,7 +115,11 @@ _TWO_MOMENTS = (
     "Lognormal",
     "Pareto",
     "Weibull",
+    "Normal",
 )
+
+_BY_MATRICES = ("PhaseTypeDistr", "MAPDistr", "Replayer")
+"""Distributions of more than a few numbers: of matrices, or of a file."""
 
 
 @dataclass
@@ -128,6 +134,7 @@ class _Jsim:
     times: dict[Place, tuple[float, float]] = field(default_factory=dict)
     ways: dict[Place, list[tuple[Place, float]]] = field(default_factory=dict)
     made_of: dict[str, str] = field(default_factory=dict)
+    words: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(FORMAT, self.model.reading)
@@ -190,6 +197,8 @@ class _Jsim:
         if paths[0] == "DisabledServiceTimeStrategy" or len(paths) == 1:
             return None
         kind = paths[1]
+        if paths[0] == "ServiceTimeStrategy" and kind in _BY_MATRICES:
+            return self._process(kind, distribution, place)
         if paths[0] != "ServiceTimeStrategy" or kind not in _DISTRIBUTIONS:
             self.refuse(
                 distribution,
@@ -197,7 +206,10 @@ class _Jsim:
                 " such time: choose a distribution of the same mean and variance in JMT",
             )
         names, moments = _DISTRIBUTIONS[kind]
-        numbers = [self.number(distribution, name, -1e9 if name == "mu" else 0.0) for name in names]
+        numbers = [
+            self.number(distribution, name, -1e9 if name in ("mu", "mean") else 0.0)
+            for name in names
+        ]
         try:
             mean, scv = moments(*numbers)
         except (ArithmeticError, TypeError):
@@ -210,6 +222,65 @@ class _Jsim:
         if kind in _TWO_MOMENTS:
             self.uneven[place] = distribution.line
         return mean, scv
+
+    def _process(self, kind: str, distribution: XmlElement, place: Place) -> tuple[float, float]:
+        """Return the mean and the squared coefficient of variation of phases, a process of arrivals,
+        or times from a file.
+        """
+        whose = f"{place[0]} at {place[1]}"
+        if kind == "Replayer":
+            file = next(
+                (child for child in distribution.every("value") if not child.children), distribution
+            ).text.strip()
+            moments = jmt_times.replayed(self.model.reading.file, file)
+            if moments is None:
+                self.refuse(
+                    distribution,
+                    f"the times of {whose} are in the file {short(file)}, which is not beside this model;"
+                    " put it there, with numbers alone, or choose a distribution in JMT",
+                )
+            self.ledger.declare("correlation", distribution.line, whose)
+            assert moments is not None
+            return moments
+        names = {"PhaseTypeDistr": ("alpha", "T"), "MAPDistr": ("D0", "D1")}[kind]
+        first, second = (self._matrix(distribution, name) for name in names)
+        square = second and all(len(row) == len(second) for row in second)
+        try:
+            if not square or len(first[-1]) != len(second):
+                raise ArithmeticError
+            if kind == "MAPDistr":
+                mean, scv = jmt_times.arrival_process(first, second)
+            else:
+                mean, scv = jmt_times.phase_type(first[0], second)
+            if not (0 < mean < math.inf and 0 <= scv < math.inf):
+                raise ArithmeticError
+        except (ArithmeticError, ValueError):
+            self.refuse(
+                distribution,
+                f"the {kind} of {whose} needs {' and '.join(names)} of one size, of at most"
+                f" {jmt_times.MOST_PHASES} states, that give a mean and a variance",
+            )
+        if kind == "MAPDistr":
+            self.ledger.declare("correlation", distribution.line, whose)
+        else:
+            self.uneven[place] = distribution.line
+        return mean, scv
+
+    def _matrix(self, distribution: XmlElement, name: str) -> jmt_times.Matrix:
+        """Return the rows of a matrix by its name; none if it is missing or too large."""
+        for matrix in distribution.every("subParameter"):
+            if matrix.get("name") == name:
+                rows = [row for row in matrix.every("subParameter") if row.get("name") == "vector"]
+                if len(rows) > jmt_times.MOST_PHASES:
+                    return []
+                return [
+                    [
+                        self.model.number(cell, cell.text.strip(), -1e300)
+                        for cell in row.every("value")
+                    ]
+                    for row in rows
+                ]
+        return []
 
     def read(self) -> None:
         """Read classes, nodes, times and routes."""
@@ -300,6 +371,9 @@ class _Jsim:
                 f" have; {_INSTEAD.get(kind, 'an activity chooses by state (pick): write one by hand')}",
             )
         total = math.fsum(shares.values())
+        if router and self._rounded(router, shares, f"{name} to leave {node}"):
+            shares = {to: share / total for to, share in shares.items()}
+            total = 1.0
         if router and shares and not math.isclose(total, 1.0, rel_tol=1e-6):
             self.refuse(
                 router,
@@ -330,6 +404,9 @@ class _Jsim:
                 new_class, named = named or next(order, ""), ""
                 if new_class in self.classes and (share := self.number_of(child)) > 0:
                     row[new_class] = share
+        if self._rounded(switch, row, f"{name} to change at {node}"):
+            total = math.fsum(row.values())
+            row = {new_class: share / total for new_class, share in row.items()}
         if not math.isclose(total := math.fsum(row.values()), 1.0, rel_tol=1e-6):
             self.refuse(
                 switch,
@@ -337,6 +414,19 @@ class _Jsim:
                 " not 1",
             )
         return row
+
+    def _rounded(self, element: XmlElement, shares: Mapping[str, float], whose: str) -> bool:
+        """Return whether probabilities differ from 1 by the rounding of their digits alone, with a
+        note.
+        """
+        total = math.fsum(shares.values())
+        if not total or math.isclose(total, 1.0, rel_tol=1e-6) or not is_rounded(shares.values()):
+            return False
+        note = (
+            f"the probabilities of {whose} add up to {total:.9g} by rounding, and are scaled to 1"
+        )
+        self.words[note] = None
+        return True
 
     def following(self, place: Place, passed: int = 0) -> dict[Place, float]:
         """Return the places that follow a place with their probabilities, skipping nodes without a
@@ -446,6 +536,7 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
         chains[title] = {"classes": class_names, **customers, "reference": _named(jsim, begin)}
         routing += _routes(jsim, places)
     stations = _stations(jsim, reached)
+    _leave_out_blocking(jsim, stations, sum(len(chain["classes"]) for chain in chains.values()))
     closed = any("population" in chain for chain in chains.values())
     regions = dict(_regions(jsim, reached, stations, closed))
     sections = {"chains": chains, "routing": routing, **({"regions": regions} if regions else {})}
@@ -456,6 +547,8 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
             " response time; where classes change, here it ends where a customer comes there as the"
             " class in reference, in JMT as any class"
         )
+    for words in jsim.words:
+        spec.say(words)
     spec.axes = _axes(jsim, chains)
     if not spec.axes and any(True for _ in jsim.model.root.every("parametric")):
         spec.say("the what-if analysis of the file is left out; vary the spec in a study")
@@ -773,6 +866,28 @@ def _capacity(
         return {}
     blocking = {} if rule == "drop" else {"blocking": _BLOCKING[rule]}
     return {"capacity": round(size), **blocking}
+
+
+def _leave_out_blocking(jsim: _Jsim, stations: dict[str, Any], classes: int) -> None:
+    """Declare blocking after service where no method answers it: it needs one class, and single
+    exponential servers at all stations.
+    """
+    answered = classes == 1 and all(
+        station["discipline"] != "is"
+        and not station["discipline"].startswith("priority")
+        and station.get("servers", 1) == 1
+        and "scv" not in station
+        for station in stations.values()
+    )
+    for node, element in jsim.nodes.items():
+        station = stations.get(jsim.model.name(element), {})
+        if not answered and station.get("blocking") == "after-service":
+            detail = (
+                f"{node}, which blocks after service: that is answered for one class at single"
+                " exponential servers"
+            )
+            jsim.ledger.declare("full-queues", element.line, detail)
+            del station["capacity"], station["blocking"]
 
 
 def _regions(

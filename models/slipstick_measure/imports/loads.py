@@ -35,8 +35,11 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     SpecError : no tier has a utilization, so there is no demand
     """
     if unsteady := next((row for row in test.rows if row.unsteady), None):
-        why = f"{unsteady.unsteady}, so users and throughput do not belong together; measure again"
-        raise SpecError([Problem(test.file, unsteady.line, 1, "", f"{why} with constant users")])
+        why = (
+            f"{unsteady.unsteady}, so users and throughput do not belong together; measure again with"
+            " constant users"
+        )
+        raise SpecError([Problem(test.file, unsteady.line, 1, "", why)])
     tier_demands = demands(test)
     station = None if tier_demands else _fitted(test)
     rest = beside_tiers(test, tier_demands) if station is None else station.beside

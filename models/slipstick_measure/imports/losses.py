@@ -67,6 +67,9 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
     },
     "jsim": {
         "moments": Loss(ANSWER, "a time has the mean and variance of its distribution, no more"),
+        "correlation": Loss(
+            ANSWER, "successive times are independent, with the mean and variance of their process"
+        ),
         "regions": Loss(ANSWER, "the customers in a region are not limited"),
         "weights": Loss(ANSWER, "the classes share a server equally"),
         "arrival-variance": Loss(ANSWER, "arrivals are Poisson"),

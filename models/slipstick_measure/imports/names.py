@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Collection
+from decimal import Decimal
 from typing import Any
 
 from slipstick.errors import UnitError, short
@@ -62,3 +65,19 @@ def exact_number(value: float) -> str:
     """
     short_text = f"{value:.15g}"
     return short_text if abs(float(short_text) - value) <= abs(value) * 1.2e-16 else repr(value)
+
+
+def is_rounded(probabilities: Collection[float]) -> bool:
+    """Return whether the sum of probabilities differs from 1 by no more than the rounding of each to
+    as many digits as the finest has, two at least.
+
+    >>> is_rounded([0.3333, 0.3333, 0.3333]), is_rounded([0.33, 0.33, 0.33])
+    (True, True)
+    >>> is_rounded([0.9, 0.05]), is_rounded([0.5, 0.4])
+    (False, False)
+    """
+    digits = max(
+        (-int(Decimal(repr(value)).as_tuple().exponent) for value in probabilities), default=0
+    )
+    half_units = 0.5 * 10.0**-digits * len(probabilities)
+    return digits >= 2 and abs(math.fsum(probabilities) - 1) <= half_units * (1 + 1e-9)

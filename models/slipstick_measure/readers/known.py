@@ -26,7 +26,10 @@ _SAMPLES = (
     " them"
 )
 
-_GPU_LIST = "slipstick trace reads what nsys stats --report cuda_gpu_trace --format csv prints"
+_GPU_LIST = (
+    "slipstick trace reads what nsys export --type sqlite writes, and what nsys stats --report"
+    " cuda_gpu_trace --format csv prints"
+)
 KNOWN_TEXTS: tuple[KnownFile, ...] = (
     KnownFile(
         re.compile(r"^HPLinpack benchmark input file", re.MULTILINE),
@@ -178,7 +181,7 @@ PACKED: Mapping[bytes, tuple[str, str]] = {
         "open it in Extra-P and save it as JSON lines, or unpack it",
     ),
     b"\x89HDF": ("HDF5", "write what you need of it as CSV"),
-    b"SQLite format 3": ("a database of SQLite, as nsys exports", _GPU_LIST),
+    b"SQLite format 3": ("a database of SQLite", _GPU_LIST),
     b"PAR1": (
         "Parquet",
         "slipstick trace reads records in a file that ends in .parquet; write a table of runs as CSV",

@@ -33,6 +33,7 @@ from slipstick_measure.readers.reading import delimiter_of, split_unit
 from slipstick_measure.traces.chrome import is_chrome, read_chrome
 from slipstick_measure.traces.memory_samples import is_memory_samples, read_memory_samples
 from slipstick_measure.traces.nsight import is_gpu_list, read_gpu_list
+from slipstick_measure.traces.nsight_database import is_database, read_database
 from slipstick_measure.traces.otf2 import read_otf2
 from slipstick_measure.traces.trace import ADVICE, BUSY, ProgramTrace, ReadTrace, TraceColumns
 
@@ -146,6 +147,8 @@ def trace_format(path: Path | str) -> str | None:
     """
     if (suffix := Path(path).suffix) in _BINARY:
         return _BINARY[suffix]
+    if is_database(path):
+        return "nsys-sqlite"
     try:
         head = next(text_pieces(path, BYTES, ADVICE, _HEAD), "").removeprefix("\ufeff")
     except SpecError:
@@ -478,6 +481,11 @@ def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
     yield from enumerate(rows.iter_rows(), 2)
 
 
+def _read_database(path: Path | str, unit: str | None) -> ReadTrace:
+    _check_bytes(path)
+    return read_database(path)
+
+
 def _read_otf2(path: Path | str, unit: str | None) -> ReadTrace:
     anchor = Path(path)
     _check_bytes(anchor, anchor.with_suffix(".def"), *anchor.with_suffix("").rglob("*"))
@@ -509,6 +517,7 @@ TRACE_FORMATS: Mapping[str, TraceFormat] = Registry(
             is_memory_samples, lambda path, _: read_memory_samples(path, _lines(path))
         ),
         "nsys": TraceFormat(is_gpu_list, lambda path, _: read_gpu_list(path, _lines(path))),
+        "nsys-sqlite": TraceFormat(lambda head: False, _read_database),
         "timehist": TraceFormat(_is_timehist, _read_timehist),
         "records": TraceFormat(_is_records, _read_records),
         "otf2": TraceFormat(lambda head: False, _read_otf2),

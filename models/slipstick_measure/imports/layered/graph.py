@@ -17,6 +17,7 @@ from slipstick_measure.imports.layered.model import (
     Task,
     Work,
 )
+from slipstick_measure.imports.names import is_rounded
 
 MOST_DEPTH = 60
 MOST_NODES = 5000
@@ -232,13 +233,18 @@ class _Graph:
         self, after: Precedence, branches: list[_ActivityPath], path: _ActivityPath
     ) -> None:
         """Add a choice between branches."""
-        total = sum(share.value for _, share in after.after)
-        if abs(total - 1) > 1e-6:
+        shares = [share for _, share in after.after]
+        total = sum(share.value for share in shares)
+        plain = not any(share.formula for share in shares)
+        if abs(total - 1) > 1e-6 and plain and is_rounded([share.value for share in shares]):
+            note = f"probabilities add up to {total:.9g} by rounding, and are scaled to 1"
+            self._network.reading.odd(after.line, "", note)
+            shares = [ModelAmount(share.value / total) for share in shares]
+        elif abs(total - 1) > 1e-6:
             why = f"have probabilities that add up to {total:g}, not to 1"
             self._refuse(after.line, why)
         options = tuple(
-            (share, tuple(branch.steps))
-            for (_, share), branch in zip(after.after, branches, strict=True)
+            (share, tuple(branch.steps)) for share, branch in zip(shares, branches, strict=True)
         )
         path.steps.append(Either(options))
 

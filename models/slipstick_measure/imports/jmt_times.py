@@ -1,0 +1,98 @@
+"""Distributions of times in models of JSIM that are no formula of a few numbers: normal times, which
+JMT draws again below zero, phases, processes of arrivals, and times from a file.
+
+Sources: JMT's classes Normal, PhaseTypePar, MAPPar and ReplayerPar; moments of phases and of
+Markovian arrival processes: Neuts, Matrix-Geometric Solutions in Stochastic Models, 1981, chapter 2.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path, PureWindowsPath
+
+from slipstick.late import np
+from slipstick.limits import limit
+from slipstick_measure.readers.reading import NUMBER
+
+MOST_PHASES = 100
+Matrix = list[list[float]]
+
+
+def truncated_normal(mean: float, deviation: float) -> tuple[float, float]:
+    """Return the mean and the squared coefficient of variation of a normal time that is drawn again
+    if it is not above zero.
+
+    >>> truncated_normal(10.0, 1.0)
+    (10.0, 0.01)
+    >>> mean, scv = truncated_normal(0.0, 1.0)  # half of a normal distribution
+    >>> mean == math.sqrt(2 / math.pi), round(scv, 9) == round(math.pi / 2 - 1, 9)
+    (True, True)
+    """
+    least = -mean / deviation
+    above = math.erfc(least / math.sqrt(2)) / 2
+    hazard = math.exp(-(least**2) / 2) / math.sqrt(2 * math.pi) / above
+    middle = mean + deviation * hazard
+    variance = deviation**2 * (1 + least * hazard - hazard**2)
+    return middle, variance / middle**2
+
+
+def phase_type(start: list[float], rates: Matrix) -> tuple[float, float]:
+    """Return the mean and the squared coefficient of variation of a time of phases.
+
+    Parameters
+    ----------
+    start : probabilities of the phase in which it begins
+    rates : between phases; a phase ends the time at what its row lacks to zero [1/s]
+
+    >>> phase_type([1.0, 0.0], [[-2.0, 2.0], [0.0, -2.0]])  # Erlang, two phases of 0.5 s
+    (1.0, 0.5)
+    """
+    return _moments(np.array(start), np.array(rates))
+
+
+def arrival_process(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
+    """Return the mean and the squared coefficient of variation of the times between the events of a
+    Markovian arrival process.
+
+    Parameters
+    ----------
+    hidden, observed : rates between its states without an event and with one, D0 and D1 [1/s]
+
+    >>> arrival_process([[-2.0]], [[2.0]])
+    (0.5, 1.0)
+    """
+    inside, outside = np.array(hidden), np.array(observed)
+    stays = np.linalg.solve(-inside, outside)
+    equations = np.vstack([stays.T - np.eye(len(stays)), np.ones(len(stays))])
+    start = np.linalg.lstsq(equations, np.append(np.zeros(len(stays)), 1.0), rcond=None)[0]
+    return _moments(start, inside)
+
+
+def _moments(start: np.ndarray, rates: np.ndarray) -> tuple[float, float]:
+    ones = np.ones(len(start))
+    first = np.linalg.solve(-rates, ones)
+    mean = float(start @ first)
+    square = 2 * float(start @ np.linalg.solve(-rates, first))
+    return mean, square / mean**2 - 1
+
+
+def replayed(model: str, name: str) -> tuple[float, float] | None:
+    """Return the mean and the squared coefficient of variation of the times in a file beside a
+    model; None if there is no such file, or no list of times in it.
+
+    Parameters
+    ----------
+    model : path of the model
+    name : of the file, as the model has it, with the folder of its author
+    """
+    beside = Path(model).parent / PureWindowsPath(name).name
+    if not beside.is_file() or beside.stat().st_size > limit("data_bytes"):
+        return None
+    words = beside.read_bytes().decode("utf-8", "replace").split()
+    if not words or not all(NUMBER.fullmatch(word) for word in words):
+        return None
+    times = [float(word) for word in words]
+    mean = math.fsum(times) / len(times)
+    if min(times) < 0 or not 0 < mean < math.inf:
+        return None
+    return mean, math.fsum((time - mean) ** 2 for time in times) / len(times) / mean**2

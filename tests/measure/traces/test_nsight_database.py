@@ -1,0 +1,147 @@
+"""Databases of Nsight Systems, made anew after its documented schema."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from slipstick.errors import SpecError
+from slipstick_measure.traces.readers import read_trace, trace_format
+
+PROCESS = 7
+MAIN, HELPER = (PROCESS << 24) + 100 + (1 << 48), (PROCESS << 24) + 101 + (1 << 48)
+NAMES = {
+    1: "void gemm<float, 128>(float const*, float*)",
+    2: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)",
+    3: "cudaLaunchKernel_v7000",
+    4: "cudaStreamSynchronize_v3020",
+    5: "pthread_cond_wait",
+    6: "MPI_Recv",
+    7: "main",
+    8: "worker",
+}
+SCHEMA = {
+    "StringIds": "id INTEGER PRIMARY KEY, value TEXT NOT NULL",
+    "ThreadNames": "nameId INT, priority INT, globalTid INT",
+    "CUPTI_ACTIVITY_KIND_KERNEL": "start INT, end INT, deviceId INT, contextId INT, streamId INT, demangledName INT, shortName INT",
+    "CUPTI_ACTIVITY_KIND_MEMCPY": "start INT, end INT, deviceId INT, streamId INT, bytes INT, copyKind INT",
+    "CUPTI_ACTIVITY_KIND_MEMSET": "start INT, end INT, deviceId INT, streamId INT, value INT",
+    "CUPTI_ACTIVITY_KIND_RUNTIME": "start INT, end INT, eventClass INT, globalTid INT, correlationId INT, nameId INT",
+    "OSRT_API": "start INT, end INT, eventClass INT, globalTid INT, nameId INT",
+    "MPI_P2P_EVENTS": "start INT, end INT, eventType INT, globalTid INT, textId INT",
+    "NVTX_EVENTS": "start INT, end INT, eventType INT, textId INT, globalTid INT",
+}
+ROWS: dict[str, list[tuple[int, ...]]] = {
+    "ThreadNames": [(7, 0, MAIN), (8, 0, HELPER)],
+    # stream 7: 400 us of work, 300 us of an all-reduce, 100 us of a copy, from 100 us to 1,000 us
+    "CUPTI_ACTIVITY_KIND_KERNEL": [
+        (100_000, 500_000, 0, 1, 7, 1, 1),
+        (500_000, 800_000, 0, 1, 7, 2, 2),
+    ],
+    "CUPTI_ACTIVITY_KIND_MEMCPY": [(900_000, 1_000_000, 0, 7, 4096, 2)],
+    # the main thread: its own work but for a launch of 50 us and a wait of 700 us
+    "CUPTI_ACTIVITY_KIND_RUNTIME": [
+        (0, 50_000, 0, MAIN, 1, 3),
+        (300_000, 1_000_000, 0, MAIN, 2, 4),
+    ],
+    # a call of the system inside the wait for the stream is booked instead of it
+    "OSRT_API": [(400_000, 600_000, 27, MAIN, 5), (0, 1_000_000, 27, HELPER, 5)],
+    "NVTX_EVENTS": [(0, 1_000_000, 59, 7, MAIN)],
+}
+
+
+def database(folder: Path, *tables: str, name: str = "report.sqlite") -> Path:
+    """Write a database with some of the tables, all of them if none is named."""
+    path = folder / name
+    with closing(sqlite3.connect(path)) as file:
+        for table, form in SCHEMA.items():
+            if tables and table not in (*tables, "StringIds"):
+                continue
+            file.execute(f"CREATE TABLE {table} ({form})")
+            rows = list(NAMES.items()) if table == "StringIds" else ROWS.get(table, [])
+            for row in rows:
+                file.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+        file.commit()
+    return path
+
+
+def test_streams_are_apart_from_threads(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    assert trace_format(path) == "nsys-sqlite"
+    parts = read_trace(path).apart()
+    assert {kind: list(part.processors) for kind, part in parts.items()} == {
+        "GPU stream": ["0/stream 7"],
+        "thread": ["main", "worker"],
+    }
+    stream, threads = parts["GPU stream"], parts["thread"]
+    assert "[CUDA memcpy Device-to-Host]" in stream.labels
+    busy = stream.busy
+    assert sum(busy.end - busy.start) == pytest.approx(500e-6)  # without the all-reduce
+    work = threads.busy
+    # 1,000 us less the 700 us for the stream; the helper only waits
+    assert sum(work.end - work.start) == pytest.approx(300e-6)
+    booked = {
+        threads.labels[label]: time
+        for label, time in zip(
+            threads.spans.label, threads.spans.end - threads.spans.start, strict=True
+        )
+        if threads.spans.processor[0] == 0
+    }
+    assert "cudaStreamSynchronize" in booked  # without the version of the interface
+    assert any("1 marks of NVTX" in str(note) for note in read_trace(path).notes)
+
+
+def test_waits_are_those_of_the_innermost_call(tmp_path: Path) -> None:
+    threads = read_trace(database(tmp_path)).apart()["thread"]
+    main = threads.spans.processor == 0
+    length = (threads.spans.end - threads.spans.start)[main]
+    times: dict[str, float] = {}
+    for label, time in zip(threads.spans.label[main], length, strict=True):
+        name = threads.labels[label]
+        times[name] = times.get(name, 0.0) + time
+    assert times == pytest.approx(
+        {
+            "cudaLaunchKernel": 50e-6,
+            "program": 250e-6,
+            "cudaStreamSynchronize": 500e-6,
+            "pthread_cond_wait": 200e-6,
+        }
+    )
+
+
+def test_what_was_not_traced_is_unknown(tmp_path: Path) -> None:
+    path = database(tmp_path, "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME")
+    trace = read_trace(path)
+    assert any("is unknown" in str(note) and "--trace=osrt" in str(note) for note in trace.notes)
+    assert "unknown" not in trace.apart()["thread"].useful
+    alone = read_trace(database(tmp_path, "CUPTI_ACTIVITY_KIND_KERNEL", name="kernels.db"))
+    assert alone.processors == ("0/stream 7",)
+
+
+def test_messages_of_a_process_without_a_gpu_are_read(tmp_path: Path) -> None:
+    path = database(tmp_path, "MPI_P2P_EVENTS")
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("INSERT INTO MPI_P2P_EVENTS VALUES (0, 1000, 0, ?, 6)", (MAIN,))
+        file.commit()
+    assert read_trace(path).useful == ()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda folder: database(folder, "NVTX_EVENTS"), "no operations of a GPU and no calls"),
+        (lambda folder: _cut(database(folder)), "is damaged, or of another form"),
+    ],
+)
+def test_other_databases_are_refused(tmp_path: Path, make: object, words: str) -> None:
+    assert callable(make)
+    with pytest.raises(SpecError, match=words):
+        read_trace(make(tmp_path))
+
+
+def _cut(path: Path) -> Path:
+    path.write_bytes(path.read_bytes()[:5000])
+    return path
