@@ -46,7 +46,7 @@ _VERSION = re.compile(r"(_v[0-9]+)?(_pt(sz|ds))?$")
 """Ending of the names of calls: the version of CUDA's interface, and of its default streams."""
 
 
-class _Call(NamedTuple):
+class _CallTable(NamedTuple):
     """A table of calls of threads, and its column of the name."""
 
     table: str
@@ -107,9 +107,9 @@ class _Database:
         kinds = [STREAM] * len(streams) + [THREAD] * len(threads)
         return self.columns.finished([*streams, *threads], kinds=kinds)
 
-    def _call_tables(self) -> list[_Call]:
-        found = [_Call(table, "nameId") for table in (*_CALLS, _SYSTEM)]
-        found += [_Call(table, "textId") for table in _MESSAGES]
+    def _call_tables(self) -> list[_CallTable]:
+        found = [_CallTable(table, "nameId") for table in (*_CALLS, _SYSTEM)]
+        found += [_CallTable(table, "textId") for table in _MESSAGES]
         needed = {"start", "end", "globalTid"}
         return [
             call for call in found if needed | {call.name} <= self.tables.get(call.table, set())
@@ -153,7 +153,7 @@ class _Database:
                 name = "[CUDA memset]"
             yield start, end, device, stream, name
 
-    def _threads(self, names: Mapping[int, str], calls: list[_Call]) -> list[str]:
+    def _threads(self, names: Mapping[int, str], calls: list[_CallTable]) -> list[str]:
         """Add the calls of threads, and what they do between calls; return the threads' names."""
         if not calls:
             return []
