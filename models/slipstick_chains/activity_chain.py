@@ -207,8 +207,8 @@ class ActivityChain(ActivityForm):
 
 
 def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
-    """Yield, for each part of a model that a chain does not take, the end of a message: what a
-    chain takes instead, and which method to ask for.
+    """Yield, for each part of a model that a chain does not take, the end of a message with what it
+    takes instead and which method to use.
     """
     if not isinstance(model.population, ClosedPopulation | PhasedPopulation):
         yield "processors that repeat a cycle, and phases, not arrivals or supersteps: ask for"
@@ -271,7 +271,7 @@ def _shares(station: Station) -> bool:
 
 
 def phases_given(step: act.Step) -> bool:
-    """Return whether the time of a step is given as phases, which a chain takes as they are."""
+    """Return whether the time of a step is a phase-type distribution, which a chain takes as it is."""
     return step.law is not None and step.law.phases is not None
 
 
@@ -840,7 +840,9 @@ class _States:
     def _asks(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Make a processor enter a resource, or wait for it behind all that are there."""
+        """Return the positions after a processor requests a resource, which it gets at once or
+        waits for behind all that are there.
+        """
         (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]
         name, resource = node.resource, self._resources[node.resource]
@@ -881,8 +883,8 @@ class _States:
     def _picks(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Go on with each of the bodies that the rule of a pick may choose, with its probability
-        under the rule.
+        """Return the positions after a pick: each body that its rule may choose, with its
+        probability.
         """
         (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]

@@ -64,8 +64,8 @@ def structure_counts(built: BuiltModel) -> dict[str, Parameter]:
 
 @dataclass(slots=True)
 class GridForm:
-    """A model that is answered at any values, by one compiled model for each combination of the
-    numbers with which it is built.
+    """A model that can be solved at any values, with a compiled model for each combination of
+    numbers, such as servers, that shape it.
 
     Parameters
     ----------
@@ -80,11 +80,12 @@ class GridForm:
     forms: dict[tuple[tuple[str, int], ...], CompiledModel | None] = field(default_factory=dict)
 
     def columns(self, values: Mapping[str, Array]) -> dict[str, Array]:
-        """Answer at aligned points; NaN where there is no answer."""
+        """Solve at aligned points, and return the columns; NaN where there is no answer."""
         names = [name for name in values if name in self.structures]
         if not names:
             return _columns(self.form, values)
         count = len(next(iter(values.values())))
+        # A model is compiled for each combination, since these numbers shape it.
         keys = np.array([values[name] for name in names]).T.astype(int)
         pieces = []
         for key in {tuple(row) for row in keys.tolist()}:
@@ -103,7 +104,9 @@ class GridForm:
         return self.forms[key]
 
     def failure(self, name: str, value: float) -> str | None:
-        """Return why there is no answer where one input has another value."""
+        """Return why there is no answer where one input is changed to a value; None if there is
+        one.
+        """
         if name in self.structures:
             form = self._form([name], (int(value),))
             return form.points({}).answer(0, shares=False).failed if form else "refused"
@@ -128,7 +131,7 @@ def _columns(form: CompiledModel, values: Mapping[str, Array]) -> dict[str, Arra
 
 @dataclass(frozen=True, slots=True)
 class AnswerGrid:
-    """The making of a grid.
+    """Builder of a grid of answers, between whose points a page interpolates.
 
     Parameters
     ----------
@@ -146,8 +149,8 @@ class AnswerGrid:
     costly: bool
 
     def data(self, sliders: Sequence[Slider]) -> dict[str, Any]:
-        """Return what `LiveModel.grid` has, with few nodes where they are enough; nothing where a
-        point has no answer.
+        """Return the grid as `LiveModel.grid` has it, with the fewest nodes at which interpolation
+        is close enough; empty where a point has no answer.
         """
         tried = self._tried(sliders)
         exact: dict[str, Array] = {}
@@ -195,7 +198,9 @@ class AnswerGrid:
         return self.form.columns(values)
 
     def _tried(self, sliders: Sequence[Slider]) -> list[Array]:
-        """Draw points between the ends of the sliders, by a fixed seed."""
+        """Return random points between the ends of the sliders, of a fixed seed, at which
+        interpolation is compared with answers.
+        """
         drawn = np.random.default_rng(0).random((_TRIED, len(sliders))).T
         places = [
             slider.low * (slider.high / slider.low) ** part
@@ -209,8 +214,8 @@ class AnswerGrid:
     def within_answers(
         self, sliders: Sequence[Slider], slopes: Mapping[str, float]
     ) -> list[Slider]:
-        """Draw in the ends that lengthen the time, all together, until there is an answer where
-        all sliders stand at them: an open network has none beyond saturation.
+        """Return the sliders with those ends halved that lengthen the time, until all of them
+        together have an answer: an open network has none beyond saturation.
         """
         drawn = list(sliders)
         for _ in range(_MOST_HALVINGS):
@@ -225,8 +230,8 @@ class AnswerGrid:
         return list(sliders)
 
     def missing(self, sliders: Sequence[Slider]) -> str:
-        """Return where a grid has no answer, and why: at an end of one input, or of several
-        together.
+        """Return in words where the grid has no answer and why: at an end of one input, or of
+        several together.
         """
         for slider in sliders:
             for end in (slider.low, slider.high):
@@ -243,7 +248,7 @@ def _longer(slider: Slider, slopes: Mapping[str, float]) -> bool:
 
 
 def _drawn_in(slider: Slider, *, high: bool) -> Slider:
-    """Draw in one end of a slider by half, on a scale of ratios."""
+    """Return a slider with one end moved half-way to its value, by ratio."""
     end = float(np.sqrt((slider.high if high else slider.low) * slider.value))
     if slider.whole:
         end = float(np.floor(end) if high else np.ceil(end))
@@ -251,7 +256,7 @@ def _drawn_in(slider: Slider, *, high: bool) -> Slider:
 
 
 def _error(logs: Sequence[Array], column: Array, places: Array, exact: Array) -> float:
-    """Return the largest relative error of interpolation at points of which the answer is known."""
+    """Return the largest relative error of interpolation, at points whose answers are known."""
     stored = _stored(column)
     table = np.array(stored["column"]).reshape(tuple(map(len, logs)))
     low, high = (np.array([axis[end] for axis in logs]) for end in (0, -1))
@@ -263,13 +268,15 @@ def _error(logs: Sequence[Array], column: Array, places: Array, exact: Array) ->
 
 
 def _stored(column: Array, digits: int = 6) -> dict[str, Any]:
-    """Return a column as a page has it: logarithms where all values are above 0."""
+    """Return a column of the grid as the page stores it: as logarithms if all values are above 0."""
     logs = bool((column > 0).all())
     return {"logs": logs, "column": _short(np.log(column) if logs else column, digits)}
 
 
 def _nodes(slider: Slider, count: int, structures: Mapping[str, Parameter]) -> Array:
-    """Place nodes by equal ratios, one at the value itself; of whole numbers all if they are few."""
+    """Return the nodes of an axis: at equal ratios, with the value itself among them; of few whole
+    numbers all.
+    """
     if slider.whole and slider.high - slider.low < max(count, 16):
         return np.arange(slider.low, slider.high + 1)
     if slider.name in structures:

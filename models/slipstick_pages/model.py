@@ -62,7 +62,9 @@ _MOST_SHOWN = 300  # values or components of an answer, and lines of what was gi
 
 @dataclass(frozen=True, slots=True)
 class Slider:
-    """An input that can be moved, by equal ratios between two ends; whole numbers stay whole."""
+    """An input of a page with the range in which it can be moved; positions are at equal ratios,
+    whole numbers stay whole.
+    """
 
     name: str
     value: float
@@ -74,13 +76,13 @@ class Slider:
 
     @property
     def counted(self) -> bool:
-        """Whether it has a step for each whole number: there are few."""
+        """Whether the slider has a position for each whole number, because there are few."""
         return self.whole and self.high - self.low <= _MOST_WHOLE
 
 
 @dataclass(frozen=True, slots=True)
 class LiveModel:
-    """A model for a page.
+    """A model that a page can solve, with what the page shows.
 
     Parameters
     ----------
@@ -120,17 +122,17 @@ class LiveModel:
 
     @property
     def outputs(self) -> list[str]:
-        """Names of the values that the page shows, the first one first."""
+        """The names of the values that the page shows, in their order."""
         return list(self.grid["outputs"]) if self.grid else list(self.shown)
 
     @property
     def words(self) -> Words:
-        """What inputs and outputs are called for a reader."""
+        """The phrases by which the page calls inputs and outputs."""
         return Words(meanings=meanings_of([self.answer]))
 
 
 def live_page(model: LiveModel) -> str:
-    """Write a model as one page of HTML.
+    """Return a model as a page of HTML in which it runs.
 
     Parameters
     ----------
@@ -145,13 +147,13 @@ def live_page(model: LiveModel) -> str:
 
 
 def page_section(model: LiveModel) -> PageSection:
-    """Write a model as a section of a page."""
+    """Return a model that runs as a section of a larger page."""
     return PageSection(model.title, *_section(model))
 
 
 def _section(model: LiveModel) -> tuple[str, str]:
-    """Return the body of a page, and the script that moves it; nothing moves where it cannot, or
-    where it would be too large.
+    """Return the HTML and the script of a model; without sliders and script where the model cannot
+    run in a page or would make it too large.
     """
     unknown = {instruction[0] for instruction in model.tape["code"]} - RUNS if model.tape else set()
     why = model.fixed or (f"{', '.join(sorted(unknown))} does not run in a page" if unknown else "")
@@ -223,7 +225,7 @@ def _live(model: LiveModel) -> str:
 
 
 def _answer_part(model: LiveModel) -> str:
-    """Write the chosen value, its curve, and the fields that choose both."""
+    """Return the HTML of the value chosen, its curve, and the fields that choose value and input."""
     now = escape(_with_ends(model.answer, model.quantity))
     limits = "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
     note = f"<p><small>{escape(_interpolated(model.grid))}</small></p>" if model.grid else ""
@@ -246,7 +248,9 @@ def _answer_part(model: LiveModel) -> str:
 
 
 def _controls(model: LiveModel) -> str:
-    """Write a slider and a field for each input, and a link with the state of the page."""
+    """Return the HTML of a slider and a field for each input, and of a link to the page with these
+    values.
+    """
     sliders = "".join(
         _slider(index, slider, model.words.quantity(slider.name))
         for index, slider in enumerate(model.sliders)
@@ -259,7 +263,7 @@ def _controls(model: LiveModel) -> str:
 
 
 def _comparison(model: LiveModel) -> str:
-    """Write the table of all values as given and as changed."""
+    """Return the HTML table of all values, as given and as changed."""
     rows = "".join(
         f'<tr><th scope="row">{escape(model.words.value(name))}</th>'
         f"<td>{escape(_with_ends(model.answer, name))}</td>"
@@ -286,7 +290,7 @@ def _choice(name: str, label: str, options: Mapping[str, str]) -> str:
 
 
 def written_units(unit: str) -> dict[str, float]:
-    """Return the units in which a value of a dimension can be typed, with their factors.
+    """Return the units in which a reader can type a value of a dimension, with their factors.
 
     >>> written_units("1/s")["/min"]
     0.016666666666666666
@@ -306,7 +310,7 @@ def _interpolated(grid: Mapping[str, Any]) -> str:
 
 
 def _told(answer: Answer) -> str:
-    """Write which method answered, and what was given beside the model."""
+    """Return in words which method answered, and the settings given beside the model."""
     how = "solved exactly" if answer.exact else "not exact"
     given = [
         f"{path} = {value if isinstance(value, str) else f'{value:g}'}"
@@ -317,7 +321,7 @@ def _told(answer: Answer) -> str:
 
 
 def _notes(answer: Answer) -> str:
-    """Write what the method and an import left out or assumed."""
+    """Return in words what the method and an import left out or assumed."""
     losses = [losses_sentence(answer.left_out)] if answer.left_out else []
     notes = _list([*losses, *answer.notes])
     return f"<h2>Notes</h2>{notes}" if notes else ""
@@ -329,7 +333,7 @@ def _list(lines: Sequence[str]) -> str:
 
 
 def _first(lines: Sequence[str]) -> tuple[str, str]:
-    """Return the first lines of many, and a paragraph on how many there are besides."""
+    """Return the first of many lines, and a line on how many more there are."""
     hidden = len(lines) - _MOST_SHOWN
     return "".join(lines[:_MOST_SHOWN]), (
         f"<p>and {hidden} more: slipstick solve --all</p>" if hidden > 0 else ""
@@ -337,7 +341,7 @@ def _first(lines: Sequence[str]) -> tuple[str, str]:
 
 
 def _slider(index: int, slider: Slider, words: str) -> str:
-    """Write a slider with a field; one of few whole numbers has a step for each."""
+    """Return the HTML of a slider with its field."""
     if slider.counted:
         low, high, at = int(slider.low), int(slider.high), int(slider.value)
     else:
@@ -384,7 +388,9 @@ def _values(answer: Answer) -> str:
 def section(
     results: Results, cases: Mapping[str, Settings], library: Library
 ) -> PageSection | None:
-    """Write the section of the first case of a study, if it is one that moves."""
+    """Return the section of a report's page in which the first case of the study runs; None if it
+    cannot.
+    """
     from slipstick_pages.solve import live_base
 
     live = live_base(results, cases, library)

@@ -85,7 +85,7 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
 
 
 def _plain(entry: OpenClass) -> bool:
-    """Return whether customers arrive one by one, in a Poisson stream."""
+    """Return whether customers of a class arrive one by one in a Poisson stream."""
     return not entry.bursty and entry.batch == 1 and not entry.trace
 
 
@@ -110,7 +110,7 @@ def _demand(station: NetworkStation, label: str) -> Expr:
 
 
 def _booked(name: str, demand: Expr, servers: Expr, load: Expr, *, delay: bool) -> Expr:
-    """Return the residence time at a station, booked to service and waiting.
+    """Return the residence time at a station as service and waiting time, each booked to its label.
 
     The wait is that of several servers whose only class brings the whole load.
     """

@@ -66,7 +66,7 @@ def live_model(
     library: Library | None = None,
     over: Sequence[str] = (),
 ) -> LiveModel:
-    """Solve a model, and take what a page needs to solve it again.
+    """Solve a model, and return it as a page needs it to solve it at other values.
 
     A closed form runs in the page; where it is exact, it is so wherever the sliders stand. Answers
     by mean value and of networks are computed at the points of a grid. Estimates, bounds, and
@@ -111,10 +111,14 @@ def live_model(
 def _page_of(
     answer: Answer, built: BuiltModel, settings: Settings, library: Library, over: Sequence[str]
 ) -> LiveModel:
-    """Take what a page needs to solve a model again, at the middle of all ranges."""
+    """Return a solved model as a page needs it, with uncertain settings at the middle of their
+    ranges.
+    """
     model = built.model
     title = f"law/{model.name}: {model.title}" if isinstance(model, Law) else ""
     title = title or resolve(settings, library).title or built.name
+    # The value that a reader wants first; among those a value with derivatives, which rank the
+    # inputs.
     quantity = min(
         answer.values,
         key=lambda name: (name.partition("[")[0] not in _FIRST, name not in answer.gradient),
@@ -168,8 +172,8 @@ def _page_of(
 def live_base(
     results: Results, cases: Mapping[str, Settings], library: Library
 ) -> LiveModel | None:
-    """Take the first case of a study for a page, if it is one that moves; what was simulated is not
-    simulated again.
+    """Return the first case of a study as a page needs it; None if a page cannot solve it, as it
+    cannot simulate.
 
     Parameters
     ----------
@@ -186,7 +190,9 @@ def live_base(
 def _moved(
     model: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | None, over: Sequence[str]
 ) -> LiveModel:
-    """Add the values, and a slider for each of the inputs that change the answer most."""
+    """Return the model with its values, and with sliders for the inputs that change the answer
+    most.
+    """
     slopes, still = model.answer.gradient[model.quantity], _chances(built)
     values = {
         name: float(parameter.value)
@@ -215,7 +221,7 @@ def _moved(
 
 
 def _open(found: LiveModel, built: BuiltModel, form: OpenForm, over: Sequence[str]) -> LiveModel:
-    """Make a page in which an open network runs by its formulas, up to saturation."""
+    """Return a page of an open network of product form, solved by its formulas up to saturation."""
     values = {name: value for name, value in form.values.items() if name in found.answer.values}
     names = [found.quantity, *_shown_first(values, found.quantity)]
     tape = Tape([values[found.quantity], form.account, *values.values(), *form.busy.values()])
@@ -253,7 +259,7 @@ def _open(found: LiveModel, built: BuiltModel, form: OpenForm, over: Sequence[st
 
 
 def _agree(form: OpenForm, answer: Answer) -> bool:
-    """Return whether the formulas give the values of the exact solver."""
+    """Return whether the formulas give the values that the exact solver gave."""
     names = [name for name in form.values if name in answer.values]
     columns = Tape([form.values[name] for name in names]).run({})
     return all(
@@ -292,7 +298,9 @@ _BISECTIONS = 40
 
 
 def _shown_first(names: Iterable[str], quantity: str) -> list[str]:
-    """Return the values that a page shows beside the first, those of most interest first."""
+    """Return the names of the values that a page shows beside its first one, in the order of their
+    interest to a reader.
+    """
     among = [name for name in names if name != quantity]
     ranks = {name: rank for rank, name in enumerate(_WANTED)}
     known = [name for name in among if name.partition("[")[0] in ranks]
@@ -303,8 +311,8 @@ def _shown_first(names: Iterable[str], quantity: str) -> list[str]:
 def _gridded(
     found: LiveModel, built: BuiltModel, over: Sequence[str], settings: Settings, library: Library
 ) -> LiveModel:
-    """Answer at the points of a grid over the inputs that matter most, and see how far off
-    interpolation is between them.
+    """Return a model with its answers on a grid of the inputs that change the answer most, and the
+    error of interpolation between them.
     """
     method = found.answer.method
     if method not in _GRIDDED:
@@ -365,8 +373,8 @@ def _axes(
     values: Mapping[str, float],
     over: Sequence[str],
 ) -> list[str]:
-    """Choose the inputs of a grid: those asked for, then the one that matters most and the number
-    of processors, servers or permits that matters most.
+    """Return the inputs of the grid: those requested, then the one that changes the answer most,
+    and the number of processors, servers or permits that does.
     """
     slopes = found.answer.gradient.get(found.quantity, {})
     effects = {name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}
@@ -376,6 +384,7 @@ def _axes(
         if str(known[name].dimension) == "1" and value == int(value) and _counted(name)
     ]
     for name in counts:
+        # A count has no derivative in the answer: what doubling it changes takes that place.
         column = form.columns({name: np.array([values[name], 2 * values[name]])}).get(
             found.quantity, np.full(2, np.nan)
         )
@@ -393,7 +402,9 @@ def _counted(path: str) -> bool:
 
 
 def _ranked(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
-    """Put the inputs that are asked for first, then the others by what they change."""
+    """Return the inputs in the order of sliders: those requested first, the others by how much they
+    change the answer.
+    """
     for name in over:
         if name not in effects:
             raise UnknownNameError("input to move", name, list(effects))
@@ -405,7 +416,9 @@ def _ranked(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
 
 
 def _chances(built: BuiltModel) -> set[str]:
-    """Name the probabilities, which add up to 1, so that none of them moves alone."""
+    """Return the names of probabilities, which are not moved because those of one choice have to
+    add up to 1.
+    """
     if isinstance(built.model, Model):
         odds = [expr for node in each_once(built.model.bodies) for expr in node.odds]
         return {parameter.name for parameter in parameters(*odds)}
@@ -414,8 +427,8 @@ def _chances(built: BuiltModel) -> set[str]:
 
 
 def _step(tape: Tape, slider: Slider) -> float:
-    """Return what twice as many change where the formula has steps, such as stages of a tree, and
-    so no derivative.
+    """Return by how much the value changes if an input is doubled, for formulas with steps, such as
+    the stages of a tree, that have no derivative; 0 for other inputs.
     """
     both = (
         tape.run({slider.name: np.array([slider.value, 2 * slider.value])})[0]
@@ -437,8 +450,8 @@ def _slider(parameter: Parameter, value: float, built: BuiltModel, reach: float 
 
 
 def _costly(model: object, method: str) -> bool:
-    """Return whether a point takes about 10 ms: a network's Markov chain, or branches or items that
-    are joined.
+    """Return whether a point takes about 10 ms or more, as a Markov chain, or branches or items
+    that are joined, do.
     """
     if method == MARKOV_CHAIN or not isinstance(model, Model):
         return method == MARKOV_CHAIN

@@ -17,7 +17,7 @@ Spread = Annotated[Given, Quantity(COUNT)]
 
 
 class Uncertain(Spec):
-    """What every distribution says of itself, and the checks that all share."""
+    """Base of the specs of distributions: their common fields, and the checks that all share."""
 
     source: Note = Field("", description="where it comes from; a key of sources, or text")
     assumed: bool = Field(False, description="it is a guess")

@@ -210,7 +210,7 @@ class BatchServerFormula(BatchServerForm):
     rough = True
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
-        """Solve one point; those of streams are solved together."""
+        """Compute the answer at one point; a Poisson stream is solved as several points are."""
         _check_known(point)
         if point.rate:
             (answer,) = self._of_streams([point])
@@ -234,7 +234,9 @@ class BatchServerFormula(BatchServerForm):
         return self._answer(point, computed)
 
     def answers_at(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
-        """Solve at points, those of streams together."""
+        """Compute the answers at several points; those of Poisson streams are computed together, as
+        arrays.
+        """
         if not points or not isinstance(self.model.customers, OpenCustomers):
             return super().answers_at(points)
         answers = [PointAnswer({}, remarks=Remarks(failed=_unknown(point))) for point in points]
@@ -245,7 +247,9 @@ class BatchServerFormula(BatchServerForm):
         return answers
 
     def _together(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
-        """Solve streams together; where a time of a round is refused, find the points by halving."""
+        """Compute the answers of streams together; where the model refuses the time of a round,
+        halve the points until the refused one is alone.
+        """
         if not points:
             return []
         try:
@@ -257,7 +261,7 @@ class BatchServerFormula(BatchServerForm):
         return self._together(points[:middle]) + self._together(points[middle:])
 
     def _of_streams(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
-        """Solve streams whose times of rounds are all known."""
+        """Compute the answers of streams for which every time of a round can be computed."""
         loads = loads_of(points)
         answers = [
             PointAnswer({}, remarks=Remarks(failed=str(saturated(float(load))))) for load in loads
@@ -279,7 +283,9 @@ class BatchServerFormula(BatchServerForm):
     def _answer(
         self, point: PointNumbers, computed: _ComputedPoint, load: float | None = None
     ) -> PointAnswer:
-        """Gather the values of a point by name; only a stream has a load."""
+        """Return the values computed for a point as an answer with names and notes; only a stream
+        has a load.
+        """
         names, (_, answer) = list(self.model.phases), point.phases
         times, first_phase = computed.times, f"phase_time[{names[0]}]"
         first = times.delay + times.waiting + times.first
@@ -322,7 +328,7 @@ class BatchServerFormula(BatchServerForm):
 
 
 def _unknown(point: PointNumbers) -> str:
-    """Return why the formula does not know a point; nothing where it answers."""
+    """Return why the formula does not hold at a point; an empty text where it does."""
     if point.wrong:
         return point.wrong
     if len(point.phases) != 2:
@@ -345,7 +351,7 @@ def _unknown(point: PointNumbers) -> str:
 
 
 def _check_known(point: PointNumbers) -> None:
-    """Raise where the formula does not know a point.
+    """Raise NoAnswerError where the formula does not hold at a point.
 
     Raises
     ------
@@ -356,7 +362,7 @@ def _check_known(point: PointNumbers) -> None:
 
 
 def _chunks(rows: Indices, sizes: Array) -> Iterator[Indices]:
-    """Yield rows of like sizes, together as large as arrays that stay in a cache."""
+    """Yield groups of rows of similar size, each small enough for its arrays to stay in a cache."""
     rows = rows[np.argsort(sizes[rows], kind="stable")]
     begin = 0
     while begin < len(rows):
@@ -373,7 +379,9 @@ def _column(numbers: Iterable[float]) -> Array:
 
 
 def _in_step(point: PointNumbers) -> bool:
-    """Return whether customers that begin together go through their phases together without end."""
+    """Return whether customers that begin together go through their phases together without end, so
+    that no average over phases holds.
+    """
     equal = all(phase.least == phase.work for phase in point.phases)
     return point.population > 1 and equal and not point.think_time
 
@@ -438,7 +446,7 @@ class _MeanRounds:
         return np.minimum(ended * in_rounds, self.most[:, 0])
 
     def rows(self, rows: Indices) -> _MeanRounds:
-        """Return the same at some of the points."""
+        """Return the mean rounds of some of the points."""
         return _MeanRounds([self._points[row] for row in rows.tolist()])
 
     def parts(self, present: Array | float, units: Array | float) -> Array:
@@ -486,7 +494,7 @@ class _MeanRounds:
         return np.asarray(constant + (1 - constant) * self.variation)
 
     def extra(self, present: Array | float) -> Array:
-        """Return P(n), by how much the first phase of a customer makes rounds longer [s]."""
+        """Return P(n), the time by which the first phase of a customer lengthens rounds [s]."""
         count = np.maximum(self.units / self.room(present), 1.0)
         longer: Array = self.time(present, self.units / count) - self.time(present, 0.0)
         return count * longer
@@ -494,7 +502,7 @@ class _MeanRounds:
     def visit(
         self, present: Array | float, rate: Array | float = 0.0, behind: Array | float = 0.0
     ) -> Array:
-        """Return S(n), the time that a visit takes of a server with some customers [s].
+        """Return S(n), the mean time that a customer takes of a server that serves n customers [s].
 
         Parameters
         ----------
@@ -518,7 +526,7 @@ class _MeanRounds:
 
 
 class _PhaseTimes(NamedTuple, Generic[FloatOrArray]):
-    """What both phases are made of, at points or at one of them.
+    """The mean times of which both phases consist, at several points or at one.
 
     Attributes
     ----------
@@ -539,7 +547,7 @@ class _PhaseTimes(NamedTuple, Generic[FloatOrArray]):
 
 
 class _ComputedPoint(NamedTuple):
-    """What the formula computes of one point.
+    """What the formula computes for one point: times, quantiles, and numbers in a round.
 
     Attributes
     ----------
@@ -565,7 +573,7 @@ class _ComputedPoint(NamedTuple):
 
 
 def _of_settled(rounds: _MeanRounds, rows: Indices, settled: _Settled) -> list[_ComputedPoint]:
-    """Compute streams that have settled, by their numbers and times."""
+    """Compute the values of streams whose numbers and times have converged."""
     if not len(rows):
         return []
     rounds = rounds.rows(rows)
@@ -622,7 +630,7 @@ def _second_quantiles(rounds: _MeanRounds, fullness: Array, times: _PhaseTimes[A
 def _computed(
     rounds: _MeanRounds, made_of: _PhaseTimes[Array], throughput: Array, round_times: Array
 ) -> list[_ComputedPoint]:
-    """Compute the accounts and numbers of points.
+    """Compute accounts, quantiles and mean numbers of points from the times of their phases.
 
     Parameters
     ----------
@@ -906,7 +914,7 @@ class _Settled:
         self.moving = rows
 
     def _moved(self, rounds: _MeanRounds, rows: Indices) -> Array:
-        """Compute points once more; return by how much times change by it [rows]."""
+        """Compute some points once more, and return by how much their times changed [rows]."""
         most, count = np.minimum(rounds.most, MOST_PRESENT), len(rows)
         for cut in _chunks(np.arange(count), np.ceil(most.ravel()) + 1):
             numbers = _present_of(rounds.rows(cut), self._behind[rows[cut]])
@@ -930,7 +938,7 @@ class _Settled:
         return np.asarray((abs(times - before) / times).max(axis=1))
 
     def _times(self, rows: Indices) -> Array:
-        """Return the times that have to settle [rows, 2; s]."""
+        """Return the times whose convergence is tested [rows, 2; s]."""
         return np.stack([self.means[rows], self.round_times[rows, 1]], axis=1)
 
     @staticmethod
@@ -1145,7 +1153,9 @@ class _Backlog:
 
 
 def _most_before(mean: float) -> int:
-    """Return how many customers may come in a round before another, but for rare numbers."""
+    """Return the number of customers that may arrive in a round before another one, without those
+    of negligible probability.
+    """
     chances = np.cumsum(_poisson(np.array(mean), np.arange(float(MOST_BEFORE))))
     return min(int(np.searchsorted(chances, 1 - RARE)) + 1, MOST_BEFORE)
 
@@ -1318,8 +1328,8 @@ def load_of(point: PointNumbers) -> float:
 
 
 def time_of_a_visit(point: PointNumbers, present: float) -> float:
-    """Return the time that a visit takes of a server with some customers present [s]; 0 where
-    customers have more than two phases, of which it is not known.
+    """Return the mean time that a customer takes of a server with some customers present [s]; 0
+    where customers have more than two phases, for which it is not known.
     """
     server = point.server
     if len(point.phases) == 2:

@@ -125,7 +125,7 @@ def mean_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
 
 @dataclass(frozen=True)
 class BatchServer(AddedModel):
-    """A server that works in rounds, with its customers.
+    """A server that works in rounds for all customers present, with the customers.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class BatchServer(AddedModel):
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Parts of the time of a round."""
+        """The names of the parts of the time of a round."""
         return tuple(self.round_time)
 
     def quantities(self) -> Iterator[Expr]:
@@ -216,7 +216,7 @@ class BatchServer(AddedModel):
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """Everything that the model is computed from, by path."""
+        """All parameters of the model, by path."""
         state = {**state_parameters(self.phases), **mean_parameters(self.phases)}
         found = parameters(*self.quantities())
         return {each.name: each for each in found if each.name not in state}

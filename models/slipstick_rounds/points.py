@@ -32,7 +32,7 @@ from slipstick_rounds.round_run import Duration, RoundContents, RoundServer
 
 @dataclass(frozen=True)
 class PhaseNumbers:
-    """One phase at a point.
+    """The numbers of one phase at a point.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class PhaseNumbers:
 
 @dataclass(frozen=True)
 class PointNumbers:
-    """A model at one point.
+    """The numbers of a model at one point.
 
     Parameters
     ----------
@@ -145,7 +145,9 @@ class BatchServerForm(CompiledModel):
         """
 
     def answers_at(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
-        """Solve at points, one after the other; where there is no answer say why."""
+        """Compute the answers at several points, one after the other; a point without an answer has
+        the reason.
+        """
         answers = []
         for point in points:
             try:
@@ -157,7 +159,7 @@ class BatchServerForm(CompiledModel):
         return answers
 
     def solution(self, values: Values) -> Solution:
-        """Solve at aligned points."""
+        """Compute the answers at aligned points, as columns."""
         points = self.points_at(values)
         answers = self.answers_at(points)
         refused = {index for index, answer in enumerate(answers) if answer.remarks.failed}
@@ -185,8 +187,8 @@ class BatchServerForm(CompiledModel):
         )
 
     def _gradient(self, changed: Mapping[str, float]) -> Gradient:
-        """Return the derivatives of means and amounts by the parameters, by differences; they are
-        computed when they are read, with lengths that need not be whole.
+        """Return the derivatives of mean values by parameters with time in their unit, as
+        differences that are computed when they are first read.
 
         Parameters
         ----------
@@ -235,7 +237,7 @@ class BatchServerForm(CompiledModel):
     def _amounts_of(
         self, answers: Sequence[PointAnswer], points: Sequence[PointNumbers]
     ) -> list[dict[str, Estimate]]:
-        """Compute what follows from the means of answers."""
+        """Compute the amounts, such as costs, that follow from mean values of answers."""
         assert self._amounts is not None
         rates = {THROUGHPUT: THROUGHPUT} | {
             f"{UNIT_RATE}.{phase}": f"{UNIT_RATE}[{phase}]" for phase in self.model.phases
@@ -388,7 +390,7 @@ class _RoundTime:
         return parts
 
     def _refuse(self, times: Array, state: Mapping[str, Array | float]) -> None:
-        """Raise on the first round whose time is no time.
+        """Raise an error on the first round whose computed time is negative or not finite.
 
         Raises
         ------
@@ -449,7 +451,7 @@ def _fits(number: float, rule: str) -> bool:
 
 
 def _problem(numbers: Mapping[str, float], phases: Collection[str]) -> str:
-    """Return why numbers make no server, with the way out; nothing if they do."""
+    """Return why numbers describe no server, with the way to correct them; empty if they do."""
     for name, number in numbers.items():
         phase, _, key = name.rpartition(".")
         words, rule = _RULES[key]
@@ -490,7 +492,7 @@ def _few(value: float) -> bool:
 
 
 def _expressions(model: BatchServer) -> dict[str, Expr]:
-    """Return what is a plain number at a point, by name."""
+    """Return the expressions that have one number at a point, by name."""
     found: dict[str, Expr | None] = {
         "budget": model.budget,
         "places": model.places,
@@ -522,12 +524,12 @@ def _column(ends: Sequence[float | None]) -> Array:
 
 
 def exactly(values: Mapping[str, float]) -> dict[str, Estimate]:
-    """Return values without intervals."""
+    """Return values as exact ones, without intervals."""
     return {name: Estimate(value) for name, value in values.items()}
 
 
 def _interval(mean: float, half_width: float) -> Estimate:
-    """Return an amount with its interval; none where half-widths are not known."""
+    """Return a value with its interval, without one where its half-width is not known."""
     if not math.isfinite(half_width):
         return Estimate(mean)
     return Estimate(mean, mean - half_width, mean + half_width)

@@ -27,7 +27,8 @@ from slipstick.limits import WorkPace
 
 
 class RoundContents(NamedTuple):
-    """What is in successive rounds; each entry is an array over the rounds, or one number.
+    """What successive rounds contain; each field is an array over the rounds, or one number for
+    all.
 
     Attributes
     ----------
@@ -112,7 +113,7 @@ class RoundRun:
 
     @property
     def put_back(self) -> int:
-        """How often a customer was put back for lack of memory."""
+        """The number of times that a customer had to leave the server for lack of memory."""
         return int(self.log[-1, 5])
 
 
@@ -222,7 +223,9 @@ class _RoundByRound:
         return RoundRun(self.arrived, self.ends, self.ends[:, -1] > 0, np.array(self.log))
 
     def _wait_for_a_round(self) -> None:
-        """Advance the clock to the beginning of the next round, and let arrivals wait."""
+        """Advance the clock to the beginning of the next round, and move the customers that have
+        arrived to the queue.
+        """
         self._take_arrivals()
         if not self.present and not self.waiting:
             self.now = self.due[0][0]
@@ -268,7 +271,9 @@ class _RoundByRound:
         return customer.left + sum(customer.later) if self.server.reserved else customer.left
 
     def _alike(self, shares: list[tuple[_Customer, float]]) -> int:
-        """Return how many rounds follow in which nothing changes but what is held."""
+        """Return the number of rounds that follow with the same customers and work, in which only
+        the memory held grows.
+        """
         server = self.server
         full = all(share == server.pieces[customer.phase] for customer, share in shares)
         if not full or server.batching_delay or server.interval:
@@ -341,7 +346,9 @@ class _RoundByRound:
             self.coming += 1
 
     def _make_room(self) -> None:
-        """Put back the customer that came last while memory is full."""
+        """Remove the customer admitted last until the memory suffices; it waits to be admitted
+        again.
+        """
         while not self.server.reserved and self.used > self.server.memory:
             if len(self.present) < 2:
                 return

@@ -349,7 +349,7 @@ def _not_precise(estimate: Estimate) -> str:
 
 
 def _not_settled(load: float) -> str:
-    """Write that a run drifts, and why it may."""
+    """Return the note that a run has not reached a steady state, and why that may be."""
     near = f"; by mean rounds the load is {load:.3g}, near saturation" if load >= NEAR else ""
     return f"not converged: the run has not settled, so no interval can be trusted{near}"
 

@@ -367,8 +367,8 @@ def md1_late(args: Sequence[Array], out: Array) -> None:
 
 
 def md1_late_slopes(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    """Return the derivatives of `md1_late` by load and time; between whole service times it has
-    both.
+    """Return the derivatives of `md1_late` by load and by time; that by time exists except at whole
+    numbers of service times.
     """
     _, by_load, by_time = _in_time(args[0], args[1])
     return [-bar * by_load, -bar * by_time]

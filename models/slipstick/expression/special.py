@@ -19,7 +19,7 @@ def exp(operand: Like) -> Expr:
 
 
 def exprel(operand: Like) -> Expr:
-    """Take (exp(x) - 1) / x, which is 1 at x = 0."""
+    """Return (exp(x) - 1) / x, with its limit 1 at x = 0."""
     return of_counts("exprel", operand)
 
 

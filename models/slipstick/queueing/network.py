@@ -91,7 +91,9 @@ class NetworkArrays:
 
     @cached_property
     def phases_known(self) -> NDArray[np.bool_]:
-        """Whether the phases of the service times are those of the model (R, K)."""
+        """Whether the phases of service times are known, because these are exponential or given as
+        phases (R, K); a Markov chain takes others as phases of the same mean and variation.
+        """
         return known_phases(self.scv, self.phases, self.classes, self.stations)
 
     @cached_property

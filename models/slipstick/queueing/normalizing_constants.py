@@ -181,8 +181,8 @@ class _Series:
     def stations(
         self, row: Array, population: Array, constant: Array, marginals: bool
     ) -> tuple[Array, list[Array | None]]:
-        """Return each point's queues (P, K) and probabilities (P, N + 1); `constant` are the constants
-        of their populations (P,).
+        """Return the mean queues (P, K) and the probabilities of numbers present (P, N + 1) at each
+        point, from the normalizing constants of their populations, `constant` (P,).
         """
         queue = np.zeros((len(row), len(self.load)), dtype=self.total.dtype)
         shown: list[Array | None] = [None] * len(self.load)
@@ -512,7 +512,7 @@ class _Grid:
 
     @staticmethod
     def place(numbers: tuple[int, ...]) -> Any:
-        """Return the index of one place of a plane at all points."""
+        """Return the index of a population in a plane, at all points."""
         return (slice(None), *numbers)
 
     def ends(self, planes: Array) -> tuple[Array, Array]:

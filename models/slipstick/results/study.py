@@ -219,7 +219,7 @@ class Results(Labelled, ShownAsTables):
         return list(FUNCTIONS["report of a study"](self, Path(folder), html))
 
     def figure(self, name: str) -> Any:
-        """Draw a picture of the study, by its name there, as a Matplotlib figure.
+        """Draw one of the pictures of the study, by its name in the study, as a Matplotlib figure.
 
         Raises
         ------

@@ -119,7 +119,7 @@ class Evaluator:
         *,
         reasons: bool = False,
     ) -> PointTable:
-        """Answer at aligned points, one or more.
+        """Compute the answers at aligned points, as columns with the method of each point.
 
         Parameters
         ----------
@@ -179,8 +179,8 @@ class Evaluator:
         return self.solved(alone, ()).failed.get(0, "no answer")
 
     def answer(self, shares: int = 0, wanted_names: Collection[str] = ()) -> Answer:
-        """Answer at the case's own values, with the notes of the model; a simulation gives at least
-        the shares asked for.
+        """Compute the answer at the case's own values, with the notes of the model; a simulation
+        computes at least as many shares as are asked for.
 
         Values that are not of the long run, such as ``time_until[door,2]``, are there if they are
         wanted.
@@ -196,8 +196,8 @@ class Evaluator:
     def answers(
         self, method: str | None, shares: int = 0, wanted_names: tuple[str, ...] = ()
     ) -> tuple[Answer, ...]:
-        """Answer at the case's own values by a given method; a method of bounds may give several
-        answers.
+        """Compute the answers at the case's own values by a given method; a method of bounds may
+        give several.
         """
         trial = replace(
             self.solvable.simulation, shares=max(shares, self.solvable.simulation.shares)

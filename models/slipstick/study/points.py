@@ -464,8 +464,8 @@ _BY_CONTENT = (tuple, list, set, frozenset, Mapping)
 
 @cache
 def _told_by(kind: type) -> tuple[str, tuple[str, ...] | None]:
-    """Return the name of a type, and the fields that determine its objects; None where other
-    content does.
+    """Return the name of a type, and the names of the fields that determine its objects; None where
+    something else determines them, such as the members of a list.
     """
     by_fields = (
         is_dataclass(kind)

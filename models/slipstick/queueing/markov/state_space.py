@@ -299,8 +299,8 @@ class StateSpace:
         event: int,
         source: int | None = None,
     ) -> Iterator[Transitions]:
-        """Yield the moves of customers to a station; `base` are the states without them,
-        `rows[origin]` those before they moved.
+        """Yield the transitions in which customers move to a station: from the states
+        `rows[origin]`, through `base`, which are these states without the customers.
 
         Without a source customers come from outside or begin their next cycle, and are lost where
         the station is full.
@@ -465,7 +465,7 @@ Entries = tuple[NDArray[np.int64], Rows, Array]
 
 
 class StationState(ABC):
-    """A station as columns of the state.
+    """A station as a part of the state of a network: a number of columns, and how they change.
 
     Parameters
     ----------
@@ -540,8 +540,8 @@ def changed(rows: Rows, *steps: tuple[int, int]) -> Rows:
 
 
 class ServedByPhase(StationState):
-    """Some columns of waiting customers, then one column for each class and phase of customers in
-    service.
+    """State of a station by columns of waiting customers, then a column for each class and phase of
+    the customers in service.
 
     Parameters
     ----------
@@ -632,8 +632,8 @@ def _unchanged(rows: Rows, origin: NDArray[np.int64]) -> Iterator[Entries]:
 
 
 class SharedServers(ServedByPhase):
-    """One column for each class and phase; all customers share the speed, alike or in proportion
-    to their weights, or the lowest ranks take it first.
+    """State of a station whose customers are all in service, by a column for each class and phase;
+    they share its speed equally, by weights, or in the order of ranks.
 
     Parameters
     ----------
@@ -675,7 +675,8 @@ class SharedServers(ServedByPhase):
 
 
 class CountedQueue(ServedByPhase):
-    """Waiting customers by class, then customers in service by class and phase.
+    """State of a station by the number of waiting customers of each class, then of customers in
+    service of each class and phase.
 
     Holds where the order of arrival within a class changes no count. The lowest rank is served
     next, if all differ; or any of those that wait, at random; or with `shares` a class drawn when
@@ -754,7 +755,8 @@ class CountedQueue(ServedByPhase):
 
 
 class OrderedQueue(StationState):
-    """One column for each place; the first places are served. 0 is an empty place.
+    """State of a station by one column for each place in the order of service, 0 for an empty one;
+    the first places are served.
 
     A code gives class and phase; a class of several phases has one code more, for customers not yet
     served. Disciplines differ only in the place where a customer enters: last, first, or behind

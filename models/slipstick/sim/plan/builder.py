@@ -285,7 +285,9 @@ class Builder:
         self._later.append((self._code[pc], 2, otherwise))
 
     def weight(self, weight: float) -> None:
-        """Write the weight of the next visit, which is at a shared station; it is 1 without."""
+        """Write the weight of the next visit, which has to be to a shared station; a visit without
+        this instruction has the weight 1.
+        """
         self.emit(Op.WEIGHT, self._constant(weight))
 
     def enter(self, permits: str, label: str) -> None:
@@ -761,7 +763,7 @@ class Builder:
         return look_up("station", station, self._first)
 
     def _constant(self, value: float) -> int:
-        """Return the index of a number among the counts."""
+        """Add a number to the plan's table of numbers, and return its index."""
         self._counts.append(value)
         return len(self._counts) - 1
 
@@ -784,7 +786,7 @@ class Builder:
         self._depth -= 1
 
     def _reserve(self, count: int) -> int:
-        """Reserve places for targets, and return the first of them."""
+        """Reserve entries in the table of jump targets, and return the first of them."""
         self._targets += [-1] * count
         self._cumulative += [0.0] * count
         return len(self._targets) - count
