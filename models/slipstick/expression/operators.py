@@ -233,7 +233,8 @@ def _power_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Arra
 
 
 class Operator(NamedTuple):
-    """What an operator does to arrays.
+    """An operator of expressions: the functions that evaluate it on arrays and propagate
+    derivatives.
 
     Parameters
     ----------

@@ -484,7 +484,7 @@ TRUSTED = 10.0
 
 
 def untrusted(network: NetworkArrays) -> str:
-    """Return why Linearizer is not to be the default of a network; empty where it may be.
+    """Return why Linearizer should not be the default method of a network; empty where it may be.
 
     Its error was measured over a tenth with ranks and with an scv above 1; not measured are several
     servers whose classes have unlike service times, where it was 85 % off.

@@ -97,8 +97,8 @@ class _SolutionCheck:
             self._equal(law, self._closed(sums), count, closed)
 
     def utilization(self) -> None:
-        """Check that busy servers do the work that the flow brings, and are not more than there
-        are.
+        """Check the utilization law: busy servers do the work that the throughput brings, and are
+        at most all of them.
         """
         network = self.network
         busy_servers, work = self.u, self.x[:, :, None] * self.d

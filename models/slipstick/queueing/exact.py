@@ -301,7 +301,9 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
 
 
 def _terms(load: Array, speed: Array, box: tuple[int, ...]) -> Array:
-    """Return log f(n) of a station at every population, (P, n_1.., n_R)."""
+    """Return the logarithm of a station's factor f(n) in the product form, at every population n,
+    (P, n_1.., n_R).
+    """
     present = np.indices(box)
     total = present.sum(axis=0)
     ranks = np.arange(total.max() + 1)

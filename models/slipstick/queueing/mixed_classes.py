@@ -130,8 +130,8 @@ def check_product_form(network: NetworkArrays) -> None:
 
 
 def closed_part(network: NetworkArrays) -> ClosedPart:
-    r"""Take the open classes out of a product-form network; what remains is closed, and exactly
-    equivalent.
+    r"""Return the closed classes of a product-form network at the speeds that its open classes
+    leave them, which is exactly equivalent.
 
     With load rho from open classes and a(n) = 1 / (s(1) s(2) ... s(n)), n closed customers see
 

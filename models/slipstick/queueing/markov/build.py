@@ -277,7 +277,7 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
 
 
 def _abandoned(network: NetworkArrays) -> list[bool]:
-    """Return whether some customers abandon the queue of each station."""
+    """Return for each station whether some customers abandon its queue."""
     if network.patience is None:
         return [False] * len(network.stations)
     abandoned: list[bool] = network.patience[0].astype(bool).any(axis=0).tolist()

@@ -128,8 +128,8 @@ class StateSpace:
         return full
 
     def event(self, kind: int, r: int, station: int) -> int:
-        """Number the event of a kind, one of `COMPLETION`, `LOST` and `ABANDONMENT`, for a class
-        at a station.
+        """Return the number of the event of a kind, one of `COMPLETION`, `LOST` and `ABANDONMENT`,
+        for a class at a station.
         """
         return (kind * len(self.stations) + station) * len(self.open_classes) + r
 
@@ -909,8 +909,8 @@ class OrderedQueue(StationState):
 
 
 def lacking(total: Array | complex) -> Array:
-    """Return 1 - total for a sum of probabilities: rounding counts as 0, and the derivative that a
-    complex sum carries stays whole.
+    """Return 1 - total for a sum of probabilities, 0 where rounding explains it; the derivative
+    that a complex sum carries is kept.
     """
     rest = 1.0 - np.asarray(total)
     return np.where(np.abs(rest.real) > 1e-12, rest, rest - rest.real)

@@ -369,7 +369,7 @@ class Kernel(EventLoop):
         return True
 
     def start_response(self, token: Token, now: float) -> bool:
-        """Start the response time here."""
+        """Begin to measure the response time of this cycle now, instead of at its start."""
         token.begun = now
         return True
 

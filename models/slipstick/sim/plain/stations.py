@@ -293,7 +293,7 @@ class Sharing(SimulatedStation):
         return min(self.present, self.servers) / self.weight
 
     def enter(self, token: Token, work: float, now: float) -> None:
-        """Begin to share the servers."""
+        """Add a customer to those that share the servers."""
         self.accumulate(now)
         # Only differences of the progress count: from 0 again they keep their digits.
         if not self.present_tokens:

@@ -792,7 +792,9 @@ class Builder:
         return len(self._targets) - count
 
     def _choice(self, probabilities: Sequence[float], chance: int) -> int:
-        """Write a random choice with open targets, and return the place of the first target."""
+        """Write a random choice whose jump targets are filled in later, and return the entry of the
+        first target.
+        """
         first_target = self._reserve(len(probabilities))
         self._cumulative[first_target:] = accumulate(probabilities)
         self.emit(Op.CHOOSE, chance, first_target, len(probabilities))
