@@ -119,7 +119,8 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
     """
     for reason in saturated(network, network.limited).values():
         raise NoAnswerError(reason)
-    k = int(np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.delays)[0])
+    is_visited = (network.demand.real != 0).any(axis=(0, 1))
+    k = int(np.flatnonzero(is_visited & ~network.delays)[0])
     if not network.single[k]:
         return _servers_with_ranks(network, k)
     discipline, service, visits = (
@@ -291,11 +292,11 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
     present = np.indices(box).reshape(classes, -1)
     for k, terms in enumerate(own):
         elsewhere = _convolve(products_before[k], products_after[k])
-        chance = np.exp(
-            terms + elsewhere[_backwards(corner)] - corners[0].reshape(points, *(1,) * classes)
-        )
+        total = corners[0].reshape(points, *(1,) * classes)
+        chance = np.exp(terms + elsewhere[_backwards(corner)] - total)
         queue[:, :, k] = chance.reshape(points, -1) @ present.T
-        shown.append(chance.reshape(points, -1) @ np.eye(sum(corner) + 1)[present.sum(axis=0)])
+        is_number = np.eye(sum(corner) + 1)[present.sum(axis=0)]
+        shown.append(chance.reshape(points, -1) @ is_number)
     throughput = np.exp(np.stack(corners[1:], axis=1) - corners[0][:, None])
     return ClosedSolution(throughput, queue, shown, np.ones(points, dtype=bool))
 
@@ -309,7 +310,8 @@ def _terms(load: Array, speed: Array, box: tuple[int, ...]) -> Array:
     ranks = np.arange(total.max() + 1)
     factorial = np.concatenate([[0.0], np.cumsum(np.log(ranks[1:]))])
     pace = np.log(speed[:, np.minimum(ranks[1:] - 1, speed.shape[1] - 1)])
-    paces = np.concatenate([np.zeros((len(pace), 1)), np.cumsum(pace, axis=1)], axis=1)
+    nothing = np.zeros((len(pace), 1))
+    paces = np.concatenate([nothing, np.cumsum(pace, axis=1)], axis=1)
     # Zero has no logarithm; exp(-1e5) is zero too.
     logs = np.where(load == 0, -1e5, np.log(np.where(load == 0, 1, load)))
     terms: Array = factorial[total] - factorial[present].sum(axis=0) - paces[:, total]

@@ -102,9 +102,8 @@ def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int,
         ~network.delays if limited is None else ~network.delays & ~limited
     ).tolist():
         capacity = np.broadcast_to(highest_speed(network, station).real, len(load))
-        for point in np.flatnonzero(
-            (load[:, station] >= capacity) & (load[:, station] > 0)
-        ).tolist():
+        is_saturated = (load[:, station] >= capacity) & (load[:, station] > 0)
+        for point in np.flatnonzero(is_saturated).tolist():
             wrong.setdefault(
                 point,
                 f"station {network.stations[station]} is saturated: arrivals ask it for"
@@ -188,11 +187,14 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
     away, count = network.think, network.population
     if not network.all_closed:
         away, count = away[:, classes], count[:, classes]
+    delay = away
+    if not all_queueing:
+        delay = away + demand[:, :, network.delays].sum(axis=2)
     return ClosedPart(
         classes=classes,
         queueing=queueing,
         demand=demand if all_queueing else demand[:, :, queueing],
-        delay=away if all_queueing else away + demand[:, :, network.delays].sum(axis=2),
+        delay=delay,
         population=count,
         last=last,
         several=several,
@@ -211,7 +213,8 @@ def _remaining_speeds(speed: Array, load: Array, most: int) -> tuple[Array, Arra
         return remaining, remaining[:, 0] / speed[:, 0]
     logs = _log_sums(np.broadcast_to(speed, (len(load), speed.shape[1])), load, most + 1)
     last = speed[:, -1:] - load[:, None]
-    return np.concatenate([np.exp(logs[:, :-1] - logs[:, 1:]), last], axis=1), np.exp(-logs[:, 0])
+    ratios = np.exp(logs[:, :-1] - logs[:, 1:])
+    return np.concatenate([ratios, last], axis=1), np.exp(-logs[:, 0])
 
 
 def _log_sums(speed: Array, load: Array, most: int) -> Array:
@@ -221,7 +224,8 @@ def _log_sums(speed: Array, load: Array, most: int) -> Array:
     last, top = speed.shape[1] - 1, speed[:, -1, None]
     # A load of zero has no logarithm; 1e-300 adds nothing to any sum.
     load = np.where(load == 0, 1e-300, load)[:, None]
-    a = np.concatenate([np.zeros_like(load), -np.cumsum(np.log(speed), axis=1)], axis=1)
+    log_products = -np.cumsum(np.log(speed), axis=1)
+    a = np.concatenate([np.zeros_like(load), log_products], axis=1)
     rows = []
     for n in range(min(last, most) + 1):
         head = np.arange(n, last)
@@ -236,9 +240,9 @@ def _log_sums(speed: Array, load: Array, most: int) -> Array:
 
 
 def _log_choose(n: Array | int, k: Array | int) -> Array:
-    table = np.concatenate(
-        [[0.0], np.cumsum(np.log(np.arange(1.0, max(np.max(n, initial=0), np.max(k)) + 1)))]
-    )
+    largest = max(np.max(n, initial=0), np.max(k))
+    log_factorials = np.cumsum(np.log(np.arange(1.0, largest + 1)))
+    table = np.concatenate([[0.0], log_factorials])
     chosen: Array = table[n] - table[k] - table[np.subtract(n, k)]
     return chosen
 
@@ -312,18 +316,15 @@ def _number_present(network: NetworkArrays, station: int, chance: Array, load: A
     speed = np.broadcast_to(speed, (points, last + 1))
     sums = _log_sums(speed, load, chance.shape[1])
     steps = np.log(speed[:, np.minimum(most, last)])
-    product = -np.concatenate([np.zeros((points, 1)), np.cumsum(steps[:, :-1], axis=1)], axis=1)
+    sums_of_steps = np.cumsum(steps[:, :-1], axis=1)
+    product = -np.concatenate([np.zeros((points, 1)), sums_of_steps], axis=1)
     gone = np.log(np.where(load == 0, 1e-300, load))[:, None]
     probabilities = np.zeros((points, MOST_SHOWN), dtype=np.result_type(chance, product, gone))
     for m in range(min(chance.shape[1], MOST_SHOWN)):
         n = most[m:]
         log_of_last_speed = max(0, m - last) * np.log(speed[:, -1] - load)
-        logs = (
-            _log_choose(n, m)
-            + (n - m) * gone
-            + product[:, m:]
-            - (sums[:, min(m, last)] - log_of_last_speed)[:, None]
-        )
+        log_of_sum = (sums[:, min(m, last)] - log_of_last_speed)[:, None]
+        logs = _log_choose(n, m) + (n - m) * gone + product[:, m:] - log_of_sum
         probabilities[:, m:] += chance[:, m, None] * np.exp(logs)
     return probabilities
 
@@ -452,9 +453,8 @@ def _met_by_open_arrivals(closed: ClosedPart, answer: ClosedSolution) -> Array:
         chance = answer.probability[k]
         assert chance is not None
         n = np.arange(chance.shape[1])
-        present_at_arrival[:, k] = (
-            chance * (n + 1) / speed[:, np.minimum(n, speed.shape[1] - 1)]
-        ).sum(axis=1)
+        speed_at_arrival = speed[:, np.minimum(n, speed.shape[1] - 1)]
+        present_at_arrival[:, k] = (chance * (n + 1) / speed_at_arrival).sum(axis=1)
     return present_at_arrival
 
 

@@ -120,11 +120,10 @@ class MeanValue(ActivityForm):
         """Return, by point, why no error is promised for its approximate answer; empty where one is
         promised.
         """
-        return (
-            dict.fromkeys(np.flatnonzero(~exact & np.isfinite(table.time)).tolist(), self._error)
-            if self._error
-            else {}
-        )
+        if not self._error:
+            return {}
+        approximated = np.flatnonzero(~exact & np.isfinite(table.time))
+        return dict.fromkeys(approximated.tolist(), self._error)
 
     def solved(self, numbers: Numbers, account: bool) -> ActivityTable:
         return _solver(self.model)(self.model, numbers, account)
@@ -228,25 +227,28 @@ def _parts_of_stations(model: Model, nodes: Sequence[Activity]) -> dict[str, lis
     maxima = any(is_parallel(node) or node.use == MET for node in nodes)
     # Of an open stream the probability that all servers are busy is exact.
     stream = isinstance(model.population, OpenPopulation)
+    unlike = [
+        name
+        for name, (_, kind) in stations.items()
+        if kind.product_form != ANY_SERVICE and _unlike(model, name)
+    ]
+    out_of_order = [
+        name
+        for name, (station, _) in stations.items()
+        if maxima and station.discipline in OVERTAKING_DISCIPLINES
+    ]
+    several_servers = [
+        name for name, (station, _) in stations.items() if not stream and station.servers > 1
+    ]
+    of_readers = [step.name for node in nodes if node.mode == READ for step in _served(node)]
+    processors = [name for name in used_resources if is_processor(name)]
     return {
         "stations": list(stations),
-        "unlike services": [
-            name
-            for name, (_, kind) in stations.items()
-            if kind.product_form != ANY_SERVICE and _unlike(model, name)
-        ],
-        "out of order": [
-            name
-            for name, (station, _) in stations.items()
-            if maxima and station.discipline in OVERTAKING_DISCIPLINES
-        ],
-        "several servers": [
-            name for name, (station, _) in stations.items() if not stream and station.servers > 1
-        ],
-        "stations of readers": [
-            step.name for node in nodes if node.mode == READ for step in _served(node)
-        ],
-        "processors": [name for name in used_resources if is_processor(name)],
+        "unlike services": unlike,
+        "out of order": out_of_order,
+        "several servers": several_servers,
+        "stations of readers": of_readers,
+        "processors": processors,
     }
 
 
@@ -260,18 +262,23 @@ def _parts_of_locks(model: Model, nodes: Sequence[Activity]) -> dict[str, list[s
     }
     shared_locks = {name: lock for name, lock in held.items() if isinstance(lock, ReaderWriterLock)}
     taken = {pair for body in model.bodies for pair in _taken(body)}
+    locks = [name for name, lock in held.items() if isinstance(lock, Lock | Monitor)]
+    permits = [name for name, resource in held.items() if isinstance(resource, Permits)]
+    writers_of_many = [
+        name
+        for name, lock in shared_locks.items()
+        if lock.order == "writer-first" and _many(model, lock.order)
+    ]
+    backing_off = [name for name, lock in spinning.items() if lock.back_off != "none"]
+    nested = [name for name, _ in taken if {(name, True), (name, False)} <= taken]
     return {
-        "locks": [name for name, lock in held.items() if isinstance(lock, Lock | Monitor)],
-        "permits": [name for name, permits in held.items() if isinstance(permits, Permits)],
+        "locks": locks,
+        "permits": permits,
         "shared locks": list(shared_locks),
-        "writers of many": [
-            name
-            for name, lock in shared_locks.items()
-            if lock.order == "writer-first" and _many(model, lock.order)
-        ],
+        "writers of many": writers_of_many,
         "spin locks": list(spinning),
-        "back-off": [name for name, lock in spinning.items() if lock.back_off != "none"],
-        "nested": [name for name, _ in taken if {(name, True), (name, False)} <= taken],
+        "back-off": backing_off,
+        "nested": nested,
     }
 
 
@@ -279,22 +286,24 @@ def _parts_of_programs(model: Model, nodes: Sequence[Activity]) -> dict[str, lis
     """List groups, and the steps where customers wait for each other."""
     pipelines = [node for node in nodes if isinstance(node, Pipeline)]
     barriers = [node for node in nodes if isinstance(node, BarrierWait)]
+    forks = [node for node in nodes if node.combination is Combination.LONGEST]
+    stages = [stage for node in pipelines for stage in node.stages]
+    parallel = [stage.name for stage in stages if stage.kind == "parallel"]
+    of_all = dict.fromkeys(node.name for node in barriers if node.parties is None)
+    of_parties = dict.fromkeys(node.name for node in barriers if node.parties is not None)
+    has_maxima = any(map(is_parallel, nodes))
+    geometric = [node for node in nodes if has_maxima and GEOMETRIC_COUNT in node.constructs]
+    choices = [node for node in nodes if isinstance(node, Choice)]
     return {
         "groups": [group.name for group in model.population.groups if group.name],
-        "forks": ["forks" for node in nodes if node.combination is Combination.LONGEST],
+        "forks": ["forks"] * len(forks),
         "pipelines": [node.name for node in pipelines],
-        "parallel": [
-            stage.name for node in pipelines for stage in node.stages if stage.kind == "parallel"
-        ],
-        "barriers": list(dict.fromkeys(node.name for node in barriers if node.parties is None)),
-        "parties": list(dict.fromkeys(node.name for node in barriers if node.parties is not None)),
+        "parallel": parallel,
+        "barriers": list(of_all),
+        "parties": list(of_parties),
         "phases": ["phases"] if isinstance(model.population, PhasedPopulation) else [],
-        "geometric counts beside maxima": [
-            "geometric counts"
-            for node in nodes
-            if GEOMETRIC_COUNT in node.constructs and any(map(is_parallel, nodes))
-        ],
-        "choices": ["choices" for node in nodes if isinstance(node, Choice)],
+        "geometric counts beside maxima": ["geometric counts"] * len(geometric),
+        "choices": ["choices"] * len(choices),
     }
 
 

@@ -383,10 +383,8 @@ class _LineReader:
             (stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages
         ]
         times = [stage_totals["time", ""] for _, stage_totals in stages]
-        longest = largest(
-            [time for (serial, _), time in zip(stages, times, strict=True) if serial]
-            or [np.zeros(1)]
-        )
+        serial_times = [time for (serial, _), time in zip(stages, times, strict=True) if serial]
+        longest = largest(serial_times or [np.zeros(1)])
         totals, has_bound = _LineTotals({("time", ""): np.zeros(1)}), False
         for (serial, stage_totals), time in zip(stages, times, strict=True):
             binds = serial and not has_bound and bool(np.all(time.real == longest.real))
@@ -437,9 +435,8 @@ class _SuperstepSolver:
         )
 
     def _rows(self, kind: str, name: str) -> Array:
-        return np.stack(
-            np.broadcast_arrays(*(line.get((kind, name), np.zeros(1)) for line in self._lines))
-        )
+        rows = (line.get((kind, name), np.zeros(1)) for line in self._lines)
+        return np.stack(np.broadcast_arrays(*rows))
 
     def solve(self, account: bool) -> _LineTotals:
         """Return the time of the superstep, and the account of the mean processor where one is
@@ -478,10 +475,8 @@ class _SuperstepSolver:
             # A superstep that takes no time has no loads: any divisor gives 0.
             time = np.where(time == 0, 1.0, time)
             next_waits = self._next_waits(waits, time)
-            largest_change = max(
-                (float(np.max(np.abs(next_waits[name] - waits[name]))) for name in next_waits),
-                default=0.0,
-            )
+            changes = (np.max(np.abs(next_waits[name] - waits[name])) for name in next_waits)
+            largest_change = max(map(float, changes), default=0.0)
             waits, change = {**waits, **next_waits}, largest_change / float(np.max(np.abs(time)))
             if change <= FIXED_POINT_TOLERANCE:
                 return waits
@@ -497,10 +492,10 @@ class _SuperstepSolver:
         """Return the waits at each queue if each processor waits for the work of all others: U R
         for a visit in service, X W S for those that wait [s].
         """
-        work_left = {
-            name: (self._square[name] / 2 + waits[name] * self._service[name]) / time
-            for name in self._queues
-        }
+        work_left = {}
+        for name in self._queues:
+            waiting_work = waits[name] * self._service[name]
+            work_left[name] = (self._square[name] / 2 + waiting_work) / time
         new_waits = {
             name: self._waited_for(name, work_left[name], name)
             for name in self._queues

@@ -273,13 +273,13 @@ def _exact_transform(network: NetworkArrays, c: int, path: NDArray[np.intp]) -> 
     if network.closed[c]:
         return closed_path(times, think, population)
     servers = np.where(network.delays, 0, network.servers)
-    return open_path(
-        list(zip(times, servers[path].tolist(), _loads(network)[path].tolist(), strict=True))
-    )
+    servers_and_loads = servers[path].tolist(), _loads(network)[path].tolist()
+    return open_path(list(zip(times, *servers_and_loads, strict=True)))
 
 
 def _loads(network: NetworkArrays) -> Array:
-    return np.asarray((network.arrivals[0, :, None].real * network.demand[0].real).sum(axis=0))
+    loads_by_class = network.arrivals[0, :, None].real * network.demand[0].real
+    return np.asarray(loads_by_class.sum(axis=0))
 
 
 def _product_form_visits(network: NetworkArrays, c: int) -> bool:
@@ -362,10 +362,10 @@ def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) 
         return bool((queues & network.single)[path].all())
     ends = queues | (is_plain_station & network.delays & (network.scv[0, c].real == 1))
     # Another class goes along a part of the path without a gap, once.
-    rejoins = [
-        np.diff(np.flatnonzero(visit)).max(initial=1) > 1 or not np.isin(visit, (0, 1)).all()
-        for visit in visits
-    ]
+    rejoins = []
+    for visit in visits:
+        longest_gap = np.diff(np.flatnonzero(visit)).max(initial=1)
+        rejoins.append(longest_gap > 1 or not np.isin(visit, (0, 1)).all())
     between = (queues & network.single)[path[1:-1]].all()
     return bool(ends[path].all() and between and (len(path) == 1 or not any(rejoins)))
 
@@ -532,7 +532,8 @@ class Measures:
                 columns[f"residence_time{key}"] = residence[:, r, k]
                 columns[f"time_per_visit{key}"] = visit[:, r, k]
                 if arrays.network.rates[k] is None:
-                    wait = visit[:, r, k] - arrays.service[:, r, k] * (1 - self._abandoned[:, r, k])
+                    is_served = 1 - self._abandoned[:, r, k]
+                    wait = visit[:, r, k] - arrays.service[:, r, k] * is_served
                     columns[f"waiting_time{key}"] = np.where(residence[:, r, k] != 0, wait, 0.0)
                 if not DISCIPLINES[station.discipline].delay:
                     columns[f"utilization{key}"] = self._utilization[:, r, k]

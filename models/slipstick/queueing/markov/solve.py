@@ -190,9 +190,8 @@ def _first_cut(point: NetworkPoint, error: float) -> int:
     easy = network.delays | (network.never_saturated & ~network.limited)
     load = np.where(easy, 0.0, offered_load(network)[0].real / speed)
     heaviest = min(0.95, float(load.max(initial=0.0)))
-    present = float(
-        (network.arrivals[0, opened].real[:, None] * network.demand[0, opened].real).sum()
-    )
+    arrivals = network.arrivals[0, opened].real[:, None]
+    present = float((arrivals * network.demand[0, opened].real).sum())
     if network.patience is not None:  # no wait is longer than without any service
         waits = (network.visits[0].real * network.patience[0].real)[opened].sum(axis=1)
         present += float(network.arrivals[0, opened].real @ waits)
@@ -237,9 +236,8 @@ def _answers(
     network = point.network
     kinds, count = network.service.shape[1:]
     states = np.asarray(chain.states)
-    flow = _sums_by_number(chain.events, pi[chain.sources] * chain.rates, space.events).reshape(
-        3, count + 1, kinds
-    )
+    event_rates = pi[chain.sources] * chain.rates
+    flow = _sums_by_number(chain.events, event_rates, space.events).reshape(3, count + 1, kinds)
     ended, lost, abandoned = flow[0, :count].T, flow[1, :count].T, flow[2, :count].T
     present = space.present(states)
     # In the long run all that comes to a station ends its service, abandons the queue or is lost.
@@ -250,13 +248,13 @@ def _answers(
         _sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0)
         for k in range(count)
     )
+    utilization = [_utilization(network, space, k, states, pi) for k in range(count)]
+    residence = quotient(queue, cycles_begun[:, None])
     return MarkovSolution(
         throughput=throughput[None],
-        residence=quotient(queue, cycles_begun[:, None])[None],
+        residence=residence[None],
         queue=queue[None],
-        utilization=np.array([_utilization(network, space, k, states, pi) for k in range(count)])
-        .reshape(count, kinds)
-        .T[None],
+        utilization=np.array(utilization).reshape(count, kinds).T[None],
         probability=tuple(level[None] for level in levels),
         method="markov-chain",
         exact=bool(network.phases_known.all()),

@@ -113,18 +113,16 @@ class StateSpace:
         station, columns = self.stations[to], self.columns(to)
         most, length = self.capacity[to], int(station.length(row[:, columns])[0])
         count = self.truncation if most is None else max(0, min(self.truncation, most - length))
-        return self._replaced(
-            np.repeat(row, count, axis=0), to, station.filled(row[:, columns], r, count)
-        )
+        rows = np.repeat(row, count, axis=0)
+        return self._replaced(rows, to, station.filled(row[:, columns], r, count))
 
     def _full(self, rows: Rows, station: int) -> NDArray[np.bool_]:
         """Return in which states a station is full [rows]."""
         most = self.capacity[station]
         if most is None:
             return np.zeros(len(rows), dtype=bool)
-        full: NDArray[np.bool_] = (
-            self.stations[station].length(rows[:, self.columns(station)]) >= most
-        )
+        present = self.stations[station].length(rows[:, self.columns(station)])
+        full: NDArray[np.bool_] = present >= most
         return full
 
     def event(self, kind: int, r: int, station: int) -> int:
@@ -155,9 +153,8 @@ class StateSpace:
 
     def open_customers(self, rows: Rows) -> NDArray[np.int64]:
         """Return the number of customers of open classes in each state [rows]."""
-        count: NDArray[np.int64] = np.rint(
-            self.present(rows)[:, self.open_classes].sum(axis=(1, 2)).real
-        ).astype(np.int64)
+        customers = self.present(rows)[:, self.open_classes].sum(axis=(1, 2))
+        count: NDArray[np.int64] = np.rint(customers.real).astype(np.int64)
         return count
 
     def orders_vary(self, chain: MarkovChain) -> bool:
