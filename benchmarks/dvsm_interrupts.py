@@ -28,7 +28,7 @@ from slipstick.expression.nodes import TIME, total
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Machine
 from slipstick.program.operations import latency, protocol_time, wire_time
-from slipstick.program.program import one
+from slipstick.program.program import value_of
 from slipstick.units import parse
 from slipstick_workloads.dvsm.contention import DIFF_PHASE, OperationCosts
 
@@ -136,7 +136,7 @@ def costs_of(machine: Machine, given: dict[str, float]) -> Costs:
         *protocols,
         *wires,
         made.compute,
-        one(inputs, "dispatch"),
+        value_of(inputs, "dispatch"),
     )
     return Costs(
         *(float(column[0]) for column in Tape((*columns, total(latency(network), TIME))).run({}))

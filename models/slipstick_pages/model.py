@@ -165,7 +165,7 @@ def _section(model: LiveModel) -> tuple[str, str]:
     note = f"<p>This page shows fixed answers: {escape(why)}.</p>" if why else ""
     account = f"<h2>Account</h2>{_bars(model.answer.account)}" if model.answer.account else ""
     return (
-        _told(model.answer) + note + _values(model.answer) + account + _notes(model.answer),
+        _method_words(model.answer) + note + _values(model.answer) + account + _notes(model.answer),
         "",
     )
 
@@ -217,7 +217,7 @@ def _live(model: LiveModel) -> str:
         bars = _bars({model.words.part(name): answer.account[name] for name in components})
         account = f"<h2>Account of {escape(model.words.value(model.quantity))}</h2>{bars}"
     body = (
-        f'{_told(answer)}{none}<div class="live"><div>{_answer_part(model)}</div>'
+        f'{_method_words(answer)}{none}<div class="live"><div>{_answer_part(model)}</div>'
         f"<div>{_controls(model)}</div></div>{_comparison(model)}{account}"
         f'<h2>What matters</h2><ol id="ranking"></ol>{_notes(answer)}{_values(answer)}'
     )
@@ -309,7 +309,7 @@ def _interpolated(grid: Mapping[str, Any]) -> str:
     )
 
 
-def _told(answer: Answer) -> str:
+def _method_words(answer: Answer) -> str:
     """Return in words which method answered, and the settings given beside the model."""
     how = "solved exactly" if answer.exact else "not exact"
     given = [

@@ -39,7 +39,7 @@ from slipstick.model.machine import (
 )
 from slipstick.model.steps import Activity
 from slipstick.model.system import Barrier, Lock, Resource, Station
-from slipstick.program.program import known
+from slipstick.program.program import structural_number
 from slipstick.vocabulary import LOCKS
 from slipstick_laws.synchronization import (
     CENTRAL_BARRIER,
@@ -92,7 +92,7 @@ class MemoryPort:
             raise ModelError(
                 f"{self.machine.name} has no circuit switching, so no request is refused; leave out refused: retry"
             )
-        if not known(between.retry, "the pause after a refusal"):
+        if not structural_number(between.retry, "the pause after a refusal"):
             raise ModelError(
                 f"{self.machine.name} has no pause after a refusal; give machine.interconnect.retry"
             )
@@ -238,7 +238,7 @@ class MemoryPort:
 
     @property
     def _modules(self) -> int:
-        return int(known(self.machine.memory.modules, "the number of memory modules"))
+        return int(structural_number(self.machine.memory.modules, "the number of memory modules"))
 
     def _round(self, label: _AccessSteps, ring: Ring) -> Activity:
         """Go around the ring, or around the ring of rings if a processor of another ring
@@ -283,7 +283,8 @@ class _AccessSteps:
 def _switches(between: Multistage) -> tuple[int, int]:
     """Return the inputs of a switch and the number of stages."""
     radix, ports = (
-        int(known(size, "a size of the switches")) for size in (between.radix, between.ports)
+        int(structural_number(size, "a size of the switches"))
+        for size in (between.radix, between.ports)
     )
     return radix, math.ceil(math.log(ports, radix) - 1e-9)
 
@@ -324,7 +325,7 @@ def _one_of(
 
 
 def _servers(slots: Expr) -> int:
-    return int(known(slots, "the number of slots of a ring"))
+    return int(structural_number(slots, "the number of slots of a ring"))
 
 
 def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> MachineLock:

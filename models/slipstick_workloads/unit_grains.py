@@ -44,7 +44,14 @@ from slipstick.model.system import (
     phased_model,
     superstep_model,
 )
-from slipstick.program.program import Input, InputValues, Program, known, one, word
+from slipstick.program.program import (
+    Input,
+    InputValues,
+    Program,
+    structural_number,
+    value_of,
+    word,
+)
 from slipstick.vocabulary import LOCKS
 from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 
@@ -108,9 +115,9 @@ class Grain:
             return value
 
         addresses = Addresses(
-            elements=int(known(one(inputs, "elements"), "elements")),
-            stride=int(known(input_value("stride"), "stride")),
-            offset=int(known(input_value("start"), "start")),
+            elements=int(structural_number(value_of(inputs, "elements"), "elements")),
+            stride=int(structural_number(input_value("stride"), "stride")),
+            offset=int(structural_number(input_value("start"), "start")),
             random=word("pattern") == "random",
         )
         return Grain(
@@ -125,7 +132,7 @@ class Grain:
             input_value("critical"),
             input_value("critical_accesses"),
             input_value("critical_writes"),
-            known(input_value("scv"), "scv"),
+            structural_number(input_value("scv"), "scv"),
         )
 
 
@@ -134,21 +141,23 @@ def unit(machine: SharedMemory, inputs: InputValues) -> Model:
     random.
     """
     same = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
-    counted = same and word(inputs, "pattern") == "random" and not _is_zero(one(inputs, "accesses"))
-    spread = one(inputs, "competitors")
+    counted = (
+        same and word(inputs, "pattern") == "random" and not _is_zero(value_of(inputs, "accesses"))
+    )
+    spread = value_of(inputs, "competitors")
     alone = _among(machine, {**inputs, "competitors": Number(0.0)}, spread)
     among = _among(machine, inputs, spread)
-    words = one(inputs, "accesses") if counted else None
+    words = value_of(inputs, "accesses") if counted else None
     return replace(
         among,
         single=SingleProcessor(alone, words),
-        notes=_beyond(machine, known(spread, "competitors") + 1),
+        notes=_beyond(machine, structural_number(spread, "competitors") + 1),
     )
 
 
 def _beyond(machine: SharedMemory, processors: float) -> tuple[str, ...]:
     """Raise if a machine has fewer processors than take part."""
-    count = known(machine.processors, "the number of processors")
+    count = structural_number(machine.processors, "the number of processors")
     if processors <= count:
         return ()
     return (
@@ -165,7 +174,7 @@ def _among(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
     The data lie where they lie with all processors, the `spread` competitors, also for the test
     grain alone: T_0 and T_N are times of the same accesses.
     """
-    test, competitors = Grain.of(inputs), one(inputs, "competitors")
+    test, competitors = Grain.of(inputs), value_of(inputs, "competitors")
     work = GrainSteps(machine, competitors, spread, *_contention(inputs))
     arrival, barriers = barrier_of(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
@@ -228,7 +237,7 @@ class GrainSteps:
                 if self.has_flags(kind):
                     found[name] = Lock("fifo" if kind.home is None else "array", home=kind.home)
                     continue
-                timed = known(self.machine.locks[name].access, "the access of a lock")
+                timed = structural_number(self.machine.locks[name].access, "the access of a lock")
                 placed = kind.access if timed else zero(TIME)
                 word = self.port.lock_word if placed is kind.access else None
                 found[name] = Lock(
@@ -268,7 +277,7 @@ class GrainSteps:
 
     def _ratios(self, grain: Grain, single: bool) -> tuple[float, ...]:
         memory = self.machine.memory
-        modules = int(known(memory.modules, "the number of memory modules"))
+        modules = int(structural_number(memory.modules, "the number of memory modules"))
         return grain.addresses.module_ratios(
             _elements(memory.block, self.machine), modules, all_processors=not single
         )
@@ -288,7 +297,9 @@ class GrainSteps:
             )
         if cache is None or (grain.write and cache.protocol == "write-through"):
             return straight
-        lines = known(cache.size, "the size of the cache") / known(cache.line, "the size of a line")
+        lines = structural_number(cache.size, "the size of the cache") / structural_number(
+            cache.line, "the size of a line"
+        )
         miss = grain.addresses.miss_ratio(_elements(cache.line, self.machine), lines)
         # A modified line that is replaced is written back while the new one is fetched.
         missed = (
@@ -365,10 +376,13 @@ class GrainSteps:
         The next holder's flag is in the module of any processor that may wait, each as likely; a
         flag that is set is seen at once.
         """
-        modules = int(known(self.machine.memory.modules, "the number of memory modules"))
+        modules = int(
+            structural_number(self.machine.memory.modules, "the number of memory modules")
+        )
         if self.nodes is not None:
             modules = min(
-                modules, int(known(self.nodes, "the processors that use a lock with flags"))
+                modules,
+                int(structural_number(self.nodes, "the processors that use a lock with flags")),
             )
         counter = self.port.lock_access(f"{prefix}lock.counter", kind.access, (1.0,))
         next_flag = self.port.lock_access(
@@ -390,7 +404,9 @@ def _hit_time(cache: Cache, grain: Grain, per_line: int) -> Expr:
 
     def miss_ratio(size: Expr) -> float:
         return grain.addresses.miss_ratio(
-            per_line, known(size, "the size of a cache") / known(cache.line, "the size of a line")
+            per_line,
+            structural_number(size, "the size of a cache")
+            / structural_number(cache.line, "the size of a line"),
         )
 
     time: Expr = zero(TIME)
@@ -413,7 +429,7 @@ def _either(chance: float, miss: Activity, hit: Activity) -> Activity:
 
 def _elements(size: Expr, machine: SharedMemory) -> int:
     """Count the elements in a block or line; at least one."""
-    elements = known(size, "the size of a block") / known(
+    elements = structural_number(size, "the size of a block") / structural_number(
         machine.memory.element, "the size of an element"
     )
     return int(max(1.0, min(elements, LONGEST_BLOCK)))
@@ -569,13 +585,15 @@ def phases(machine: SharedMemory, inputs: InputValues) -> Model:
     that start one after another as supersteps, each with its own start.
     """
     resources: dict[str, Resource] = {}
-    sequential = delay(one(inputs, "sequential"), name="sequential")
+    sequential = delay(value_of(inputs, "sequential"), name="sequential")
     program = [part for phase in _phases(machine, inputs, resources) for part in phase]
-    if _is_zero(one(inputs, "apart")):
+    if _is_zero(value_of(inputs, "apart")):
         return phased_model(
             (1, 1, sequential), *program, name="grain/phases", resources=resources, useful=USEFUL
         )
-    count, *others = {int(known(count, "processors")) for count in _list(inputs, "processors")}
+    count, *others = {
+        int(structural_number(count, "processors")) for count in _list(inputs, "processors")
+    }
     if others:
         raise ModelError(
             "with apart, all phases need the same number of processors; write one number, or"
@@ -583,7 +601,7 @@ def phases(machine: SharedMemory, inputs: InputValues) -> Model:
         )
     bodies: list[list[Activity]] = [[sequential, *[then()] * (count - 1)]]
     bodies += [[repeat(times, cycle)] * count for times, _, cycle in program]
-    bodies[1] = _one_after_another(one(inputs, "apart"), *bodies[1])
+    bodies[1] = _one_after_another(value_of(inputs, "apart"), *bodies[1])
     return superstep_model(
         *((1, of_phase, then()) for of_phase in bodies),
         name="grain/phases",
@@ -647,7 +665,7 @@ def _barrier(
 def _grain(inputs: InputValues, number: int, own: dict[str, Expr]) -> Grain:
     """Return the grain of a phase; one without critical section takes no lock."""
     inside = any(
-        known(own[name], f"{name} of phase {number + 1}")
+        structural_number(own[name], f"{name} of phase {number + 1}")
         for name in ("critical", "critical_accesses")
     )
     grain = Grain.of({**inputs, **own, "lock": word(inputs, "lock") if inside else NONE})

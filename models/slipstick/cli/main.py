@@ -115,7 +115,7 @@ def engine_of(
     return Engine(on or spec.engine.on, jobs or spec.engine.jobs, most, journal)
 
 
-def can_be_written(folder: Path) -> None:
+def check_writable(folder: Path) -> None:
     """Raise OSError if a folder cannot be written to, before anything is solved for it."""
     # The folder is made later; its nearest folder that exists decides whether it can be.
     place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
@@ -482,7 +482,7 @@ def run(
     prepared = prepare(study, nodes_of(changes))
     # Whatever can be refused is refused before hours of solving.
     check_folder(folder, sure_names(prepared.spec, as_page), force)
-    can_be_written(folder)
+    check_writable(folder)
     for note in prepared.simulated:
         echo(f"note: {note}", err=True)
     about = {"command": command, "started in": os.getcwd(), "points": str(prepared.points)}

@@ -134,7 +134,7 @@ class MachineOperations:
         """
         steps: list[Activity] = []
         if operations is not None:
-            rate = self._told(self.machine.flops, "machine.processors.flops")
+            rate = self._required(self.machine.flops, "machine.processors.flops")
             steps.append(self._step(self.name, operations / rate, "application"))
         if moved is not None:
             name = f"{self.name}.memory" if steps else self.name
@@ -153,7 +153,7 @@ class MachineOperations:
         ------
         ModelError : the machine does not tell the latency of its memory
         """
-        latency = self._told(self.machine.latency, "machine.memory.latency")
+        latency = self._required(self.machine.latency, "machine.memory.latency")
         return self._step(self.name, accesses * latency, "memory_latency")
 
     def _per_byte_of_memory(self, together: Expr | None) -> Expr:
@@ -165,7 +165,7 @@ class MachineOperations:
         """
         alone, domain = self.machine.bandwidth, self.machine.domain
         if domain is None:
-            return 1 / self._told(alone, "machine.memory.bandwidth")
+            return 1 / self._required(alone, "machine.memory.bandwidth")
         sharing = domain.processors
         if together is not None:
             sharing = minimum(together, sharing)
@@ -429,7 +429,7 @@ class MachineOperations:
         technology = self.technology or technology
         return delay(seconds, name=name, component=self.component, technology=technology)
 
-    def _told(self, value: Expr | None, path: str) -> Expr:
+    def _required(self, value: Expr | None, path: str) -> Expr:
         if value is None:
             raise ModelError(f"{self.name} needs {path}, which this machine does not give")
         return value

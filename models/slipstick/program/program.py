@@ -192,7 +192,7 @@ class CountedProgram(Program):
     count: Callable[..., Any] = field(kw_only=True)
 
 
-def one(inputs: InputValues, name: str) -> Expr:
+def value_of(inputs: InputValues, name: str) -> Expr:
     """Return the expression of an input that has one value."""
     value = inputs[name]
     if not isinstance(value, Expr):
@@ -205,10 +205,10 @@ def number(inputs: InputValues, name: str) -> float:
     """Return the number of an input that determines the structure of the model; raise ModelError
     for a formula, whose number is not known yet.
     """
-    return known(one(inputs, name), name)
+    return structural_number(value_of(inputs, name), name)
 
 
-def known(value: Expr, name: str) -> float:
+def structural_number(value: Expr, name: str) -> float:
     """Return the number of a quantity that determines the structure of the model.
 
     Raises

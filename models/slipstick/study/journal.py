@@ -195,7 +195,7 @@ class Journal:
                 self._do("insert or replace into about values (?, ?)", name, value)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             self.close()
-            raise self._told(error) from None
+            raise self._file_error(error) from None
         except (OSError, InputError):
             self.close()
             raise
@@ -206,9 +206,9 @@ class Journal:
         try:
             return self._file.execute(command, values)
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise self._told(error) from None
+            raise self._file_error(error) from None
 
-    def _told(self, error: Exception) -> Exception:
+    def _file_error(self, error: Exception) -> Exception:
         """Return the error for a file that cannot be read or is not a file of points."""
         if isinstance(error, sqlite3.OperationalError):
             return OSError(None, str(error), str(self.path))

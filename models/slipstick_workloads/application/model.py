@@ -42,7 +42,7 @@ from slipstick.model.activity import Then, choose, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, superstep_model
-from slipstick.program.program import Input, InputValue, InputValues, Program, one
+from slipstick.program.program import Input, InputValue, InputValues, Program, value_of
 from slipstick_workloads import START
 from slipstick_workloads.application.operations import (
     OperationClasses,
@@ -197,11 +197,11 @@ class _Supersteps:
     def __init__(self, machine: Machine, counts: Counts, inputs: InputValues) -> None:
         self.machine, self.counts = machine, counts
         self.operations = Operations(machine, OperationClasses(counts))
-        self.unit = one(inputs, "sequential") / float(counts.total("work"))
+        self.unit = value_of(inputs, "sequential") / float(counts.total("work"))
         operations, early, locked = (
             self.operations,
-            one(inputs, "prefetched_faults"),
-            one(inputs, "prefetched_locks"),
+            value_of(inputs, "prefetched_faults"),
+            value_of(inputs, "prefetched_locks"),
         )
         self.fault = cache(
             lambda key: choose(

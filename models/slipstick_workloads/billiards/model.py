@@ -60,7 +60,7 @@ from slipstick.model.activity import choose, delay, repeat, then
 from slipstick.model.machine import SharedMemory
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, closed_model, phased_model
-from slipstick.program.program import Input, InputValues, Program, number, one, word
+from slipstick.program.program import Input, InputValues, Program, number, value_of, word
 from slipstick.structure.times import time
 from slipstick_workloads.billiards.counts import CollisionCounts, observe
 from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
@@ -254,7 +254,7 @@ class _Steps:
         return delay(calls * latency, name=f"{name}.lock", component="lock", technology="software")
 
     def _units(self, name: str) -> Expr:
-        return one(self.inputs, name)
+        return value_of(self.inputs, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +298,7 @@ def _counted(inputs: InputValues, processors: int, counted: _Counting) -> _RunSi
 
 def _expected(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
     """Take the values expected for very many balls; see `parallel`."""
-    balls, steps = one(inputs, "balls"), one(inputs, "steps")
+    balls, steps = value_of(inputs, "balls"), value_of(inputs, "steps")
     parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
     seed, width = int(number(inputs, "seed")), number(inputs, "width")
     runs = [counted(size, SIZES_COLLISIONS, seed, width) for size in SIZES]

@@ -32,7 +32,7 @@ from slipstick.model.machine import Machine
 from slipstick.model.steps import Activity
 from slipstick.model.system import ClosedPopulation, Group, Model, Station
 from slipstick.program.operations import protocol_time, wire_time
-from slipstick.program.program import Input, InputValues, Program, number, one
+from slipstick.program.program import Input, InputValues, Program, number, value_of
 from slipstick_workloads.dvsm.operations import hardware
 
 COMPONENT = "fault"
@@ -55,13 +55,16 @@ def diff_phase(machine: Machine, inputs: InputValues) -> Model:
     tested = _free("served", "processor[0]") >> _fault(machine, inputs, "")
     peers = _free("served.peer", "own") >> _fault(machine, inputs, ".peer")
     waiting = delay(
-        one(inputs, "pause"), name="waiting", component="idle", technology="application"
+        value_of(inputs, "pause"),
+        name="waiting",
+        component="idle",
+        technology="application",
     )
-    count = one(inputs, "askers")
+    count = value_of(inputs, "askers")
     groups = (
         Group("asker", Number(1.0), tested),
         Group("peers", count - 1, peers),
-        Group("idle", one(inputs, "processors") - count, waiting),
+        Group("idle", value_of(inputs, "processors") - count, waiting),
     )
     resources = {_wire(machine): Station()}
     return Model("dvsm/diff-phase", ClosedPopulation(groups), resources, useful=())
@@ -106,7 +109,7 @@ def _fault(machine: Machine, inputs: InputValues, mark: str) -> Activity:
         serial(work("own", costs.send, "send", "protocol"), name="sends"),
         parallel(remote, name="remote"),
     ]
-    diffs = pipeline(stages, one(inputs, "processors") - 1, name=f"diffs{mark}")
+    diffs = pipeline(stages, value_of(inputs, "processors") - 1, name=f"diffs{mark}")
     return diffs >> work("own", costs.compute, "compute", "software")
 
 
@@ -115,13 +118,18 @@ class OperationCosts:
 
     def __init__(self, machine: Machine, inputs: InputValues) -> None:
         network, speed = machine.network, machine.speed
-        self.request, self.reply = one(inputs, "request"), one(inputs, "reply")
+        self.request, self.reply = (
+            value_of(inputs, "request"),
+            value_of(inputs, "reply"),
+        )
         request, reply = protocol_time(network, self.request), protocol_time(network, self.reply)
-        self.send = (request + one(inputs, "send_call")) / speed
-        self.receive = (reply + one(inputs, "receive_call")) / speed
-        inside = one(inputs, "remote_call") + one(inputs, "remote_compute")
-        self.serve = (machine.signal + one(inputs, "dispatch") + request + inside + reply) / speed
-        self.compute = one(inputs, "compute") / speed
+        self.send = (request + value_of(inputs, "send_call")) / speed
+        self.receive = (reply + value_of(inputs, "receive_call")) / speed
+        inside = value_of(inputs, "remote_call") + value_of(inputs, "remote_compute")
+        self.serve = (
+            machine.signal + value_of(inputs, "dispatch") + request + inside + reply
+        ) / speed
+        self.compute = value_of(inputs, "compute") / speed
 
 
 def _carried(machine: Machine, size: Expr, name: str, queues: bool) -> Activity:

@@ -24,7 +24,7 @@ from slipstick.model.machine import Machine
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, closed_model
 from slipstick.program.operations import latency, protocol_time, wire_time
-from slipstick.program.program import Input, InputValues, Program, one
+from slipstick.program.program import Input, InputValues, Program, value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class Endpoint:
         """Receive a request by a signal, after the remote delay, and compute its reply."""
         return then(
             self.interrupted(),
-            self.spend("remote.delay", one(inputs, "remote_delay"), "software"),
-            self.handle(f"{name}.receive", one(inputs, "request"), call),
-            self.spend("remote.compute", one(inputs, "remote_compute"), "software"),
+            self.spend("remote.delay", value_of(inputs, "remote_delay"), "software"),
+            self.handle(f"{name}.receive", value_of(inputs, "request"), call),
+            self.spend("remote.compute", value_of(inputs, "remote_compute"), "software"),
         )
 
 
@@ -82,13 +82,13 @@ _REMOTE = (
 def message(machine: Machine, inputs: InputValues) -> Activity:
     """Build one message from one processor to another: send, wire, hardware, receive."""
     component = "message"
-    size = one(inputs, "size")
+    size = value_of(inputs, "size")
     sender, receiver = Endpoint(machine, component), Endpoint(machine, component, "other")
     return then(
-        sender.handle("send", size, one(inputs, "send_call")),
+        sender.handle("send", size, value_of(inputs, "send_call")),
         wire(machine, size, name="wire", component=component),
         hardware(machine, 1, name="hardware", component=component),
-        receiver.handle("receive", size, one(inputs, "receive_call")),
+        receiver.handle("receive", size, value_of(inputs, "receive_call")),
     )
 
 
@@ -98,7 +98,7 @@ def page_fault(machine: Machine, inputs: InputValues) -> Activity:
     The protocol time is counted at both ends of both messages.
     """
     component = "empty"
-    request, reply = one(inputs, "request"), one(inputs, "reply")
+    request, reply = value_of(inputs, "request"), value_of(inputs, "reply")
     endpoint, remote = Endpoint(machine, component), Endpoint(machine, component, "other")
     return then(
         endpoint.handle("send", request),
@@ -108,7 +108,7 @@ def page_fault(machine: Machine, inputs: InputValues) -> Activity:
         remote.handle("remote.send", reply),
         wire(machine, reply, name="reply.wire", component=component),
         endpoint.handle("receive", reply),
-        endpoint.spend("call", one(inputs, "call"), "system"),
+        endpoint.spend("call", value_of(inputs, "call"), "system"),
     )
 
 
@@ -120,8 +120,8 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
     parallel. The fault handler computes once.
     """
     replies = inputs.get("replies")
-    sizes = replies if isinstance(replies, tuple) else (one(inputs, "reply"),)
-    items = Number(float(len(sizes))) if isinstance(replies, tuple) else one(inputs, "parts")
+    sizes = replies if isinstance(replies, tuple) else (value_of(inputs, "reply"),)
+    items = Number(float(len(sizes))) if isinstance(replies, tuple) else value_of(inputs, "parts")
     part_activities = [
         _part(machine, inputs, size, f".{index}" if len(sizes) > 1 else "")
         for index, size in enumerate(sizes)
@@ -135,7 +135,7 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
         serial(*receives, name="receives"),
     ]
     return pipeline(stages, items, name="diffs") >> endpoint.spend(
-        "compute", one(inputs, "compute"), "software"
+        "compute", value_of(inputs, "compute"), "software"
     )
 
 
@@ -143,7 +143,7 @@ def _part(
     machine: Machine, inputs: InputValues, reply: Expr, mark: str
 ) -> tuple[Activity, Activity, Activity, Activity]:
     """Build the steps of one part at each of the four stages."""
-    component, request = "fault", one(inputs, "request")
+    component, request = "fault", value_of(inputs, "request")
     endpoint, remote_endpoint = (
         Endpoint(machine, component),
         Endpoint(machine, component, "each-other"),
@@ -154,15 +154,15 @@ def _part(
     )
     remote = then(
         hardware(machine, 2, name="hardware", component=component),
-        remote_endpoint.requested(inputs, "remote", one(inputs, "remote_call")),
+        remote_endpoint.requested(inputs, "remote", value_of(inputs, "remote_call")),
         remote_endpoint.handle(f"remote.send{mark}", reply),
     )
-    send = endpoint.handle("send", request, one(inputs, "send_call"))
+    send = endpoint.handle("send", request, value_of(inputs, "send_call"))
     return (
         send,
         on_wire,
         remote,
-        endpoint.handle(f"receive{mark}", reply, one(inputs, "receive_call")),
+        endpoint.handle(f"receive{mark}", reply, value_of(inputs, "receive_call")),
     )
 
 
@@ -174,7 +174,11 @@ def lock(machine: Machine, inputs: InputValues) -> Activity:
     reply with the write notices.
     """
     component = "lock"
-    request, reply, parties = one(inputs, "request"), one(inputs, "reply"), one(inputs, "parties")
+    request, reply, parties = (
+        value_of(inputs, "request"),
+        value_of(inputs, "reply"),
+        value_of(inputs, "parties"),
+    )
     endpoint, remote = Endpoint(machine, component), Endpoint(machine, component, "other")
     hop = then(
         endpoint.handle("request.send", request),
@@ -188,8 +192,8 @@ def lock(machine: Machine, inputs: InputValues) -> Activity:
         wire(machine, reply, name="reply.wire", component=component),
         hardware(machine, 1, name="reply.hardware", component=component),
         endpoint.handle("reply.receive", reply),
-        endpoint.spend("call", one(inputs, "call"), "system"),
-        endpoint.spend("compute", one(inputs, "compute"), "software"),
+        endpoint.spend("call", value_of(inputs, "call"), "system"),
+        endpoint.spend("compute", value_of(inputs, "compute"), "software"),
     )
 
 
@@ -198,15 +202,15 @@ def barrier_slave(machine: Machine, inputs: InputValues) -> Activity:
     own release.
     """
     component = "barrier"
-    release = one(inputs, "release")
+    release = value_of(inputs, "release")
     endpoint = Endpoint(machine, component)
     return then(
-        endpoint.spend("notices", one(inputs, "notices"), "software"),
+        endpoint.spend("notices", value_of(inputs, "notices"), "software"),
         _until_released(machine, inputs),
         wire(machine, release, name="release.wire", component=component),
         hardware(machine, 1, name="release.hardware", component=component),
-        endpoint.handle("release.receive", release, one(inputs, "receive_call")),
-        endpoint.spend("invalidate", one(inputs, "invalidate"), "software"),
+        endpoint.handle("release.receive", release, value_of(inputs, "receive_call")),
+        endpoint.spend("invalidate", value_of(inputs, "invalidate"), "software"),
     )
 
 
@@ -218,7 +222,7 @@ def barrier_master(machine: Machine, inputs: InputValues) -> Activity:
     """
     endpoint = Endpoint(machine, "barrier")
     return _until_released(machine, inputs) >> endpoint.spend(
-        "invalidate", one(inputs, "invalidate"), "software"
+        "invalidate", value_of(inputs, "invalidate"), "software"
     )
 
 
@@ -228,18 +232,21 @@ def _until_released(machine: Machine, inputs: InputValues) -> Activity:
     """
     component = "barrier"
     arrive, release, count = (
-        one(inputs, "arrive"),
-        one(inputs, "release"),
-        one(inputs, "processors"),
+        value_of(inputs, "arrive"),
+        value_of(inputs, "release"),
+        value_of(inputs, "processors"),
     )
     slave, master = Endpoint(machine, component), Endpoint(machine, component, "processor[0]")
     return then(
-        slave.handle("arrive.send", arrive, one(inputs, "send_call")),
+        slave.handle("arrive.send", arrive, value_of(inputs, "send_call")),
         wire(machine, arrive, name="arrive.wire", component=component),
         hardware(machine, 1, name="arrive.hardware", component=component),
         master.handle("arrive.receive", arrive),
-        master.spend("merge", one(inputs, "merge"), "software"),
-        repeat(count - 1, master.handle("release.send", release, one(inputs, "release_call"))),
+        master.spend("merge", value_of(inputs, "merge"), "software"),
+        repeat(
+            count - 1,
+            master.handle("release.send", release, value_of(inputs, "release_call")),
+        ),
     )
 
 

@@ -27,7 +27,7 @@ from slipstick.model.activity import ask, then
 from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model, TaskPool, phased_model
 from slipstick.model.tasks import Trees
-from slipstick.program.program import Input, InputValues, Program, number, one, word
+from slipstick.program.program import Input, InputValues, Program, number, value_of, word
 from slipstick_workloads.euler.solver import run, shape, update_work
 
 NAME = "euler/adaptive"
@@ -66,7 +66,7 @@ def _passes(
         Trees(shapes, WHOLE),
     )
     inside, order, queues = (
-        one(inputs, "inside"),
+        value_of(inputs, "inside"),
         word(inputs, "order"),
         int(number(inputs, "queues")),
     )
@@ -74,11 +74,15 @@ def _passes(
     def tasks(source: Trees, leaf: Expr, interior: Expr) -> TaskPool:
         return TaskPool(source, leaf, interior, inside, order, queues)
 
-    less = one(inputs, "update")
+    less = value_of(inputs, "update")
     pools = {
-        "pass-1": tasks(small_tasks, one(inputs, "leaf"), one(inputs, "interior")),
-        "pass-2a": tasks(updated, less * one(inputs, "leaf"), less * one(inputs, "interior")),
-        "pass-2b": tasks(whole_tasks, one(inputs, "serial"), one(inputs, "serial")),
+        "pass-1": tasks(small_tasks, value_of(inputs, "leaf"), value_of(inputs, "interior")),
+        "pass-2a": tasks(
+            updated,
+            less * value_of(inputs, "leaf"),
+            less * value_of(inputs, "interior"),
+        ),
+        "pass-2b": tasks(whole_tasks, value_of(inputs, "serial"), value_of(inputs, "serial")),
     }
     passes = {"all": [*pools], "1": ["pass-1"], "2": ["pass-2a", "pass-2b"]}[word(inputs, "passes")]
     cycle = then(*map(ask, passes))

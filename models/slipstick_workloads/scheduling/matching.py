@@ -34,7 +34,7 @@ from slipstick.model.activity import ask, delay, then
 from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model, TaskPool, phased_model, superstep_model
 from slipstick.model.tasks import Loop
-from slipstick.program.program import Input, InputValues, Program, number, one, word
+from slipstick.program.program import Input, InputValues, Program, number, value_of, word
 
 NAME = "sequences/matching"
 WORD, REPEAT, DIFFERS = 8, 400, 0.05
@@ -134,7 +134,7 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
     work = tasks(letters, number(inputs, "repeated"), int(number(inputs, "seed")))
     if not work:
         raise ModelError(f"no word repeats in a sequence of {letters} letters; give more letters")
-    unit = one(inputs, "compare") * machine.step
+    unit = value_of(inputs, "compare") * machine.step
     if word(inputs, "scheduling") == "static":
         share = ceil(len(work) / count)
         letters_of = [sum(work[k * share : (k + 1) * share]) for k in range(count)]
@@ -143,7 +143,7 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
             for k, letters_of_line in enumerate(letters_of)
         ]
         return replace(superstep_model((1, lines, then()), name=NAME), counted={"accesses": 0.0})
-    pool = TaskPool(Loop(work, group), unit, inside=one(inputs, "inside"), order="fifo")
+    pool = TaskPool(Loop(work, group), unit, inside=value_of(inputs, "inside"), order="fifo")
     model = phased_model(
         (1, count, ask(QUEUE)), name=NAME, resources={QUEUE: pool}, useful=("busy",)
     )

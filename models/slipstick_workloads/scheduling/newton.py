@@ -35,7 +35,15 @@ from slipstick.model.activity import delay, hold, repeat, then
 from slipstick.model.machine import Bus, Ring, SharedMemory
 from slipstick.model.steps import Activity
 from slipstick.model.system import Lock, Model, Resource, superstep_model
-from slipstick.program.program import Input, InputValues, Program, known, number, one, word
+from slipstick.program.program import (
+    Input,
+    InputValues,
+    Program,
+    number,
+    structural_number,
+    value_of,
+    word,
+)
 from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_cost, barrier_of
 
 NAME = "newton/blocks"
@@ -155,7 +163,9 @@ class _Schedule:
         self.count, variables, seed = (
             int(number(inputs, name)) for name in ("blocks", "variables", "seed")
         )
-        self.modules = int(known(machine.memory.modules, "the number of memory modules"))
+        self.modules = int(
+            structural_number(machine.memory.modules, "the number of memory modules")
+        )
         if self.modules < self.count:
             raise ModelError(
                 f"{machine.name} has {self.modules} memory modules; {NAME} needs one for each of"
@@ -200,7 +210,7 @@ class _Schedule:
         """Take a block, read its data, evaluate and factor, read the earlier variables, solve,
         and write the own ones.
         """
-        units = one(self.inputs, "work") * one(self.inputs, "variables")
+        units = value_of(self.inputs, "work") * value_of(self.inputs, "variables")
         work = delay(units * self.machine.step, name="work")
         first, *rest = map(self._access, own)
         return then(*self._taken(own[0].processor), first, work, *rest)
@@ -209,7 +219,7 @@ class _Schedule:
         if not self.dynamic:
             return []
         scheduling = delay(
-            one(self.inputs, "inside"),
+            value_of(self.inputs, "inside"),
             name="scheduling",
             component="scheduling",
             technology="software",

@@ -14,7 +14,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method.names import names_of
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, scaled
-from slipstick.program.program import known
+from slipstick.program.program import structural_number
 from slipstick.schema.inputs import built_with
 from slipstick.schema.library import Library
 from slipstick.schema.programs import load_data
@@ -226,7 +226,10 @@ def test_the_delay_of_further_requests_is_the_slope_of_the_printed_ones(
     slope = sum(x * y for x, y in zip(further, beyond, strict=True)) / sum(x * x for x in further)
     dvsm = machine(f"rs6000-43p-{network}").dvsm
     assert dvsm is not None
-    stated = [known(each, "a delay") / US for each in (dvsm.serve_delay, dvsm.serve_delay_more)]
+    stated = [
+        structural_number(each, "a delay") / US
+        for each in (dvsm.serve_delay, dvsm.serve_delay_more)
+    ]
     assert stated == pytest.approx([alone, slope], abs=0.06)
     errors = [abs(y - slope * x) / (y + alone) for x, y in zip(further, beyond, strict=True)]
     assert sum(errors) / len(errors) == pytest.approx({75.0: 0.30, 77.0: 0.47}[alone], abs=0.005)

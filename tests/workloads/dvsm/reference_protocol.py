@@ -23,7 +23,7 @@ from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Machine
 from slipstick.program.operations import latency, protocol_time, wire_time
-from slipstick.program.program import InputValues, number, one
+from slipstick.program.program import InputValues, number, value_of
 from slipstick.sim.plan.distributions import service_time
 from slipstick_workloads.dvsm import contention, operations
 from tests.sim.processes import Process, System
@@ -349,11 +349,11 @@ class _Cluster:
 
 def _lock_times(machine: Machine, inputs: InputValues) -> _LockTimes:
     network, speed = machine.network, machine.speed
-    request, reply = one(inputs, "request"), one(inputs, "reply")
+    request, reply = value_of(inputs, "request"), value_of(inputs, "reply")
     send, answer = protocol_time(network, request) / speed, protocol_time(network, reply) / speed
-    dispatch = one(inputs, "remote_delay") / speed
-    serve = (machine.signal + one(inputs, "remote_compute")) / speed + dispatch + send
-    receive = answer + (one(inputs, "call") + one(inputs, "compute")) / speed
+    dispatch = value_of(inputs, "remote_delay") / speed
+    serve = (machine.signal + value_of(inputs, "remote_compute")) / speed + dispatch + send
+    receive = answer + (value_of(inputs, "call") + value_of(inputs, "compute")) / speed
     frames = wire_time(network, request), wire_time(network, reply)
     return _LockTimes(*_values((send, serve, answer, receive, *frames, dispatch)))
 
@@ -361,7 +361,7 @@ def _lock_times(machine: Machine, inputs: InputValues) -> _LockTimes:
 def _diff_times(machine: Machine, inputs: InputValues) -> _DiffTimes:
     costs = contention.OperationCosts(machine, inputs)
     frames = wire_time(machine.network, costs.request), wire_time(machine.network, costs.reply)
-    dispatch = one(inputs, "dispatch") / machine.speed
+    dispatch = value_of(inputs, "dispatch") / machine.speed
     return _DiffTimes(
         *_values((costs.send, costs.serve, costs.receive, costs.compute, *frames, dispatch))
     )

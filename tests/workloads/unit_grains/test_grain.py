@@ -20,7 +20,7 @@ from slipstick.expression.tape import Tape
 from slipstick.model.machine import Multistage, SharedMemory
 from slipstick.model.system import Barrier, Model, Station
 from slipstick.program import PROGRAMS
-from slipstick.program.program import known
+from slipstick.program.program import structural_number
 from slipstick.vocabulary import LOCKS
 from slipstick_workloads.shared_memory import barrier_cost
 from tests.bounds import bounds
@@ -492,7 +492,7 @@ def test_of_a_lock_the_instructions_of_the_hand_over_are_serial(lock: str, held:
     """A list of waiting processors is entered while others hold the lock."""
     kind = SYMMETRY.locks[lock]
     accesses = LOCKS[kind.kind].acquire + LOCKS[kind.kind].release
-    latency, access = (known(each, "a time") for each in (kind.latency, kind.access))
+    latency, access = (structural_number(each, "a time") for each in (kind.latency, kind.access))
     found = answer(SYMMETRY, accesses=0, lock=lock, critical=1).steps
     instructions = latency - accesses * access
     assert found["lock.release"] == pytest.approx(held * instructions)
