@@ -27,6 +27,7 @@ from slipstick.model.activity import (
     pipeline,
     put,
     repeat,
+    reply,
     serial,
     service,
     signal,
@@ -75,6 +76,9 @@ STEPS: dict[type[Activity], Callable[[str, float], Activity]] = {
     ),
     activities.Repeat: lambda name, scv: repeat(2.5, _work(name, scv)),
     activities.Hold: lambda name, scv: hold("door", _work(name, scv)),
+    activities.EarlyReply: lambda name, scv: hold(
+        "door", choose((0.5, _work(name, scv)), (0.5, reply("door") >> _served(name, scv)))
+    ),
     activities.Attempt: lambda name, scv: attempt(
         _served(name, scv), patience=Parameter("limit", TIME, 1.5), retries=1
     ),

@@ -22,6 +22,7 @@ from slipstick.model.activity import (
     hold,
     pick,
     repeat,
+    reply,
     send,
     service,
 )
@@ -51,6 +52,7 @@ from slipstick.vocabulary import (
     RANKS,
     RATES,
     RENEWALS,
+    REPLIES,
     ROUTES_BY_STATE,
     SECOND_PHASES,
     SEVERAL_PERMITS,
@@ -72,6 +74,14 @@ def _ranked_visits(body: Activity, form: str) -> Activity:
     ranks = (0, 2) if form == WITH else (0, 0)
     visits = [service("ranked", 0.4, name=f"rank{n}", scv=1.0, rank=r) for n, r in enumerate(ranks)]
     return body >> choose((0.5, visits[0]), (0.5, visits[1]))
+
+
+def _replying(body: Activity, form: str) -> Activity:
+    """Reply before half of the logs, at the limit behind all of them."""
+    log, answer_at = service("side", 0.2, name="write", scv=1.0), reply("replier")
+    late = log if form == WITHOUT else log >> answer_at
+    early = answer_at >> log if form == WITH else late
+    return hold("replier", body >> choose((0.5, early), (0.5, late)))
 
 
 def _second_phase(body: Activity, form: str) -> Activity:
@@ -155,6 +165,7 @@ USES: Mapping[str, Use] = {
         GEOMETRIC_COUNT, lambda body, form: repeat(1.5, body, spread="geometric"), limited=False
     ),
     "second phase": Use(SECOND_PHASES, _second_phase, lambda form: {"server": Permits(2)}),
+    "reply": Use(REPLIES, _replying, lambda form: {"replier": Permits(1)}),
     "ranks": Use(
         RANKS,
         _ranked_visits,

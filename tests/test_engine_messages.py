@@ -59,6 +59,7 @@ from slipstick.model.activity import (
     pick,
     pipeline,
     repeat,
+    reply,
     serial,
     service,
 )
@@ -764,6 +765,33 @@ PATTERNS = [
             resources={"desk": Station(discipline="ps")},
         ),
         "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or permits; desk is a station of the discipline ps",
+    ),
+    bad(
+        lambda: closed_model(repeat(2, reply("door")), 2),
+        "a reply to door stands inside a hold of door; there is none around it",
+    ),
+    bad(
+        lambda: closed_model(
+            hold("door", repeat(2, reply("door"))), 2, resources={"door": Permits(1)}
+        ),
+        "a reply to door cannot stand inside a repeat that may execute it several times, or goes on"
+        " beside its processor; put it directly into the body of the hold, a choice, or a fork that"
+        " waits for all branches",
+    ),
+    bad(
+        lambda: closed_model(
+            hold("door", fork(reply("door"), reply("door"))), 2, resources={"door": Permits(1)}
+        ),
+        "the body of the hold of door may reply twice; its processor goes on once: leave one reply"
+        " out, or put them into options of a choice",
+    ),
+    bad(
+        lambda: closed_model(
+            hold("door", choose((1.0, reply("door"))), after=delay(1.0)),
+            2,
+            resources={"door": Permits(1)},
+        ),
+        "the hold of door has a reply, so what is done after it is part of its body; leave after out",
     ),
     bad(
         lambda: closed_model(hold("door", A, after=C), 2, resources={"door": Lock("tas")}),

@@ -21,6 +21,7 @@ from slipstick.model.activity import pick as pick
 from slipstick.model.activity import pipeline as pipeline
 from slipstick.model.activity import put as put
 from slipstick.model.activity import repeat as repeat
+from slipstick.model.activity import reply as reply
 from slipstick.model.activity import send as send
 from slipstick.model.activity import serial as serial
 from slipstick.model.activity import service as service

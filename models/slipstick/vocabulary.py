@@ -329,6 +329,7 @@ SEVERAL_PERMITS = "several permits at once"
 REGIONS = "regions"
 UNLIMITED, RATES = "infinite servers", "rates by number present"
 WEIGHTS = "weights"
+REPLIES = "replies inside a hold"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
@@ -348,6 +349,7 @@ CONSTRUCTS = {
     RATES: "stations whose speed depends on the number of customers present",
     WEIGHTS: "visits that take a part of a shared server in proportion to their weights",
     ROUTES_BY_STATE: "one of several branches, chosen by the number of customers at their resources",
+    REPLIES: "processors that go on before the body of their hold has ended",
     REGIONS: "stations of a network that a limited number of customers are at together",
 }
 """Features of a model that not every method can solve: fields that differ from their defaults. A method that does not declare that it knows a construct refuses the models
@@ -413,13 +415,13 @@ def all_methods() -> tuple[str, ...]:
 
 KNOWN: Mapping[str, frozenset[str]] = {
     CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS, UNLIMITED, WEIGHTS}),
-    BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE, REGIONS},
+    BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE, REGIONS, REPLIES},
     MEAN_VALUE: frozenset({GEOMETRIC_COUNT, UNLIMITED}),
     MARKOV_CHAIN: frozenset(
         {
             *(GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES),
             *(ROUTES_BY_STATE, INTERRUPTIONS, SEVERAL_PERMITS, UNLIMITED, RATES),
-            WEIGHTS,
+            *(WEIGHTS, REPLIES),
         }
     ),
     SIMULATION: frozenset(CONSTRUCTS),

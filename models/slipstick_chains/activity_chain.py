@@ -112,6 +112,7 @@ _WAITING: dict[type, str] = {
     act.SignalUnit: "give",
     act.BarrierWait: "meet",
     act.Pick: "pick",
+    act.EarlyReply: "reply",
 }
 """What a processor does first at a step that may depend on others."""
 
@@ -533,6 +534,7 @@ class _States:
             "give": self._gives,
             "meet": self._meets,
             "pick": self._picks,
+            "reply": self._replies,
             "abandon": self._abandons,
         }
         self.events, self.rates, self._rate = (
@@ -543,7 +545,8 @@ class _States:
 
     def _second_phases(self) -> int:
         """Count the second phases that can be under way at once."""
-        held = {name for node in self._nodes if node.beside for name in node.held}
+        replied = {node.resource for node in self._nodes if isinstance(node, act.EarlyReply)}
+        held = replied | {name for node in self._nodes if node.beside for name in node.held}
         return sum(self._resources[name].capacity for name in held)
 
     def least(self) -> int:
@@ -977,6 +980,25 @@ class _States:
             return (), units, [(1.0, [*after, (("go", number, 0), beside)])]
         names, after = self._handed_over(after, node.resource)
         return names, units, [(1.0, after)]
+
+    def _replies(
+        self, positions: Sequence[Position], processor: int, units: Sequence[int]
+    ) -> Happening:
+        """Continue a processor behind a hold; what else its body does begins beside it."""
+        (_, number, *_), remaining = positions[processor]
+        name = self._nodes[number].resource
+        place = max(
+            place
+            for place, (word, hold, _) in enumerate(remaining)
+            if word == "held" and self._nodes[hold].resource == name
+        )
+        after = [
+            *positions[:processor],
+            (("go", number, 0), remaining[:place]),
+            *positions[processor + 1 :],
+        ]
+        after.remove(AWAY)
+        return (), units, [(1.0, [*after, (("go", number, 0), (BESIDE, *remaining[place:]))])]
 
     def _handed_over(
         self, positions: list[Position], name: str

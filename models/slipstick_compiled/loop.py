@@ -792,6 +792,34 @@ def begin_branches(s: State, token: int, code: Row, value: float, now: float) ->
                 s.token[before].after = branch
             before = branch
         append(s, READY, branch)
+    if not items and code[5] > 0:
+        s.token[t.child].index = t.index
+        passed = s.resource[s.run[0].locks + code[5] - 1]
+        for place in range(passed.holders_from, passed.holders_from + passed.busy):
+            if s.holder[place] == token:
+                s.holder[place] = t.child
+        take_out(s, READY, t.child)
+        insert_at(s, READY, t.child, 0)
+    return False
+
+
+@inlined
+def reply(s: State, token: int, code: Row, now: float) -> bool:
+    """REPLY."""
+    body = token
+    for _ in range(code[1]):
+        body = s.token[body].parent
+    customer, member = s.token[body].parent, token
+    for _ in range(code[1] + 1):
+        for label in range(s.booked.shape[1]):
+            s.booked[customer, label] += s.booked[member, label]
+        member = s.token[member].parent
+    s.token[body].parent, s.token[customer].child = -1, -1
+    s.token[customer].since = now
+    s.run[0].sent += 1
+    s.run[0].beside += 1
+    insert_at(s, READY, customer, 0)
+    append(s, READY, token)
     return False
 
 
@@ -1261,4 +1289,6 @@ def step(s: State, token: int, now: float) -> bool:
         return False
     if op == Op.PICK:
         return pick(s, token, code, value)
+    if op == Op.REPLY:
+        return reply(s, token, code, now)
     return counter(s, token, code, now) if op < Op.ENTER_POOL else pool(s, token, code, now)

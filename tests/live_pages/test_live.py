@@ -66,6 +66,7 @@ EVERYTHING: list[Expr] = [
 ]
 WITHOUT_FORM = {
     "connection-pool": "attempts with a limit",
+    "early-reply": "replies inside a hold",
     "replicated-store": "forks that go on early",
     "retrying-service": "attempts with a limit",
 }

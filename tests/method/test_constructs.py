@@ -29,6 +29,7 @@ from slipstick.model.activity import (
     hold,
     pick,
     repeat,
+    reply,
     send,
     service,
 )
@@ -61,6 +62,7 @@ from slipstick.vocabulary import (
     RATES,
     REGIONS,
     RENEWALS,
+    REPLIES,
     ROUTES,
     ROUTES_BY_STATE,
     SECOND_PHASES,
@@ -190,6 +192,15 @@ def _taken(permits: int | None) -> Model:
     return grouped_model(groups, resources={"pool": Permits(3)})
 
 
+def _replying(place: str) -> Model:
+    """Make a server that replies before it writes its log, behind it, or with no reply."""
+    log, answer_at = service("cpu", 0.5, name="log", scv=1.0), reply("server")
+    late = (0.5, log if not place else log >> answer_at)
+    options = (late, (0.5, answer_at >> log) if place == "early" else late)
+    held = hold("server", service("cpu", 0.5, name="work", scv=1.0) >> choose(*options))
+    return closed_model(thinks(1.0) >> held, 3, resources={"server": Permits(2)})
+
+
 def _attempted(patience: float | None, **keys: Any) -> Model:
     held: Activity = hold("pool", delay(1.0, name="inside", scv=1.0) >> served(0.3))
     if patience is not None:
@@ -213,6 +224,7 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
     ),
     BURSTS: lambda: _arriving(_bursts(1.0), _bursts(0.5)),
     SECOND_PHASES: lambda: Example(_second_phase(0.5), _second_phase(0.0), _second_phase(None)),
+    REPLIES: lambda: Example(_replying("early"), _replying("late"), _replying("")),
     RANKS: lambda: Example(_ranked(1), _ranked(0), _ranked(None)),
     ATTEMPTS: lambda: Example(
         _attempted(0.7, retries=2, back_off=0.5, doubling=True),

@@ -15,6 +15,7 @@ from slipstick.model.activity import (
     Attempt,
     BarrierWait,
     Choice,
+    EarlyReply,
     Fork,
     Hold,
     Pick,
@@ -74,7 +75,7 @@ def uncountable(
 KINDS: frozenset[type[Activity]] = frozenset(
     [
         *(Step, Then, Fork, Choice, Repeat, Hold, Pipeline, BarrierWait),
-        *(WaitUnit, SignalUnit, Ask, Attempt, Pick),
+        *(WaitUnit, SignalUnit, Ask, Attempt, Pick, EarlyReply),
     ]
 )
 """The kinds of steps that mean value or the Markov chain has a rule for."""

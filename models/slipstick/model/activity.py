@@ -69,6 +69,7 @@ from slipstick.vocabulary import (
     FULL_QUEUES,
     GEOMETRIC_COUNT,
     RANKS,
+    REPLIES,
     ROUTES,
     ROUTES_BY_STATE,
     SECOND_PHASES,
@@ -345,6 +346,26 @@ class Hold(Activity):
     @property
     def beside(self) -> tuple[Activity, ...]:
         return () if self.after is None else (self.after,)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EarlyReply(Activity):
+    """The processor goes on behind the hold that this step is inside; what else the body does is
+    done beside it, and the resource is released when all of the body has ended.
+
+    Parameters
+    ----------
+    resource : what the hold holds
+    """
+
+    resource: str
+
+    made_of, word, plain = (), "reply", ("resource",)
+    combination, use, executions, variation = Combination.IN_TURN, NOTHING, (), NEVER
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        return frozenset({REPLIES})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -843,6 +864,8 @@ def hold(
     after : what is done then, still holding it, while the processor goes on
     permits : how many permits it takes at once; 1 by default [1]
 
+    A `reply` between the parts of the body is a second phase: what follows it is done `after`.
+
     >>> hold("server", delay(1.0, name="reply"), after=delay(2.0, name="log"))
     hold('server', delay(1.0, name='reply'), after=delay(2.0, name='log'))
     """
@@ -851,8 +874,37 @@ def hold(
     taken = None if permits is None else counted(permits, what)
     if taken is not None:
         at_least(taken, 1, what)
+    if after is None:
+        body, after = _phases(resource, body)
     # One permit is the plain hold, which every method knows.
     return Hold(resource, body, mode, after, None if taken == Number(1.0) else taken)
+
+
+def _phases(resource: str, body: Activity) -> tuple[Activity, Activity | None]:
+    """Divide the body of a hold at a reply between its parts into what is done before it and what is
+    done after it; nothing where there is no such reply.
+    """
+    parts = body.parts if isinstance(body, Then) else (body,)
+    if EarlyReply(resource) not in parts:
+        return body, None
+    place = parts.index(EarlyReply(resource))
+    return then(*parts[:place]), then(*parts[place + 1 :]) if parts[place + 1 :] else None
+
+
+@checked(resource=TEXT)
+def reply(resource: str) -> EarlyReply:
+    """Make the processor go on behind the hold of a resource, while the rest of the body is done
+    beside it, still holding the resource.
+
+    Parameters
+    ----------
+    resource : of the hold that the step is inside, perhaps in a branch of a fork
+
+    >>> hold("server", fork(delay(1.0, name="copy") >> reply("server"), delay(5.0, name="archive")))
+    hold('server', fork(delay(1.0, name='copy') >> reply('server'), delay(5.0, name='archive')))
+    """
+    check_name(resource)
+    return EarlyReply(resource)
 
 
 @checked(

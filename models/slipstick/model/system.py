@@ -56,6 +56,7 @@ from slipstick.late import NDArray, np
 from slipstick.model.activity import (
     MODES,
     Attempt,
+    EarlyReply,
     Hold,
     Pick,
     Pipeline,
@@ -1383,6 +1384,8 @@ class Model:
             _check_waits(self)
         if any(isinstance(node, Step) and node.think for node in nodes):
             _check_thinking(self)
+        if any(isinstance(node, EarlyReply) for node in nodes):
+            _check_replies(self)
 
     @property
     def technologies(self) -> list[str]:
@@ -1524,7 +1527,7 @@ class Model:
         for name in node.held:
             self._check_hold(node, name)
         for child in node.beside:
-            self._check_beside(node, child)
+            self.check_beside(node, child)
         if isinstance(node, Attempt):
             self._check_attempt(node)
         if isinstance(node, Pick):
@@ -1588,7 +1591,7 @@ class Model:
                 " time; leave out its queue, or its permits"
             )
 
-    def _check_beside(self, node: Activity, branch: Activity) -> None:
+    def check_beside(self, node: Activity, branch: Activity) -> None:
         """Raise if work that continues beside its processor holds a resource that cannot pass to
         it, or waits for all processors.
         """
@@ -1680,6 +1683,67 @@ def _check_thinking(model: Model) -> None:
             raise ModelError(
                 f"step {node.name} has think: true; think time must be the first step of a cycle with other steps; elsewhere, and for arrivals and programs, leave think out"
             )
+
+
+def _check_replies(model: Model) -> None:
+    """Raise for replies outside of a hold, replies that may come twice, and holds whose body cannot
+    go on beside its processor.
+    """
+    body: Activity
+    for body in model.bodies:
+        _check_replies_inside(body, ())
+    for node in each_once(model.bodies):
+        if isinstance(node, Hold) and replies_to(node):
+            model.check_beside(node, node.body)
+            if node.after is not None:
+                raise ModelError(
+                    f"the hold of {node.resource} has a reply, so what is done after it is part of"
+                    " its body; leave after out"
+                )
+            if _replies_at_most(node.body, node.resource) > 1:
+                raise ModelError(
+                    f"the body of the hold of {node.resource} may reply twice; its processor goes on"
+                    " once: leave one reply out, or put them into options of a choice"
+                )
+
+
+def _check_replies_inside(node: Activity, outer: tuple[Activity, ...]) -> None:
+    """Raise for a reply that no hold around it waits for, inside some enclosing nodes."""
+    if isinstance(node, EarlyReply):
+        holds = [place for place, hold in enumerate(outer) if node.resource in hold.held]
+        if not holds:
+            raise ModelError(
+                f"a reply to {node.resource} stands inside a hold of {node.resource}; there is none"
+                " around it"
+            )
+        between = outer[holds[-1] + 1 :]
+        for inner in between:
+            begun_beside = inner.beside or isinstance(inner, Repeat | Pipeline)
+            if begun_beside or (isinstance(inner, Hold) and replies_to(inner)):
+                raise ModelError(
+                    f"a reply to {node.resource} cannot stand inside a {inner.kind} that may execute"
+                    " it several times, or goes on beside its processor; put it directly into the"
+                    " body of the hold, a choice, or a fork that waits for all branches"
+                )
+    for child in node.children:
+        _check_replies_inside(child, (*outer, node))
+
+
+def replies_to(hold: Hold) -> bool:
+    """Return whether the body of a hold has a reply of its own."""
+    return any(
+        isinstance(node, EarlyReply) and node.resource == hold.resource
+        for node in each_once([hold.body])
+    )
+
+
+def _replies_at_most(node: Activity, resource: str) -> int:
+    """Return how many replies to a resource one execution of an activity has at most."""
+    if isinstance(node, EarlyReply):
+        return int(node.resource == resource)
+    counts = [_replies_at_most(child, resource) for child in node.children]
+    one_of_them = bool(node.odds) or isinstance(node, Pick | Attempt)
+    return max(counts, default=0) if one_of_them else sum(counts)
 
 
 def _plainly_held(resource: Resource | None) -> bool:

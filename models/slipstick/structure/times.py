@@ -12,7 +12,7 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.law.pipeline import FLOW_LINE
-from slipstick.model.activity import Pipeline, Step, Then
+from slipstick.model.activity import EarlyReply, Pipeline, Step, Then
 from slipstick.model.steps import NOTHING, Activity, Combination, no_rule
 from slipstick.model.system import Model, is_processor
 
@@ -79,7 +79,8 @@ def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
     if isinstance(activity, Step):
         alone = model.time_alone(activity)
         return Booked(activity.name, alone) if booked else alone
-    if not activity.children and activity.use == NOTHING and not isinstance(activity, Then):
+    takes_no_time = isinstance(activity, Then | EarlyReply)
+    if not activity.children and activity.use == NOTHING and not takes_no_time:
         raise no_rule(METHOD, activity)
     # Other processors, as resources, cost nothing beside the time of the step.
     costs = (

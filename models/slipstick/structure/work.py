@@ -26,6 +26,7 @@ from slipstick.model.system import (
     is_processor,
 )
 from slipstick.structure.times import time
+from slipstick.vocabulary import REPLIES
 
 PROCESSORS, NOWHERE = "own", ""
 """Stand for all processors, and for no resource, among those that steps are at."""
@@ -276,7 +277,8 @@ class ParallelWork:
         self._numbers: dict[tuple[str, str], Expr] = {}
         useful = {step for step in model.steps if step.component in model.useful}
         # Of branches that are not waited for any number may be under way.
-        counts_useful = not any(node.beside for node in parallel_nodes)
+        counts_useful = REPLIES not in model.constructs
+        counts_useful = counts_useful and not any(node.beside for node in parallel_nodes)
         counts_useful = counts_useful and any(name in model.useful for name in self.components)
         if counts_useful and not model.population.open:
             self._count_useful(model, bodies, useful)

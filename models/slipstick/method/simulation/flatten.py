@@ -20,6 +20,7 @@ from slipstick.model.activity import (
     Attempt,
     BarrierWait,
     Choice,
+    EarlyReply,
     Fork,
     Hold,
     Pick,
@@ -54,6 +55,7 @@ from slipstick.model.system import (
     TaskPool,
     is_processor,
     no_population,
+    replies_to,
 )
 from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
@@ -74,7 +76,7 @@ from slipstick.sim.plan.distributions import (
 )
 from slipstick.sim.plan.plan import COUNTER, Plan, Where
 from slipstick.structure.contention import Saturation
-from slipstick.vocabulary import DISCIPLINES
+from slipstick.vocabulary import DISCIPLINES, REPLIES
 
 NOUNS: dict[type, str] = {Monitor: "monitor", ReaderWriterLock: "reader-writer lock"}
 IDLE, OWN = "idle", "own"
@@ -276,6 +278,9 @@ class Writer:
         self.members = self.others = 0
         self.once: dict[str, float] = {}
         self._choices: dict[int, str] = {}
+        # By each fork around what is written, the resource of the hold whose body is its branch;
+        # empty for a fork of several branches.
+        self._forks: list[str] = []
         self._fraction_notes: dict[str, None] = {}
 
     def flat(self, population: float) -> Flat:
@@ -463,13 +468,28 @@ class Writer:
         """
         return partial(self.write, activity, parties)
 
+    def _branch(self, body: Activity, parties: Parties, replies_to: str = "") -> Callable[[], None]:
+        """Return a function that writes the body of a branch, of a fork or of a hold that is
+        replied to.
+        """
+
+        def write() -> None:
+            self._forks.append(replies_to)
+            self.write(body, parties)
+            self._forks.pop()
+
+        return write
+
+    def _reply(self, node: EarlyReply, parties: Parties) -> None:
+        self.builder.reply(self._forks[::-1].index(node.resource))
+
     def _then(self, node: Then, parties: Parties) -> None:
         for child in node.parts:
             self.write(child, parties)
 
     def _fork(self, node: Fork, parties: Parties) -> None:
         join = None if node.join is None else self._join(node)
-        self.builder.fork([self.later(branch, parties) for branch in node.branches], join)
+        self.builder.fork([self._branch(branch, parties) for branch in node.branches], join)
 
     def _join(self, node: Fork) -> int:
         """Return the number of branches of a fork that are waited for."""
@@ -499,12 +519,15 @@ class Writer:
             return
         rank = lock.rank(node.mode) if isinstance(lock, ReaderWriterLock) else 0
         after = None if node.after is None else self.later(node.after, parties)
-        body = self.later(node.body, parties)
+        body, replies = self.later(node.body, parties), False
+        if REPLIES in self.model.constructs and (replies := replies_to(node)):
+            body = self._branch(node.body, parties, node.resource)
         permits = 1
         if node.permits is not None:
             permits_in_words = f"the permits of a hold of {node.resource}"
             permits = _whole(self.numbers[node.permits], permits_in_words, 1, lock.capacity)
-        self.builder.hold(node.resource, body, rank, node.mode == "write", after, permits)
+        excludes = node.mode == "write"
+        self.builder.hold(node.resource, body, rank, excludes, after, permits, replies)
 
     def _wait(self, node: WaitUnit, parties: Parties) -> None:
         self.builder.wait(node.counter, self.model.monitor_of(node.counter))
@@ -678,6 +701,7 @@ def _own_rules() -> dict[str, Rule]:
         Choice: Writer._choose,
         Repeat: Writer._repeat,
         Hold: Writer._hold,
+        EarlyReply: Writer._reply,
         Attempt: Writer._attempt,
         Pick: Writer._pick,
         WaitUnit: Writer._wait,

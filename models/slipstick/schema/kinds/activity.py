@@ -554,6 +554,25 @@ class SendSpec(ItemSpec):
         return activities.send(reader.body(self.send, (*loc, "send")))
 
 
+class ReplySpec(ItemSpec):
+    """The point at which the processor goes on behind a hold whose body continues."""
+
+    reply: Label = Field(
+        description=(
+            "what the hold around it holds; the processor goes on behind that hold, while the rest of"
+            " the body is done beside it, still holding the resource"
+        )
+    )
+
+    key, node = "reply", activities.EarlyReply
+    use, example = (
+        "for a processor that goes on before the body of its hold ends",
+        "{reply: server}",
+    )
+    names_resource = True
+    make = staticmethod(activities.reply)
+
+
 class PickSpec(ItemSpec):
     """One of several parts, chosen by how many customers are at their first resources."""
 
@@ -951,6 +970,7 @@ _OWN_ITEMS: dict[str, type[ItemSpec]] = {
             AttemptSpec,
             ForkSpec,
             SendSpec,
+            ReplySpec,
             ChooseSpec,
             PickSpec,
             RepeatSpec,

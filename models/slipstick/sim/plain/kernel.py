@@ -104,6 +104,7 @@ class Kernel(EventLoop):
             **dict.fromkeys(("rounds", "base", "most_pause"), plan.counts),
             **dict.fromkeys(("lock", "counter"), self.locks),
             **{name: [*self.locks, None] for name in ("monitor", "notified", "taken")},
+            "passed": [None, *self.locks],
             "barrier": self.barriers,
             "pool": self.task_pools,
         }
@@ -413,9 +414,18 @@ class Kernel(EventLoop):
         return begun != now
 
     def fork(
-        self, first_target: int, count: int, after: int, join: int, token: Token, now: float
+        self,
+        first_target: int,
+        count: int,
+        after: int,
+        join: int,
+        passed: SimulatedLock | None,
+        token: Token,
+        now: float,
     ) -> bool:
-        """Start one token for each branch, and suspend the parent."""
+        """Start one token for each branch, and suspend the parent; a lock in `passed`, which this token
+        holds, passes to the only one, which keeps the number of this token.
+        """
         token.pc = after
         token.left, token.last, token.branches = join, -1.0, []
         for index in range(count):
@@ -423,6 +433,34 @@ class Kernel(EventLoop):
             branch.since, branch.pc = now, self.plan.targets[first_target + index]
             token.branches.append(branch)
             self.ready.append(branch)
+        if passed is not None:
+            (branch,) = token.branches
+            # It goes on where this token would, before others that are ready.
+            self.ready.rotate(1)
+            branch.index = token.index
+            passed.holders = [branch if holder is token else holder for holder in passed.holders]
+        return False
+
+    def reply(self, forks: int, token: Token, now: float) -> bool:
+        """Resume the customer of a hold, whose body is executed by a token beyond some forks, and
+        this token after it and all that are ready; the account of the customer follows the tokens
+        from that one to this one.
+        """
+        tokens = [token]
+        for _ in range(forks):
+            parent = tokens[-1].parent
+            assert parent is not None
+            tokens.append(parent)
+        body, customer = tokens[-1], tokens[-1].parent
+        assert customer is not None
+        for member in tokens:
+            for label, seconds in enumerate(member.booked):
+                customer.booked[label] += seconds
+        body.parent, customer.since = None, now
+        self.sent += 1
+        self.beside += 1
+        self.ready.appendleft(customer)
+        self.ready.append(token)
         return False
 
     def spawn(self, target: int, taken: SimulatedLock | None, token: Token, now: float) -> bool:

@@ -517,6 +517,7 @@ class Builder:
         excludes: bool = False,
         after: Body | None = None,
         permits: int = 1,
+        replies: bool = False,
     ) -> None:
         """Write a body that is executed while a lock or permits are held; all time until it is held
         is booked to the lock's label.
@@ -528,6 +529,7 @@ class Builder:
         excludes : no other holds it at the same time
         after : what is done then, still holding it, while the customer goes on
         permits : how many permits are taken at once
+        replies : the customer goes on at a `reply` inside the body
         """
         number, plan, implementation = self._lock(lock)
         if implementation.kind in ("fifo", "queue"):
@@ -538,6 +540,9 @@ class Builder:
             with self._register() as register:
                 spin = self._take_turns if implementation.kind == "ticket" else self._spin
                 spin(number, plan, implementation, register)
+        if replies:
+            self._answer(number, body, permits)
+            return
         body()
         if after is not None:
             spawn = self.emit(Op.SPAWN, -1, number)
@@ -554,6 +559,22 @@ class Builder:
         # The member that hands a monitor over has left it.
         for give in self._leaving.pop(number, ()):
             self.patch(give, 2)
+
+    def _answer(self, lock: int, body: Body, permits: int) -> None:
+        """Write a body as the only branch of a fork, which takes the lock over and releases it."""
+        first_target = self._reserve(1)
+        fork = self.emit(Op.FORK, first_target, 1, -1, 1, lock + 1)
+        self._targets[first_target] = self.next_instruction
+        body()
+        self.emit(Op.RELEASE, lock, permits)
+        self.emit(Op.JOIN, -1)
+        self.patch(fork, 2)
+
+    def reply(self, forks: int) -> None:
+        """Write the reply of a body, which the number of forks around it inside the hold separates
+        from the token that executes the body.
+        """
+        self.emit(Op.REPLY, forks)
 
     def hold_together(self, locks: Sequence[str], body: Body) -> None:
         """Write a body that is executed while several locks, acquired at one moment, are held.

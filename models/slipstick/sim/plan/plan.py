@@ -58,7 +58,9 @@ class Op(IntEnum):
     LOOP = 7  # register, target when no rounds are left
     SWITCH = 8  # first target: the one of this branch or item
     END = 9  # continue behind it (else from the start), lost (the cycle does not count)
-    FORK = 10  # first target, targets, instruction behind the fork, branches that are waited for
+    # first target, targets, instruction behind the fork, branches that are waited for, lock that
+    # the first branch holds from now on + 1
+    FORK = 10
     JOIN = 11  # pipeline that ends, or -1
     PIPELINE = 12  # count, draw, first instruction of an item, instruction behind the pipeline
     ENTER_STAGE = 13  # serial stage, counted among the serial stages of the pipeline
@@ -108,6 +110,9 @@ class Op(IntEnum):
     # first; their number
     PICK = 37
     WEIGHT = 38  # weight, among the counts: of the visit that follows, at a shared station
+    # forks between this token and the one that executes the body of the hold: let the processor of
+    # the hold go on
+    REPLY = 39
 
 
 class PickRule(IntEnum):
