@@ -385,6 +385,12 @@ def _sign(powers: tuple[Any, Any]) -> int:
     return bool(first > 0) - bool(first < 0)
 
 
+_ROUGH = 1e-3
+"""To which the logarithm of a factor is found where each point takes a simulation."""
+
+_EXACT = 1e-12
+"""To which it is found where points are computed as arrays, and so are cheap."""
+
 FURTHEST = 64.0
 """How far from 0 a root is looked for, either way."""
 
@@ -392,13 +398,15 @@ Function = Callable[..., Array]
 
 
 def reached(
-    function: Function, *points: Array, tolerance: float = 1e-12, furthest: float = FURTHEST
+    function: Function, *points: Array, tolerance: float = _EXACT, furthest: float = FURTHEST
 ) -> Array:
     """Find the root of a function nearest to 0, to within a factor of two in distance.
 
     From x = 0 the search doubles its step, first upwards, then downwards, and once it has the root
-    between two places hands it to Chandrupatla's method (SciPy). A place where the function is not
-    a number is the end of the search on that side.
+    between two places hands it to Chandrupatla's method (SciPy). Where the function is not a number
+    the search goes on towards the last place where it was one, as a time may grow without limit up
+    to there; that is the end on that side. Where points are cheap, by the tolerance, and no sign
+    has changed, every half is looked at, and the place between them that is nearest to a root.
 
     Parameters
     ----------
@@ -419,7 +427,9 @@ def reached(
     low, high = np.full(count, np.nan), np.full(count, np.nan)
     low[margins == 0.0] = high[margins == 0.0] = 0.0
     for side in (1.0, -1.0):
-        _bracket(function, points, margins, low, high, side, furthest)
+        _bracket(function, points, margins, low, high, side, furthest, tolerance)
+    if tolerance <= _EXACT:
+        _bracket_between(function, points, margins, low, high, furthest)
     return _refined(function, points, low, high, tolerance)
 
 
@@ -475,6 +485,7 @@ def _bracket(
     high: Array,
     side: float,
     furthest: float,
+    tolerance: float,
 ) -> None:
     """Store, for each point without a bracket, two values of x between which the sign of the
     function changes.
@@ -491,13 +502,64 @@ def _bracket(
         low[crossed] = np.minimum(edge[crossed], side * step)
         high[crossed] = np.maximum(edge[crossed], side * step)
         searching[crossed] = False
-        searching[rows[~np.isfinite(value)]] = False
+        for row in rows[~np.isfinite(value)]:
+            searching[row] = False
+            point = tuple(each[row : row + 1] for each in points)
+            inner, outer = edge[row], side * step
+            while abs(outer - inner) > tolerance:
+                middle = (inner + outer) / 2
+                (margin,) = np.asarray(function(np.array([middle]), *point), dtype=float)
+                if np.isfinite(margin) and np.sign(margin) != np.sign(margins[row]):
+                    low[row], high[row] = sorted((inner, middle))
+                    break
+                inner, outer = (middle, outer) if np.isfinite(margin) else (inner, middle)
         edge[rows] = side * step
         step *= 2.0
 
 
+def _bracket_between(
+    function: Function,
+    points: tuple[Array, ...],
+    margins: Array,
+    low: Array,
+    high: Array,
+    furthest: float,
+) -> None:
+    """Store a bracket for each point without one whose function changes its sign twice between the
+    places of `_bracket`, such as an efficiency that rises with the size and falls again.
+    """
+    from scipy.optimize.elementwise import find_minimum
+
+    places = np.arange(-furthest, furthest + 0.25, 0.5)
+    for row in np.flatnonzero(np.isnan(low) & np.isfinite(margins)):
+        sign = np.sign(margins[row])
+        at = tuple(np.full(len(places), each[row]) for each in points)
+        away = sign * np.asarray(function(places, *at), dtype=float)
+        away = np.where(np.isfinite(away), away, np.inf)
+        nearest = int(np.argmin(away))
+        if away[nearest] <= 0:
+            crossed = np.flatnonzero(away <= 0)
+            nearest = int(crossed[np.argmin(abs(places[crossed]))])
+            place = places[nearest]
+        elif 0 < nearest < len(places) - 1 and np.isfinite(away[nearest - 1 : nearest + 2]).all():
+            least = find_minimum(
+                lambda x, *point, sign=sign: sign * function(x, *point),
+                tuple(places[nearest + step : nearest + step + 1] for step in (-1, 0, 1)),
+                args=tuple(each[row : row + 1] for each in points),
+            )
+            place = least.x[0] if least.f_x[0] <= 0 else np.nan
+        else:
+            continue
+        inward = places[nearest - int(np.sign(places[nearest]))]
+        low[row], high[row] = sorted((place, inward)) if np.isfinite(place) else (np.nan, np.nan)
+
+
 MOST_PROCESSORS = 2.0**40
 """The largest number of processors for which the term that needs the most work is sought."""
+
+_MANY = 1e24
+"""Processors on which a size is tried where a term grows faster with it than the work, and so bounds
+it from above, but not with the processors."""
 
 RATIO = "efficiency_ratio"
 """Name of the symbol K = E / (1 - E)."""
@@ -598,14 +660,23 @@ class Isoefficiency:
             sympy.simplify(self.run.work.subs(n, sizes_found[0])) if len(sizes_found) == 1 else None
         )
 
+    def reached_on(self, processors: float) -> bool:
+        """Return whether a size from 1 on gives the efficiency on a number of processors."""
+        x = np.arange(*_LOG_SIZES)
+        with np.errstate(all="ignore"):
+            overhead = self._sum(self._overhead, x, processors)
+            spare = self._sum(_terms(self.run.work, self.run), x, processors) / overhead
+        return bool(np.any(spare >= self.ratio))
+
+    @property
+    def _overhead(self) -> list[Term]:
+        return [*(need.term for need in self.needs), *self.gains]
+
     def size(self, processors: Array) -> Array:
         """Solve E(n, N) = E for the size at each number of processors: the largest root; NaN where
         there is none.
         """
-        overhead, work = (
-            [*(need.term for need in self.needs), *self.gains],
-            _terms(self.run.work, self.run),
-        )
+        overhead, work = self._overhead, _terms(self.run.work, self.run)
 
         def missing(x: Array, processors: Array) -> Array:
             with np.errstate(all="ignore"):
@@ -629,7 +700,7 @@ class Isoefficiency:
             _terms(self.run.work, self.run), sizes, np.asarray(processors, dtype=float)
         )
 
-    def _sum(self, terms: Sequence[Term], x: Array, processors: Array) -> Array:
+    def _sum(self, terms: Sequence[Term], x: Array, processors: Array | float) -> Array:
         """Return the sum of terms at log n = x."""
         logs, total_sum = np.log(processors), np.zeros(len(x))
         for term in terms:
@@ -650,6 +721,8 @@ class Isoefficiency:
             return ()
         places = np.geomspace(2.0, MOST_PROCESSORS, 400)
         table = np.stack([self._log_work(need, places) for need in self.needs])
+        if np.isinf(table).all():
+            return ()
         first = np.argmax(table, axis=0)
         changes = [0, *(np.flatnonzero(np.diff(first)) + 1)]
         return tuple(
@@ -681,7 +754,7 @@ class Isoefficiency:
         y = np.log(self.ratio * self._value(term.coefficient) / self._value(work.coefficient)) + (
             float(term.processors) * logs + float(term.processors_log) * np.log(logs)
         )
-        if a == b == 0:
+        if _sign((a, b)) <= 0:  # a larger size does not pay for it
             return np.full(len(processors), -np.inf)
         x = y / a if b == 0 else np.exp(y / b) if a == 0 else _log_size(a, b, y)
         # x = log n is at least 0, for the smallest size is 1; above 0, because its logarithm is
@@ -762,20 +835,17 @@ def _limit(isoefficiency_found: Isoefficiency, work: Term) -> str:
     """Return why no size reaches the efficiency; constant shares of the work can exclude it only
     jointly.
     """
+    never = [need for need in isoefficiency_found.needs if need.never]
     growing = [
-        need
-        for need in isoefficiency_found.needs
-        if need.never and (need.term.processors, need.term.processors_log) != (0, 0)
+        need for need in never if _sign((need.term.processors, need.term.processors_log)) > 0
     ]
     if growing:
-        return growing[0].never + _last(isoefficiency_found, growing[0].term, work)
+        return growing[0].never + _last(isoefficiency_found, work)
     shares = [
-        need
-        for need in isoefficiency_found.needs
-        if need.never and (need.term.size, need.term.size_log) == (work.size, work.size_log)
+        need for need in never if (need.term.size, need.term.size_log) == (work.size, work.size_log)
     ]
-    faster = [need for need in isoefficiency_found.needs if need.never and need not in shares]
-    if faster:
+    faster = [need for need in never if need not in shares]
+    if faster and not isoefficiency_found.reached_on(_MANY):
         return faster[0].never
     total = sum(
         isoefficiency_found._value(need.term.coefficient / work.coefficient) for need in shares
@@ -787,19 +857,39 @@ def _limit(isoefficiency_found: Isoefficiency, work: Term) -> str:
     )
 
 
-def _last(isoefficiency_found: Isoefficiency, term: Term, work: Term) -> str:
-    """Return the largest number of processors at which a growing share of the work still permits
-    the efficiency.
+def _last(isoefficiency_found: Isoefficiency, work: Term) -> str:
+    """Return the largest number of processors on which some size gives the efficiency, where terms
+    that grow with the size as fast as the work decide it together, for a size pays for the others;
+    empty where one grows faster.
     """
-    if (term.size, term.size_log) != (work.size, work.size_log):
+    terms = [need.term for need in isoefficiency_found.needs if need.never]
+    if any((term.size, term.size_log) != (work.size, work.size_log) for term in terms):
         return ""
-    share, p, q = (
-        isoefficiency_found._value(isoefficiency_found.ratio * term.coefficient / work.coefficient),
-        term.processors,
-        term.processors_log,
+    ratio, value = isoefficiency_found.ratio, isoefficiency_found._value
+    shares = [
+        (
+            ratio * value(term.coefficient / work.coefficient),
+            float(term.processors),
+            float(term.processors_log),
+        )
+        for term in terms
+    ]
+
+    def missing(x: Array) -> Array:
+        """Return the logarithm of K times the shares of the work, at log log N = x."""
+        parts = [np.log(share) + p * np.exp(x) + q * x for share, p, q in shares]
+        return np.asarray(np.logaddexp.reduce(parts))
+
+    places = np.log(np.log1p(np.geomspace(1e-9, 1e300, 4000)))
+    margins = missing(places)
+    if margins[0] > 0 or not margins[-1] > 0:
+        return ""
+    index = int(np.argmax(margins > 0))
+    most = _refined(missing, (), places[index - 1 : index], places[index : index + 1], _EXACT)
+    return (
+        f": no size reaches {isoefficiency_found.efficiency:g} on more than"
+        f" {float(np.exp(np.exp(most[0]))):.4g}"
     )
-    most = reached(lambda s, c: c + float(p) * np.exp(s) + float(q) * s, np.log(np.array([share])))
-    return f": no size reaches {isoefficiency_found.efficiency:g} on more than {float(np.exp(np.exp(most[0]))):.4g}"
 
 
 def _leading(run: Run) -> Term:
@@ -842,12 +932,7 @@ TIME_BOUND, EFFICIENCY_CONSERVED = "time-bound", "efficiency-conserved"
 memory stays constant.
 """
 
-_ROUGH = 1e-3
-"""To which the logarithm of a factor is found where each point takes a simulation."""
-
-# Tolerance of the logarithm of a factor where points are computed as arrays, and the doublings of
-# the size within which a factor is searched.
-_EXACT = 1e-12
+# Doublings of the size within which a factor is searched.
 _DOUBLINGS = 64.0
 
 Columns = Mapping[str, Array]
@@ -877,9 +962,14 @@ class Runs:
         return self.processors in self.forms[0][0].parameters
 
     @property
+    def exact(self) -> bool:
+        """Whether points are computed as arrays, so that factors are found to rounding."""
+        return self.forms[0][0].block > 1
+
+    @property
     def tolerance(self) -> float:
         """Return the tolerance to which a factor is solved."""
-        return _ROUGH if self.forms[0][0].block == 1 else _EXACT
+        return _EXACT if self.exact else _ROUGH
 
     def sizes(self, factor: Array) -> dict[str, Array]:
         """Return the value of each size parameter at a factor, in base units."""

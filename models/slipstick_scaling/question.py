@@ -139,6 +139,7 @@ class BestProcessors:
     undecided : other numbers of processors that may stand out instead, for intervals overlap or
         hold the limit
     missing : smaller numbers of processors that miss what this one reaches, or have no answer
+    unknown : no number of processors has such a value
     """
 
     processors: float | None
@@ -148,6 +149,7 @@ class BestProcessors:
     missing: tuple[float, ...] = ()
     at_the_start: bool = False
     examined: tuple[float, ...] = ()
+    unknown: bool = False
 
     @property
     def among(self) -> str:
@@ -278,16 +280,23 @@ class ScaleResult(QuestionResult):
     leading_columns: ClassVar[bool] = True
     scalings: tuple[Scaling, ...]
     words: Words = field(default=NO_WORDS, repr=False)
+    counted: str = field(default="", repr=False)
+
+    def _counted(self, words: Words) -> Words:
+        """Return words whose members are what is counted, where a member of the population, such
+        as a request, is not.
+        """
+        return replace(words, member=self.counted) if self.counted else words
 
     def sentences(self) -> list[str]:
         """Return where each case is fastest, how far it is efficient, and how its work must
         grow.
         """
-        lines = []
+        lines, words = [], self._counted(self.words)
         for scaling in self.scalings:
             sentences = [
-                _fastest_words(scaling.fastest, self.words),
-                _largest_words(scaling.largest, scaling.threshold, self.words),
+                _fastest_words(scaling.fastest, words),
+                _largest_words(scaling.largest, scaling.threshold, words),
             ]
             sentences += [] if scaling.growth is None else [_verdict(scaling.growth)]
             lines += [f"{scaling.case}: {line}" for line in sentences]
@@ -298,6 +307,7 @@ class ScaleResult(QuestionResult):
         """Return for the first cases the fastest number of processors and the growth of the
         work.
         """
+        words = self._counted(words)
         first = self.scalings[: 1 + MOST_SAID]
         grows = [
             scaling for scaling in first if scaling.growth is not None and not scaling.growth.limit
@@ -307,7 +317,8 @@ class ScaleResult(QuestionResult):
         if grows:
             keep = percent(grows[0].growth.efficiency if grows[0].growth else None)
             lead = f"to keep {keep} efficiency on N {words.members}, the work must grow "
-            heads.append(_of_cases(grows, map(_order_words, grows), words, bool(rest), lead))
+            head = _of_cases(grows, map(_order_words, grows), words, bool(rest), lead)
+            heads.append(head.replace("must grow not at all", _STAYS))
         if rest:
             goes_on = [_goes_on_head(scaling, words) for scaling in rest]
             heads.append(_of_cases(rest, goes_on, words, bool(grows)))
@@ -464,8 +475,12 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
         for case in cases
         for pair in combinations(map(float, case.axis.values), 2)
     ]
+    first = cases[0].built.model
+    requests = isinstance(first, Model) and first.population.open
     return Question(
-        lambda answers: ScaleResult(tuple(map(_scaled, cases)), words_of(study, {})),
+        lambda answers: ScaleResult(
+            tuple(map(_scaled, cases)), words_of(study, {}), "processor" if requests else ""
+        ),
         answer_names=dict.fromkeys(names, values) if values else {},
     )
 
@@ -694,7 +709,8 @@ def _why(scaled_case: _ScaledCase, way: str, count: float) -> str:
         own = float(
             scaled_case.runs.columns(ones, counts)["time" if way == TIME_BOUND else "efficiency"][0]
         )
-    return f"no size within a factor of 2^64 keeps {scaled_case.goal(way)}; the case's own gives {own:.4g}"
+    tried = "" if scaled_case.runs.exact else ", of those that were tried,"
+    return f"no size within a factor of 2^64{tried} keeps {scaled_case.goal(way)}; the case's own gives {own:.4g}"
 
 
 def _scanned(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
@@ -734,7 +750,8 @@ def _largest(numbers: Array, columns: Mapping[str, Array], threshold: float) -> 
     undecided = (low < threshold) & (threshold < high)
     best = _extreme(numbers, columns, "efficiency", place, undecided)
     missed = ~(efficiency >= threshold) & ~undecided & (np.arange(len(numbers)) < (place or 0))
-    return replace(best, missing=tuple(map(float, numbers[missed])))
+    unknown = not np.isfinite(efficiency).any()
+    return replace(best, missing=tuple(map(float, numbers[missed])), unknown=unknown)
 
 
 def _with_ends(columns: Mapping[str, Array], name: str) -> tuple[Array, Array, Array]:
@@ -807,7 +824,7 @@ def _growth(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]
     def text(expression: object) -> str:
         return str(expression.xreplace(names))  # type: ignore[attr-defined]
 
-    since = {term.term: term.since for term in reversed(formula.dominant_terms)}
+    since = {term.term: term.since for term in formula.dominant_terms}
     terms = [
         OverheadTerm(
             text(need.term.expression),
@@ -855,6 +872,7 @@ _SYMBOLS = (
 
 
 _MOST_CHOICES = 6
+_STAYS = "need not grow"
 
 
 def _of_cases(
@@ -883,7 +901,7 @@ def _order_words(scaling: Scaling) -> str:
     """Return how the work must grow with N processors."""
     order = scaling.growth.order if scaling.growth else ""
     symbols = re.sub(r"\bprocessors\b|\bp\b", "N", order).replace("**", "^")
-    return f"as {symbols.replace('*', ' ')}"
+    return f"as {symbols.replace('*', ' ')}" if order != "1" else "not at all"
 
 
 def _fastest_head(scaling: Scaling, words: Words) -> str:
@@ -897,6 +915,9 @@ def _fastest_head(scaling: Scaling, words: Words) -> str:
     return f"on {words.member_count(best.processors)}{end}{best.among}, in {least}{best.doubt}"
 
 
+_NO_EFFICIENCY = "its efficiency is not defined"
+
+
 def _goes_on_head(scaling: Scaling, words: Words) -> str:
     """Return that no size is enough, or up to which number of processors a case is efficient where
     the limit is unknown.
@@ -904,6 +925,8 @@ def _goes_on_head(scaling: Scaling, words: Words) -> str:
     if scaling.growth is not None:
         return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"
     best, goal = scaling.largest, percent(scaling.threshold)
+    if best.unknown:
+        return _NO_EFFICIENCY
     if best.processors is None:
         return f"no number of {words.members}{best.among} is {goal} efficient{best.doubt}"
     end = ", the most examined" if best.at_the_end else ""
@@ -927,6 +950,8 @@ def _fastest_words(best: BestProcessors, words: Words) -> str:
 
 def _largest_words(best: BestProcessors, threshold: float, words: Words) -> str:
     goal_in_words = f"an efficiency of at least {percent(threshold)}"
+    if best.unknown:
+        return f"At a fixed size {_NO_EFFICIENCY}"
     if best.processors is None:
         return (
             f"At a fixed size no number of {words.members}{best.among} has {goal_in_words}"
@@ -1109,8 +1134,8 @@ def _formula(scaling: Scaling) -> Iterator[str]:
 def _verdict(growth: IsoefficiencyFormula, order: str = "") -> str:
     if growth.limit:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
-    words = f"To keep {percent(growth.efficiency)} the work must grow as "
-    words += order or growth.order
+    words = f"To keep {percent(growth.efficiency)} the work "
+    words += f"must grow as {order or growth.order}" if growth.order != "1" else _STAYS
     dominant = [term for term in growth.terms if term.since is not None]
     if not dominant:
         return words

@@ -191,6 +191,25 @@ def test_a_constant_share_bounds_the_efficiency() -> None:
     assert np.isnan(isoefficiency(sample, 0.9).size(FEW)).all()
 
 
+def test_terms_that_grow_as_the_work_bound_the_processors_together() -> None:
+    # At N = 10, K = 1 the overhead's shares are 0.9 from the first and 0.1 from the second.
+    together = STEP * n * (sympy.Rational(9, 100) + sympy.Rational(1, 1000) * N)
+    assert isoefficiency(run(STEP * n / N + together, STEP * n), 0.5).limit.endswith(
+        "no size reaches 0.5 on more than 10"
+    )  # 0.09 N + 0.001 N^2 = 1
+    assert (
+        "no size reaches"
+        not in isoefficiency(run(STEP * n / N + together + WORD * n**2, STEP * n), 0.5).limit
+    )
+
+
+def test_a_term_that_grows_faster_but_not_with_the_processors_leaves_room() -> None:
+    # n <= 100 t_c / t_w keeps half the efficiency on any number of processors.
+    fixed = isoefficiency(run(STEP * n / N + WORD * n**2 / N / 100, STEP * n), 0.5)
+    assert fixed.limit == ""
+    assert (fixed.order, fixed.dominant_terms) == (1, ())
+
+
 def test_what_grows_faster_than_the_work_is_said_so() -> None:
     limit = isoefficiency(run(STEP * n / N + WORD * n**2, STEP * n), 0.5).limit
     assert (

@@ -433,3 +433,51 @@ def test_what_stands_out_is_said_of_the_numbers_that_were_solved(
 
 def result_sentences(found: Scaling) -> list[str]:
     return ScaleResult(scalings=(found,)).sentences()[:2]
+
+
+def test_more_servers_for_requests_are_no_more_requests(folder: Path) -> None:
+    Path("model.yaml").write_text(
+        activity(
+            "{name: serve, service: cpu, time: 1 s, scv: 1}",
+            head="parameters: {arrive: 3 /s, servers: 4}\npopulation: {arrivals: arrive}\n"
+            "resources: {cpu: {servers: servers}}\n",
+        )
+    )
+    text = """\
+study: 1
+base: {model: model.yaml, method: mean-value}
+scale:
+  processors: {parameters.servers: [4, 8]}
+  size: {parameters.arrive: 1}
+  ways: [fixed-size, time-bound]
+  time: 1000 s
+"""
+    Path("study.yaml").write_text(text)
+    result = result_of(run(prepare("study.yaml")), ScaleResult)
+    assert result.sentences() == [
+        (
+            "base: At a fixed size it is fastest on 8 processors, the largest number examined (of"
+            " 4, 8): 1.003 s"
+        ),
+        "base: At a fixed size its efficiency is not defined",
+    ]
+    assert "its efficiency is not defined" in result.headline(result.words)[0]
+    # M/M/c just before saturation: the wait is nearly 1 / (c - arrivals).
+    arrivals = result.scalings[0].ways["time-bound"]["parameters.arrive"]
+    assert 1 / (np.array([4.0, 8.0]) - arrivals) == pytest.approx([1000.0] * 2, rel=0.01)
+
+
+def test_a_search_by_simulation_says_that_not_all_sizes_were_tried(folder: Path) -> None:
+    found = scaling(
+        SCALE.partition("pictures")[0]
+        .replace("base: {", "base: {method: simulation, ")
+        .replace("time: 1 ms", "time: 1 us")
+        .replace("[2, 4, 16, 64]", "[4, 64]")
+        .replace(", efficiency-conserved, memory-bound", "")
+        .replace("  efficiency: 70%\n", "")
+    )
+    assert (
+        found.ways["time-bound"]
+        .failed[0]
+        .startswith("no size within a factor of 2^64, of those that were tried, keeps 1e-06 s")
+    )

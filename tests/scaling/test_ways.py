@@ -189,6 +189,20 @@ def test_roots_are_found_on_either_side_and_the_nearest_first() -> None:
     ).all()
 
 
+def test_a_root_is_found_just_before_the_function_ends_and_where_it_touches_twice() -> None:
+    # A time that grows without limit up to saturation at x = 1.25.
+    queue = reached(
+        lambda x, goal: np.where(x < 1.25, 1 / np.maximum(1.25 - x, 1e-300) - goal, np.nan),
+        np.full(1, 1e6),
+    )
+    assert queue == pytest.approx([1.25 - 1e-6], abs=1e-12)
+    # An efficiency that rises and falls again between two places that are tried first.
+    tops = np.array([20.1, -40.3, 0.2])
+    places = reached(lambda x, top: 1e-4 - (x - top) ** 2, tops)
+    assert abs(places - tops) == pytest.approx([0.01] * 3, abs=1e-9)
+    assert np.isnan(reached(lambda x, top: -1e-9 - (x - top) ** 2, tops)).all()
+
+
 def test_the_last_root_is_the_one_beyond_which_the_function_stays_below() -> None:
     found = last_reached(
         lambda x, top: np.sin(x) * (x < top), np.array([17.0, 8.0]), places=np.arange(0.1, 30, 0.5)
