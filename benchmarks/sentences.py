@@ -26,6 +26,7 @@ from slipstick.units import parse
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tests.sentences_of_projection import false_project
 from tests.sentences_of_scaling import false_scale, response
 
 PLACES = 40
@@ -284,6 +285,7 @@ KINDS: dict[str, Check] = {
     "rank": of_tandem(false_rank),
     "choose": of_tandem(false_choose),
     "scale": false_scale,
+    "project": false_project,
 }
 
 

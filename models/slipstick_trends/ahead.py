@@ -80,7 +80,7 @@ class Overtaking:
     case, overtaken, trend : which
     year : as stated
     low, high : ends of the band over the draws in which it does
-    part : of the draws in which it does
+    part : of the draws in which it does; None where it does between two years
     until : the year from which it no longer does; None where it does to the end
     """
 
@@ -90,7 +90,7 @@ class Overtaking:
     year: float
     low: float | None
     high: float | None
-    part: float
+    part: float | None
     until: float | None = None
 
 
@@ -159,6 +159,7 @@ class DrawnCase:
     drawn : answers by column [samples, years]; nothing without draws
     draws : of the rates
     work : what it does, whatever it does it on
+    close_years, close : years that lie close together, and the answers as stated in them
     """
 
     track: TrendedCase
@@ -167,6 +168,8 @@ class DrawnCase:
     drawn: Mapping[str, Array]
     draws: Mapping[str, Draws]
     work: CaseWork
+    close_years: Array
+    close: Mapping[str, Array]
 
     @property
     def time(self) -> str:
@@ -261,6 +264,32 @@ def crossing_band(
     )
 
 
+def crossings_beside(stated: Array, drawn: Array, years: Array, place: float) -> Array | None:
+    """Find, draw by draw, where a margin first rises through 0, as `first_crossings` does, moved by
+    as much as the place of the stated margin was found better between the years.
+
+    Parameters
+    ----------
+    stated, drawn : margins in the years [1 or samples, years]
+    years : that were asked for
+    place : where the stated margin rises through 0
+
+    Returns
+    -------
+    years, at least the first; None where the stated margin does not rise between these years, so
+    that draws in them do not show it either
+
+    >>> stated, drawn = np.array([[-1.0, 1.0]]), np.array([[-1.0, 3.0]])
+    >>> crossings_beside(stated, drawn, np.array([2000.0, 2010.0]), 2004.0)
+    array([2001.5])
+    """
+    before = float(first_crossings(stated, years)[0])
+    index = int(np.clip(np.searchsorted(years, before), 1, len(years) - 1))
+    if not abs(place - before) <= years[index] - years[index - 1]:
+        return None
+    return np.asarray(np.maximum(first_crossings(drawn, years) + (place - before), years[0]))
+
+
 def crossing_words(low: float | None, high: float | None, part: float | None) -> str:
     """Return the band of a crossing in brackets, with the part of the draws in which it lies within
     the years.
@@ -283,20 +312,22 @@ def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[O
         )
         if not alike or len(listed) >= _MOST_PAIRS:
             continue
-        common = np.intersect1d(case.years, other_case.years)
-        if len(common) < 2 or case.time != other_case.time:
+        common = np.intersect1d(case.close_years, other_case.close_years)
+        years = np.intersect1d(case.years, other_case.years)
+        if len(years) < 2 or case.time != other_case.time:
             continue
         stated = _difference(case, other_case, common, drawn=False)
-        drawn = _difference(case, other_case, common, drawn=True)
+        drawn = _difference(case, other_case, years, drawn=True)
         if not np.isfinite(stated).all():
             continue
         first, second = (case, other_case) if stated[0, 0] > 0 else (other_case, case)
         sign = 1.0 if stated[0, 0] > 0 else -1.0
         place = first_crossings(-sign * stated, common)[0]
-        places = first_crossings(-sign * drawn, common)
         if not np.isfinite(place):
             continue
-        low, high, part = crossing_band(places, ends)
+        at_years = stated[:, np.searchsorted(common, years)]
+        places = crossings_beside(-sign * at_years, -sign * drawn, years, float(place))
+        low, high, part = (None, None, None) if places is None else crossing_band(places, ends)
         later = common > place
         several = np.count_nonzero(later) > 1
         back = first_crossings(sign * stated[:, later], common[later])[0] if several else np.nan
@@ -319,10 +350,12 @@ def _difference(case_a: DrawnCase, case_b: DrawnCase, years: Array, *, drawn: bo
     """Return the logarithm of the ratio of two times [samples, years]."""
     logs = []
     for case in (case_a, case_b):
-        columns = case.drawn if drawn and case.time in case.drawn else case.stated
+        in_draws = drawn and case.time in case.drawn
+        columns = case.drawn if in_draws else case.stated if drawn else case.close
         values = np.atleast_2d(columns[case.time])
+        known = case.years if drawn else case.close_years
         with np.errstate(all="ignore"):
-            logs.append(np.log(values[:, np.searchsorted(case.years, years)]))
+            logs.append(np.log(values[:, np.searchsorted(known, years)]))
     return np.asarray(logs[0] - logs[1])
 
 

@@ -50,13 +50,22 @@ from slipstick_questions.trends import (
     year_of,
 )
 from slipstick_rates.series import STARTS
-from slipstick_rates.trend import PROCESSORS, Draws, SeriesRate, Trend, outside, used_periods
+from slipstick_rates.trend import (
+    PROCESSORS,
+    Draws,
+    PeriodRate,
+    SeriesRate,
+    Trend,
+    outside,
+    used_periods,
+)
 from slipstick_trends.ahead import (
     CLASS,
     DrawnCase,
     OwnYear,
     arrivals,
     crossing_band,
+    crossings_beside,
     first_crossings,
     overtakings,
     saved_by_processors,
@@ -160,7 +169,8 @@ class ProjectResult(QuestionResult):
             for track in others
         )
         ends = [value_at(track.sweep, "time", -1)[2] for track in (first, others[0])]
-        if not shorter or overlap(*ends):
+        passed = any(each.overtaken == first.case for each in projection.overtakings)
+        if not shorter or passed or overlap(*ends):
             return None
         amount = value_amount("time", *value_at(first.sweep, "time", -1))
         return first.case, f"stays the fastest until {year(projection.years[-1])} ({amount})"
@@ -521,9 +531,9 @@ def _track(
         for condition in conditions
         if drawn
     ]
-    answers = DrawnCase(
-        track, years, stated, drawn, draws, work_of(cases.settings[case.case], case)
-    )
+    work = work_of(cases.settings[case.case], case)
+    close = _closely(track, stated, years)
+    answers = DrawnCase(track, years, stated, drawn, draws, work, *close)
     columns = {name: stated[name] for name in answer if name in stated}
     for name, value in list(columns.items()):
         for number, end in enumerate((f"low[{name}]", f"high[{name}]")):
@@ -552,7 +562,7 @@ def _track(
         _history(
             track,
             condition,
-            stated,
+            close,
             years,
             margins[index] if margins else None,
             cases.spec.band.value,
@@ -605,7 +615,7 @@ def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantCl
     """Yield each class of cost that takes the most time in some years, with its first and last
     year.
     """
-    stated, years = case.stated, case.years
+    stated, years = case.close, case.close_years
     names = [name for name in stated if name.startswith(CLASS)]
     if not names:
         return
@@ -620,7 +630,7 @@ def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantCl
         if begin:
             before = slice(begin - 1, begin + 1)
             first = _meeting(table[name, before], table[largest[begin - 1], before], years[before])
-            low, high, part = _becomes_largest(case, names, name, ends)
+            low, high, part = _becomes_largest(case, names, name, first, ends)
         yield DominantClass(
             names[name].removeprefix(CLASS).removesuffix("]"),
             first,
@@ -642,36 +652,47 @@ def _meeting(rising: Array, falling: Array, years: Array) -> float:
 
 
 def _becomes_largest(
-    case: DrawnCase, names: Sequence[str], index: int, ends: tuple[float, float]
+    case: DrawnCase, names: Sequence[str], index: int, first: float, ends: tuple[float, float]
 ) -> tuple[float | None, float | None, float | None]:
     """Return the band of the year in which a class of cost becomes the largest, and the part of the
     draws in which it does.
     """
     if names[index] not in case.drawn:
         return None, None, None
-    others = np.max([case.drawn[name] for at, name in enumerate(names) if at != index], axis=0)
-    with np.errstate(all="ignore"):
-        margins = np.log(case.drawn[names[index]]) - np.log(others)
-    places = first_crossings(margins, case.years)
-    return crossing_band(places, ends)
+
+    def ahead(columns: Mapping[str, Array]) -> Array:
+        others = np.max([columns[name] for at, name in enumerate(names) if at != index], axis=0)
+        with np.errstate(all="ignore"):
+            return np.atleast_2d(np.log(columns[names[index]]) - np.log(others))
+
+    places = crossings_beside(ahead(case.stated), ahead(case.drawn), case.years, first)
+    return (None, None, None) if places is None else crossing_band(places, ends)
 
 
 def _history(
     track: TrendedCase,
     condition: Condition,
-    stated: Mapping[str, Array],
+    close: tuple[Array, Mapping[str, Array]],
     years: Array,
     margins: Array | None,
     band: float,
 ) -> ConditionHistory:
-    columns = partial(_columns_of, track, tuple(stated))
-    places, answers = _closed_in(columns, condition, stated, years)
+    columns = partial(_columns_of, track, tuple(close[1]))
+    places, answers = _closed_in(columns, condition, close[1], close[0])
+    places, answers = _with_peaks(columns, condition, answers, places)
     looked, holds = condition.look(answers)
     crossings, undecided = condition.changes(answers, places, columns)
     answered = np.isfinite(looked[0])
     first = bool(holds[answered][0]) if answered.any() else None
     ends = ((1 - band) / 2, (1 + band) / 2)
-    with_bands = tuple(_with_band(change, margins, years, ends) for change in crossings)
+    at_years = looked[:1, np.searchsorted(places, years)]
+    firsts = {change.starts: change for change in reversed(crossings)}
+    with_bands = tuple(
+        _with_band(change, at_years, margins, years, ends)
+        if change is firsts[change.starts]
+        else change
+        for change in crossings
+    )
     last = None if margins is None else float(np.mean(margins[:, -1] >= 0))
     return ConditionHistory(
         condition.text,
@@ -687,6 +708,75 @@ def _history(
 _NEAREST, _NEAREST_ESTIMATES = 1e-6, 0.05
 """Years to which the gap between a year with an answer and one without is halved: a limit may lie
 between them, for the time of an open station rises without end there."""
+
+
+_CLOSE = 0.25
+"""Years between those in which a condition, an order of classes and one of cases are looked at: both
+may change twice between two years that were asked for."""
+
+
+def _closely(
+    track: TrendedCase, stated: Mapping[str, Array], years: Array
+) -> tuple[Array, dict[str, Array]]:
+    """Return years that lie close together, with those in which a rate changes, and their answers;
+    the years that were asked for where each further one costs a simulation.
+    """
+    quantity = track.case.form.quantity
+    low = stated.get(f"low[{quantity}]", np.full(1, np.nan))
+    if track.case.form.estimated or np.isfinite(low).any():
+        return years, dict(stated)
+    periods = [
+        period
+        for rate in track.trend.rates.values()
+        if isinstance(rate, PeriodRate)
+        for period in rate.periods
+    ]
+    turns = [period.start for period in periods if years[0] < period.start < years[-1]]
+    more = np.setdiff1d([*np.arange(years[0], years[-1], _CLOSE), *turns], years)
+    if not len(more):
+        return years, dict(stated)
+    columns = _columns_of(track.smoothed, tuple(stated), more)
+    order = np.argsort([*years, *more])
+    joined_columns = {name: np.append(stated[name], columns[name])[order] for name in stated}
+    return np.append(years, more)[order], joined_columns
+
+
+def _with_peaks(
+    columns: Callable[[Array], dict[str, Array]],
+    condition: Condition,
+    answers: Mapping[str, Array],
+    places: Array,
+) -> tuple[Array, dict[str, Array]]:
+    """Return years with their answers, and more of them where a condition changes twice between
+    two years: where its margin comes nearest to 0.
+    """
+    from scipy.optimize import minimize_scalar
+
+    answers = dict(answers)
+    if condition.case.form.estimated:
+        return places, answers
+    looked, holds = condition.look(answers)
+    margins = np.abs(looked[0])
+    nearest = [
+        index
+        for index in range(1, len(places) - 1)
+        if margins[index] < min(margins[index - 1], margins[index + 1])
+        and holds[index - 1] == holds[index] == holds[index + 1]
+    ]
+    for index in nearest:
+        sign = 1.0 if holds[index] else -1.0
+        peak = minimize_scalar(
+            lambda x, sign=sign: sign * condition.look(columns(np.array([x])))[0][0, 0],
+            bounds=(places[index - 1], places[index + 1]),
+            method="bounded",
+            options={"xatol": _NEAREST_ESTIMATES / 5},
+        )
+        if peak.fun < 0:
+            position = int(np.searchsorted(places, peak.x))
+            more = columns(np.array([peak.x]))
+            places = np.insert(places, position, peak.x)
+            answers = {name: np.insert(answers[name], position, more[name]) for name in answers}
+    return places, answers
 
 
 def _columns_of(track: TrendedCase, names: Sequence[str], years: Array) -> dict[str, Array]:
@@ -732,14 +822,22 @@ def _stretches(places: Array, chosen: Array) -> Iterator[tuple[float, float]]:
 
 
 def _with_band(
-    change: Change, margins: Array | None, years: Array, ends: tuple[float, float]
+    change: Change,
+    stated: Array,
+    margins: Array | None,
+    years: Array,
+    ends: tuple[float, float],
 ) -> Change:
-    """Return a change with the band of its year over the draws, widened by its own interval;
-    without a band where some draw lacks an answer.
+    """Return the first crossing to a side with the band of the first one to it in each draw,
+    widened by its own interval. There is no band where some draw has no answer in a year that was
+    asked for, nor where the crossing is not seen in these years alone.
     """
-    if margins is None or not np.isfinite(margins).all():
+    if margins is None or not np.isfinite(margins).all() or not np.isfinite(stated).all():
         return change
-    places = first_crossings(margins if change.starts else -margins, years)
+    sign = 1.0 if change.starts else -1.0
+    places = crossings_beside(sign * stated, sign * margins, years, change.value)
+    if places is None:
+        return change
     low, high, part = crossing_band(places, ends)
     if change.low is not None and change.high is not None:
         low = None if low is None else low - (change.value - change.low)

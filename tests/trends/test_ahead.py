@@ -302,6 +302,7 @@ def test_one_case_overtakes_another_in_a_year_with_its_band(folder: Path) -> Non
     assert overtaking.low is not None
     assert overtaking.low <= overtaking.year
     # One draw of eleven overtakes after the last year, or never: the band ends there.
+    assert overtaking.part is not None
     assert overtaking.part < 0.95
     assert overtaking.high is None
     assert " or later, in 91 % of the draws)" in " ".join(ProjectResult(made).sentences())

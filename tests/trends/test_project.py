@@ -128,7 +128,7 @@ def test_which_class_reigns_and_which_rates_are_guesses_or_outside(folder: Path)
     # Computing falls by 1.4 a year, and memory stays: 6 ms / 1.4^t = 3 ms.
     meet = 2005 + math.log(2) / math.log(1.4)
     assert [(each.name, each.last) for each in track.dominant] == [
-        ("application", 2005),
+        ("application", 2007),
         ("memory", 2025),
     ]
     assert [each.first for each in track.dominant] == pytest.approx([2005, meet], abs=1e-9)
