@@ -105,7 +105,7 @@ def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measu
                 repeated = where._replace(repetition=number if len(times) > 1 else None)
                 reading.add(line_of_time, repeated, "time", str(time), "s")
     if any(_counts(str(row.get("command", ""))) for row in rows if not row.get("parameters")):
-        why = "the number of processors is that after the only option that counts some"
+        why = "the number of processors is that after the only name in it that counts some"
         reading.odd(1, "command", why)
     return reading.finished()
 
@@ -172,20 +172,24 @@ def _counts(command: str) -> dict[str, str]:
     counts = [
         value
         for name, value in _options(command)
-        if plain_words(name) in PROCESSORS or name in _COUNTING_OPTIONS
+        if plain_words(name).split(" ")[-1] in PROCESSORS or name in _COUNTING_OPTIONS
     ]
     return {"p": counts[0]} if len(counts) == 1 else {}
 
 
 def _options(command: str) -> Iterator[tuple[str, str]]:
-    """List the options with a whole number: ``-j 8``, ``-j8``, ``--jobs=8``."""
+    """List what a command sets to a whole number: by options such as ``-j 8``, ``-j8``, ``--jobs=8``,
+    and by ``OMP_NUM_THREADS=8`` or ``threads: 8``.
+    """
     words = command.split()
     for word, following in pairwise([*words, ""]):
         name, has_value, value = word.lstrip("-").partition("=")
         if not has_value:
             letters = name.rstrip(_DIGITS)
             name, value = letters, name[len(letters) :] or following
-        if word.startswith("-") and name[:1].isalpha() and value and not value.strip(_DIGITS):
+        is_set = word.startswith("-") or bool(has_value) or word.endswith(":")
+        name = name.rstrip(":")
+        if is_set and name[:1].isalpha() and value and not value.strip(_DIGITS):
             yield name, value
 
 
@@ -234,7 +238,12 @@ def _read_functions(
     for row in failed:
         why = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
         reading.odd(_line(row) or 1, "", why[:200])
-    rows = [row for row in rows if row not in failed and row.get("run_type") != "aggregate"]
+    rows = [row for row in rows if row not in failed]
+    single = [row for row in rows if row.get("run_type") != "aggregate"]
+    if rows and not single:  # --benchmark_report_aggregates_only
+        single = [_as_single(row) for row in rows if row.get("aggregate_name") == "mean"]
+        reading.odd(1, "", "only aggregates are written, of which the means are read")
+    rows = single
     names = {_base(row) for row in rows}
     counter = next(
         (name for name in ("items_per_second", "bytes_per_second") if _all_have(rows, name)), ""
@@ -276,6 +285,12 @@ def _read_functions(
             " those of a version before 1.9, and multiplied by the number of threads",
         )
     return reading.finished()
+
+
+def _as_single(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an aggregate as a run with the name of its runs."""
+    name = str(row.get("name", "")).removesuffix(f"_{row.get('aggregate_name')}")
+    return {**row, "name": name}
 
 
 _GOOGLE_HEAD = re.compile(r"Benchmark +Time +CPU +Iterations\b.*")

@@ -32,6 +32,17 @@ _GPU_LIST = (
 )
 KNOWN_TEXTS: tuple[KnownFile, ...] = (
     KnownFile(
+        re.compile(r"\A\s*window\.BENCHMARK_DATA\s*="),
+        "a page of github-action-benchmark",
+        "slipstick measured reads what the benchmark itself wrote: --benchmark_out=FILE.json,"
+        " --benchmark-json=FILE",
+    ),
+    KnownFile(
+        re.compile(r"^> *JobID\b", re.MULTILINE),
+        "rows of sacct among notes",
+        "keep one heading and the rows of the jobs, without '>' before them",
+    ),
+    KnownFile(
         re.compile(r"^HPLinpack benchmark input file", re.MULTILINE),
         "the input of High-Performance Linpack",
         "slipstick measured reads its output, with a line for each run that begins with WR or WC",
