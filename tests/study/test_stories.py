@@ -361,6 +361,29 @@ def test_stages_pass_pieces_and_gather_them_in_the_node_unless_sequences_are_spl
     assert found["account[pipeline]"] == pytest.approx((micro_batches + fill) * passes * one)
 
 
+@pytest.mark.parametrize(("near", "placement"), [(0, "network"), (1, "node")])
+def test_tokens_go_to_experts_over_the_links_of_the_node_or_between_nodes(
+    tmp_path: Path, near: int, placement: str
+) -> None:
+    """Six exchanges a layer, each of the 2 x 4096 numbers of 2 B of 2048 tokens."""
+    (tmp_path / "sent.yaml").write_text(
+        "activity: 1\nmachine: gpu-node-h100\npopulation: {processors: 8}\n"
+        f"cycle: [{{collective: alltoall, size: {2 * 2048 * 4096 * 2} B, ranks: 8, placement: {placement}}}]\n"
+    )
+    settings: dict[str, float | str] = {"machine": "gpu-node-h100", "parameters.near": near}
+    settings |= {
+        f"parameters.{name}": value
+        for name, value in {
+            **{"tensor": 1, "data": 8, "batch": 8, "micro": 1, "width": 4096, "layers": 3},
+            **{"heads": 32, "experts": 8, "chosen": 2, "spread": 8, "words": 1024},
+        }.items()
+    }
+    answer = solve("language-model-step", settings, method="closed-form")
+    one = solve(str(tmp_path / "sent.yaml")).find("time")
+    assert one is not None
+    assert answer["account[experts]"] == pytest.approx(3 * 6 * one)
+
+
 def test_gradients_that_are_summed_after_the_backward_pass_are_not_hidden() -> None:
     settings = {"parameters.data": 2, "parameters.batch": 8}
     sums = {
