@@ -371,13 +371,9 @@ def test_tokens_go_to_experts_over_the_links_of_the_node_or_between_nodes(
         f"cycle: [{{collective: alltoall, size: {2 * 2048 * 4096 * 2} B, ranks: 8, placement: {placement}}}]\n"
     )
     settings: dict[str, float | str] = {"machine": "gpu-node-h100", "parameters.near": near}
-    settings |= {
-        f"parameters.{name}": value
-        for name, value in {
-            **{"tensor": 1, "data": 8, "batch": 8, "micro": 1, "width": 4096, "layers": 3},
-            **{"heads": 32, "experts": 8, "chosen": 2, "spread": 8, "words": 1024},
-        }.items()
-    }
+    split = {"tensor": 1, "data": 8, "batch": 8, "micro": 1, "spread": 8}
+    shape = {"width": 4096, "layers": 3, "heads": 32, "experts": 8, "chosen": 2, "words": 1024}
+    settings |= {f"parameters.{name}": value for name, value in (split | shape).items()}
     answer = solve("language-model-step", settings, method="closed-form")
     one = solve(str(tmp_path / "sent.yaml")).find("time")
     assert one is not None

@@ -296,3 +296,70 @@ def test_changes_are_ranked_by_the_same_draws(folder: Path) -> None:
     low, high = effects["little"].ends("overhead_reduction")
     assert low == pytest.approx(1e-4 / 9e-3, rel=0.05)
     assert high == pytest.approx(1e-4 / 1.5e-3, rel=0.05)
+
+
+QUEUES = """
+activity: 1
+parameters: {work: 12 ms, first: 4 ms, second: 3 ms}
+population: {processors: 5}
+resources: {one: {servers: 1}, two: {servers: 1}}
+cycle:
+  - {name: work, delay: work, scv: 1}
+  - {name: first, service: one, time: first, scv: 1}
+  - {name: second, service: two, time: second, scv: 1}
+"""
+
+
+def test_ranges_of_a_simulation_cost_few_runs_and_have_the_ends_of_the_exact_method(
+    folder: Path,
+) -> None:
+    """Two ranges, so five simulations in place of 512; either station may be the slower, so that the
+    answer is no product of powers.
+    """
+    (folder / "queues.yaml").write_text(QUEUES)
+    for method in ("mean-value", "simulation"):
+        (folder / f"{method}.yaml").write_text(
+            "study: 1\ntitle: Ranges\n"
+            f"base: {{model: queues.yaml, method: {method}, parameters.first: 3 ms..6 ms,"
+            " parameters.second: 2 ms..5 ms}\n"
+        )
+    exact, simulated = (run(f"{name}.yaml").cases["base"] for name in ("mean-value", "simulation"))
+    words = "by 5 simulations: between them answers are taken as quadratic in each range"
+    assert words in simulated.notes
+    middles = [answer.find("time") or np.nan for answer in (exact, simulated)]
+    ends = [np.array(answer.ends("time"), dtype=float) for answer in (exact, simulated)]
+    assert ends[1] / middles[1] == pytest.approx(ends[0] / middles[0], rel=0.03)
+
+
+ATTEMPTS = """
+activity: 1
+parameters: {work: 4 ms, query: 6 ms}
+population: {processors: 4}
+resources: {pool: {permits: 2}}
+cycle:
+  - {name: work, delay: work, scv: 0.3}
+  - attempt: [{hold: pool, body: [{name: query, delay: query, scv: 0.3}]}]
+    timeout: 8 ms
+    retries: 1
+    back_off: 1 ms
+    otherwise: [{name: error, delay: 1 ms}]
+"""
+
+
+def test_ranges_go_on_where_only_simulation_answers(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The ends are about the answers at the ends of the range."""
+    (folder / "attempts.yaml").write_text(ATTEMPTS)
+
+    def time(query: str) -> dict[str, float]:
+        options = ("--precision", "1%", "--set", f"parameters.query={query}")
+        assert main(["solve", "attempts.yaml", "--json", *options]) == 0
+        (answer,) = json.loads(capsys.readouterr().out)["answers"]
+        assert answer["method"] == "simulation"
+        found: dict[str, float] = answer["values"]["time"]
+        return found
+
+    ranged, low, high = time("4 ms..9 ms"), time("4 ms"), time("9 ms")
+    assert ranged["low"] == pytest.approx(low["value"], rel=0.05)
+    assert ranged["high"] == pytest.approx(high["value"], rel=0.05)

@@ -34,8 +34,12 @@ def drawn(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
     uncertain : the settings
     count : how many points, a power of two
     """
-    size = len(uncertain.paths)
-    names = [f"{index:04d}" for index in range(size)]
+    return _settings(uncertain, _standard(uncertain, count))
+
+
+def _standard(uncertain: UncertainValues, count: int) -> Array:
+    """Draw independent standard normal values, (count, settings)."""
+    names = [f"{index:04d}" for index in range(len(uncertain.paths))]
     standard = Uncertainty("normal", 0.0, 1.0)
     points = sample_points(
         # The stream does not depend on the seed of simulations, so that all cases of a study are
@@ -44,13 +48,82 @@ def drawn(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
         count,
         random_stream(0, "uncertain settings"),
     )
-    normal = np.column_stack([points[name] for name in names])
+    return np.column_stack([points[name] for name in names])
+
+
+def _settings(uncertain: UncertainValues, normal: Array) -> dict[str, Array]:
+    """Return the settings at standard normal values, (points, settings)."""
     # Not by Cholesky: settings that determine each other have a singular covariance.
     values, vectors = np.linalg.eigh(np.array(uncertain.covariance))
     factor = vectors * np.sqrt(np.maximum(values, 0.0))
     # Settings are lognormal: rates and times are positive, and their ranges are given by factors.
     logs = np.array(uncertain.centre) + normal @ factor.T
     return dict(zip(uncertain.paths, np.exp(logs).T, strict=True))
+
+
+def _columns_of_draws(
+    case: Evaluator,
+    names: Collection[str],
+    count: int,
+    varied: Mapping[str, Array] | None = None,
+    number: int = 1,
+) -> dict[str, Array]:
+    """Return columns at draws of the uncertain settings, (draws, number).
+
+    Of a simulation only the middle of the settings is solved, and a standard deviation on both sides in
+    each of their independent directions, with the same random numbers; between these 2 n + 1
+    points values are taken as quadratic in each direction, in logarithms where they are positive.
+    What is left out are the joint effects of two directions. Where one of these points has no answer
+    all draws are solved.
+
+    Parameters
+    ----------
+    case : whose settings are uncertain
+    names : the columns to give
+    count : how many draws
+    varied, number : what is varied beside the settings, and at how many points
+    """
+    uncertain, smooth = case.built.uncertain, _of_draws(case)
+    normal, size = _standard(uncertain, count), len(uncertain.paths)
+
+    def solved(at: Array) -> dict[str, Array]:
+        # Draws vary slowest: the order in which the columns are reshaped below.
+        tiled = {path: np.tile(column, len(at)) for path, column in (varied or {}).items()}
+        repeated = {
+            path: np.repeat(column, number) for path, column in _settings(uncertain, at).items()
+        }
+        columns = smooth.columns({**repeated, **tiled}, names)
+        return {name: column.reshape(len(at), number) for name, column in columns.items()}
+
+    if not smooth.form.estimated or 2 * size + 1 >= count:
+        return solved(normal)
+    sides = np.vstack([np.zeros(size), np.eye(size), -np.eye(size)])
+    columns = solved(sides)
+    if not all(np.isfinite(column).all() for column in columns.values()):
+        return solved(normal)
+    return {name: _quadratic(column, normal) for name, column in columns.items()}
+
+
+def _of_draws(case: Evaluator) -> Evaluator:
+    """Return the case by a method that is quick enough for draws; by simulation where no other
+    answers.
+    """
+    smooth = case.smoothed
+    try:
+        smooth.solved({}, ())
+    except NoAnswerError:
+        return case
+    return smooth
+
+
+def _quadratic(column: Array, normal: Array) -> Array:
+    """Return values at draws from those at the middle and on both sides of it, (draws, number)."""
+    positive = bool((column > 0).all())
+    middle, above, below = np.split(
+        np.log(column) if positive else column, [1, 1 + normal.shape[1]]
+    )
+    values = middle + normal @ (above - below) / 2 + normal**2 @ ((above + below) / 2 - middle)
+    return np.asarray(np.exp(values) if positive else values)
 
 
 def with_intervals(answer: Answer, case: Evaluator) -> Answer:
@@ -75,8 +148,10 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     _check(case.built, uncertain)
     points = drawn(uncertain)
     # A simulation at each draw would take hours and add its own noise to the interval.
-    smooth = case.smoothed
-    columns = smooth.columns(points, set(answer.values) | {smooth.form.quantity})
+    smooth = _of_draws(case)
+    wanted = set(answer.values) | {smooth.form.quantity}
+    draws = _columns_of_draws(case, wanted, POINTS)
+    columns = {name: column[:, 0] for name, column in draws.items()}
     own = smooth.columns({}, set(columns))
     values = {
         name: _widened(value, columns.get(name), own.get(name), uncertain.noise.get(name, 0.0))
@@ -104,12 +179,7 @@ def drawn_columns(
     NoAnswerError : a setting shapes the model
     """
     _check(case.built, case.built.uncertain)
-    points = drawn(case.built.uncertain, BAND_DRAWS)
-    # Draws vary slowest: the order in which the columns are reshaped below.
-    tiled = {path: np.tile(column, BAND_DRAWS) for path, column in values.items()}
-    repeated = {path: np.repeat(draws, count) for path, draws in points.items()}
-    columns = case.smoothed.columns({**repeated, **tiled}, names)
-    return {name: column.reshape(BAND_DRAWS, count) for name, column in columns.items()}
+    return _columns_of_draws(case, names, BAND_DRAWS, values, count)
 
 
 def bands(
@@ -134,7 +204,7 @@ def bands(
     if not uncertain.paths or not names:
         return {}
     ends_by_name = {}
-    own = case.smoothed.columns(values, names)
+    own = _of_draws(case).columns(values, names)
     for name, draws in drawn_columns(case, values, names, count).items():
         column, noise = columns[name], uncertain.noise.get(name, 0.0)
         answered = np.isfinite(draws)
@@ -242,6 +312,11 @@ def _remarks(
     ]
     if words:
         yield f"ranges hold 9 of 10 values; of the width of {quantity}: {', '.join(words)}"
+    if case.form.estimated and 2 * len(uncertain.paths) + 1 < POINTS:
+        yield (
+            f"by {2 * len(uncertain.paths) + 1} simulations: between them answers are taken as"
+            " quadratic in each range"
+        )
     if uncertain.source:
         yield f"values {uncertain.source}; other paths keep theirs"
 
