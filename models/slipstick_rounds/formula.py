@@ -146,6 +146,10 @@ SAME_ARRIVALS = 0.61
 """Correlation of the mean number present during a second phase with the arrivals during it: each
 counts for the part of it that is left, so that it is 1/2 over the root of 2/3 (derived)."""
 
+ROUNDS_TOGETHER = 3
+"""How often the time of a round and what first phases add to it are computed from each other; a
+fourth time moves nothing by a percent."""
+
 AGE_OF_A_BACKLOG, LEAST_ROOM = 1.5, 0.05
 """Age of a backlog in units of the time in which it grew: it drains in about as long, so that at a
 random time it has half of that behind it as well (derived, not fitted; 1 and 2 in its place move the
@@ -197,8 +201,8 @@ SHORT_NOTE = (
     " longer than simulated"
 )
 PLACES_NOTE = (
-    "where customers wait for a place, the wait is taken of Poisson arrivals at servers with constant"
-    " times; with long first phases it was up to a half longer in simulations"
+    "where customers wait for a place, first phases were mostly up to 15 % longer in simulations, but"
+    " with long first phases up to a half, and their 95 of 100 up to three times as long"
 )
 LOAD_NOTE = "errors of the formula beside simulation were measured up to a load of 0.8"
 
@@ -494,10 +498,28 @@ class _MeanRounds:
         return np.asarray(constant + (1 - constant) * self.variation)
 
     def extra(self, present: Array | float) -> Array:
-        """Return P(n), the time by which the first phase of a customer lengthens rounds [s]."""
-        count = np.maximum(self.units / self.room(present), 1.0)
-        longer: Array = self.time(present, self.units / count) - self.time(present, 0.0)
-        return count * longer
+        """Return P(n), the time by which the first phase of a customer lengthens rounds [s].
+
+        Of a stream whose rounds have room for several, A Poisson with mean m = X T, the first makes
+        a round longer by P1 and each further by P2, as where a round takes at least the time to
+        read its data: m P = P1 (1 - exp(-m)) + P2 (m - 1 + exp(-m)).
+        """
+        room = self.room(present)
+        count = np.maximum(self.units / room, 1.0)
+        plain, one = self.time(present, 0.0), self.time(present, self.units / count)
+        longer = one - plain
+        if not self.rate.any() or not (2 * self.units <= room).any():
+            return np.asarray(count * longer)
+        two = self.time(present, np.minimum(2 * self.units, room))
+        further = np.where(2 * self.units <= room, two - one, longer)
+        extra = longer
+        for _ in range(ROUNDS_TOGETHER):
+            mean = np.maximum(
+                self.rate * plain / np.maximum(1 - self.rate * extra, LEAST_ROOM), 1e-9
+            )
+            none = -np.expm1(-mean) / mean
+            extra = longer * none + further * (1 - none)
+        return np.asarray(count * extra)
 
     def visit(
         self, present: Array | float, rate: Array | float = 0.0, behind: Array | float = 0.0
