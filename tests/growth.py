@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from types import FrameType
@@ -17,7 +18,10 @@ from typing import Any
 from slipstick.errors import SlipstickError
 
 Rest = Callable[[int], bool]
-_SPACES, _WORD = " \t\n\r\f\v", re.compile(r"\w")
+IGNORECASE, MULTILINE, DOTALL = int(re.IGNORECASE), int(re.MULTILINE), int(re.DOTALL)
+"""Flags as plain numbers: bits of an enumeration take ten times as long to test."""
+
+_WORD = re.compile(r"\w")
 MOST_STEPS = 1000
 """Steps for each character after which the growth is taken for one without end."""
 
@@ -25,8 +29,15 @@ LINEAR = 9.0
 """The largest ratio of steps for 4 times the turns of what grows in proportion: what is done once
 makes it less than 4, and what only a longer text makes necessary makes it more."""
 
+DEEPEST = 50_000
+"""Calls inside each other: the matcher makes some for each character."""
+
 _OTHERS = "0a. \n,-(["
 """Characters that most patterns take or refuse."""
+
+_KNOWN = tuple(
+    dict.fromkeys([*_OTHERS, *"\t=:%/_;+|\"'#eEbBsxX{}])<>&\\", *map(chr, range(33, 127)), "\x00"])
+)
 
 
 def lines_executed(work: Callable[[], object]) -> int:
@@ -57,8 +68,9 @@ class Steps:
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self.tree = parser.parse(pattern.pattern, pattern.flags)
-        self.flags = self.tree.state.flags
+        self.flags = int(self.tree.state.flags)
         self.text, self.count = "", 0
+        self._taken = dict[tuple[int, int, str], bool]()
         self.groups: dict[int, tuple[int, int]] = {}
 
     def of(self, text: str, how: str) -> int:
@@ -200,7 +212,7 @@ class Steps:
 
     def _place(self, code: Any, at: int) -> bool:
         text = self.text
-        lines = bool(self.flags & re.MULTILINE)
+        lines = bool(self.flags & MULTILINE)
         if code is codes.AT_BEGINNING_STRING or (code is codes.AT_BEGINNING and not lines):
             return at == 0
         if code is codes.AT_BEGINNING:
@@ -217,14 +229,22 @@ class Steps:
         return self.takes(body[0][0], body[0][1], self.text[at])
 
     def takes(self, code: Any, value: Any, sign: str) -> bool:
-        """Return whether a part of one character takes it."""
+        """Return whether a part of one character takes it, which is one step."""
         self.count += 1
+        if code is codes.LITERAL and not self.flags & IGNORECASE:
+            return bool(value == ord(sign))
+        key = id(value) if code is codes.IN else hash((code, value)), self.flags, sign
+        if key not in self._taken:
+            self._taken[key] = self._takes(code, value, sign)
+        return self._taken[key]
+
+    def _takes(self, code: Any, value: Any, sign: str) -> bool:
         if code is codes.ANY:
-            return bool(self.flags & re.DOTALL) or sign != "\n"
+            return bool(self.flags & DOTALL) or sign != "\n"
         if code is codes.IN:
             negated = value[0][0] is codes.NEGATE
             return negated != any(
-                self.takes(inner, more, sign) for inner, more in value[1 if negated else 0 :]
+                self._takes(inner, more, sign) for inner, more in value[1 if negated else 0 :]
             )
         if code is codes.CATEGORY:
             kinds = {
@@ -234,7 +254,7 @@ class Steps:
             }
             name = str(value).removeprefix("CATEGORY_")
             return kinds[name.removeprefix("NOT_")] is not name.startswith("NOT_")
-        signs = {sign, sign.lower(), sign.upper()} if self.flags & re.IGNORECASE else {sign}
+        signs = {sign, sign.lower(), sign.upper()} if self.flags & IGNORECASE else {sign}
         if code is codes.RANGE:
             return any(value[0] <= ord(each) <= value[1] for each in signs)
         taken = chr(value) in signs
@@ -260,8 +280,7 @@ def shortest(items: Sequence[Any], steps: Steps) -> str:
 
 def characters(code: Any, value: Any, steps: Steps) -> Iterator[str]:
     """Yield some characters that a part takes."""
-    known = [*_OTHERS, *"\t=:%/_;+|\"'#eEbBsxX{}])<>&\\", *map(chr, range(33, 127)), "\x00"]
-    yield from dict.fromkeys(sign for sign in known if steps.takes(code, value, sign))
+    yield from (sign for sign in _KNOWN if steps.takes(code, value, sign))
 
 
 def repeats(items: Sequence[Any], before: str, steps: Steps) -> Iterator[tuple[str, list[str]]]:
@@ -271,7 +290,7 @@ def repeats(items: Sequence[Any], before: str, steps: Steps) -> Iterator[tuple[s
             if value[1] is codes.MAXREPEAT:
                 body = value[2]
                 if len(body) == 1 and body[0][0] in (codes.IN, codes.ANY, codes.NOT_LITERAL):
-                    yield before, list(characters(body[0][0], body[0][1], steps))[:7]
+                    yield before, list(islice(characters(body[0][0], body[0][1], steps), 7))
                 else:
                     yield before, [shortest(body.data, steps)]
             yield from repeats(value[2].data, before, steps)
@@ -309,14 +328,17 @@ def growth(pattern: re.Pattern[str], how: str, size: int = 24) -> tuple[float, s
     What looks like more than in proportion is looked at again with longer texts, for a short one
     may be matched at once.
     """
-    steps = Steps(pattern)
+    steps, depth = Steps(pattern), sys.getrecursionlimit()
 
     def ratio(short: str, long: str) -> float:
+        sys.setrecursionlimit(DEEPEST)
         try:
-            few, many = steps.of(short, how), steps.of(long, how)
+            many = steps.of(long, how)
+            return many / steps.of(short, how) if many > 40 * size else 0.0
         except OverflowError:
             return float("inf")
-        return many / few if many > 40 * size else 0.0
+        finally:
+            sys.setrecursionlimit(depth)
 
     few, many = texts(pattern, size), texts(pattern, 4 * size)
     found = [(ratio(*pair), number) for number, pair in enumerate(zip(few, many, strict=True))]

@@ -5,8 +5,9 @@ long.
 from __future__ import annotations
 
 import csv
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -50,7 +51,7 @@ SLOW = (
 """Studies that take over six processor seconds: ``benchmarks/reports.py`` rebuilds them whole."""
 
 
-def differences(study: str, work: Path) -> Iterator[str]:
+def differences(study: str, work: Path, pictures: int = 1) -> Iterator[str]:
     """Rebuild a report and name what of it differs: a file that is or is not there, the page, the
     numbers, the inputs.
 
@@ -58,10 +59,11 @@ def differences(study: str, work: Path) -> Iterator[str]:
     ----------
     study : its name
     work : a folder for the report that is made
+    pictures : how many of its pictures are drawn to the end, as SVG
     """
     prepared = prepare(study)
     made, kept = work / study, ROOT / "reports" / study
-    with patch("slipstick_pictures.look.store", _store_once):
+    with patch("slipstick_pictures.look.store", _store_of_the_first(pictures)):
         names = {
             path.name
             for path in write(run(prepared), prepared.spec, made, f"slipstick run {study}")
@@ -84,14 +86,19 @@ def differences(study: str, work: Path) -> Iterator[str]:
         yield "inputs.yaml"
 
 
-def _store_once(figure: Figure, path: Path) -> None:
-    """Draw each picture once, as SVG: ``tests/report/test_pictures.py`` looks at both formats,
-    and here none is compared.
+def _store_of_the_first(count: int) -> Callable[[Figure, Path], None]:
+    """Return what draws the first pictures once, as SVG: ``tests/report/test_pictures.py`` looks at
+    both formats, and here none is compared. Of the others the figures are made, and not drawn.
     """
-    if path.suffix == ".svg":
-        store(figure, path)
-    else:
-        path.touch()
+    drawn = itertools.count()
+
+    def store_some(figure: Figure, path: Path) -> None:
+        if path.suffix == ".svg" and next(drawn) < count:
+            store(figure, path)
+        else:
+            path.touch()
+
+    return store_some
 
 
 def changed_inputs(study: str) -> list[str]:
