@@ -1,8 +1,8 @@
-"""Mutation test of the numeric code: change one operator or number at a time, and see whether a
-test fails.
+"""Mutation test: change one operator or number at a time, and see whether a test fails.
 
-A mutant is one of the packages law, queueing, method and sim with a single change, drawn by the
-seed: an arithmetic operator, a comparison, an `and` or `or`, or a number. It is written into a copy
+A mutant is one of the packages with a single change, drawn by the
+seed: an arithmetic operator, a comparison, an `and` or `or`, or a number; what draws pictures and
+pages is left out, for most of its numbers are places on paper. It is written into a copy
 of the sources, never into the checkout. The tests run once with marks at the places of the drawn
 mutants; so it is known which tests execute a place, and how long each takes. A mutant is tried with
 these tests, the quickest first, until one fails; after them with other tests of the same files, its
@@ -49,15 +49,26 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "models"
-CHANGED = (
-    "slipstick/law",
-    "slipstick/queueing",
-    "slipstick/method",
-    "slipstick/sim",
-    "slipstick_compiled",
+CHANGED = tuple(
+    sorted(
+        path.name
+        for path in MODELS.glob("slipstick*")
+        if path.name not in ("slipstick_pages", "slipstick_pictures")
+    )
 )
-TESTS = ("law", "queueing", "method", "sim")
-"""The folders of the tests that are run; the doctests of the changed packages as well."""
+TESTS = tuple(
+    sorted(
+        path.name
+        for path in (ROOT / "tests").iterdir()
+        if any(path.rglob("test_*.py")) or path.name.startswith("test_")
+        if path.name not in ("house", "live_pages", "test_benchmarks.py")
+    )
+)
+"""The tests that are run; the doctests of the changed packages as well. Those of the text of the
+code, of browsers and of the benchmarks look at no mutant."""
+
+_TESTS_OF = {"chains": "method", "compiled": "sim", "laws": "law", "questions": "study"}
+"""The folder of the tests of a package beside slipstick, where it has another name."""
 
 _LIBRARIES = "numpy pydantic scipy.optimize scipy.stats scipy.sparse.linalg sympy yaml"
 """What children find loaded; nothing of the package itself."""
@@ -460,7 +471,8 @@ class Trial:
         module = _used(_KERNEL if path.name == "loop.py" else path)
         users = {name for name, test in sound.items() if module in test.executed} - place - mates
         package, *folders = path.relative_to(MODELS).parts
-        folder = "tests/sim/" if package == "slipstick_compiled" else f"tests/{folders[0]}/"
+        beside = package.removeprefix("slipstick_")
+        folder = f"tests/{folders[0] if beside == package else _TESTS_OF.get(beside, beside)}/"
         others = {name for name in sound if name.startswith(folder)} - place - mates - users
         chosen: list[str] = []
         left = self.most
@@ -562,6 +574,8 @@ class Trial:
         source = self.folder / name
         shutil.rmtree(source, ignore_errors=True)
         shutil.copytree(ROOT / "models", source, ignore=shutil.ignore_patterns("__pycache__"))
+        if not (specs := self.folder / "specs").is_symlink():
+            specs.symlink_to(ROOT / "specs")  # what a checkout ships stands beside its sources
         return source
 
 
