@@ -3,9 +3,11 @@ to be met (`seek`), which values meet conditions at least cost (`choose`), which
 (`bottleneck`), whether methods agree (`agree`).
 
 slipstick finds this package by its entry points and imports none of it. `specs` has the keys,
-`agreement` holds methods against each other, `conditions` reads a condition and solves both sides of it, and `trends` puts a case into a year.
+`agreement` holds methods against each other, `conditions` reads a condition and solves both sides
+of it, `trends` puts a case into a year, and `points` writes the points of a sweep to a file.
 """
 
+COMMANDS = {"points": "slipstick_questions.points:points"}
 QUESTIONS = {
     "agree": "slipstick_questions.specs:AGREE",
     "bottleneck": "slipstick_questions.specs:BOTTLENECK",

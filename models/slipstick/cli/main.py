@@ -488,7 +488,7 @@ def run(
     about = {"command": command, "started in": os.getcwd(), "points": str(prepared.points)}
     with (
         closing(Journal(folder, about, fresh)) as journal,
-        _ProgressBar(prepared.points) as progress,
+        ProgressBar(prepared.points) as progress,
     ):
         engine = engine_of(prepared.spec, jobs, on, limits, journal)
         results = run_study(prepared, engine=engine, whole=as_json, progress=progress)
@@ -757,7 +757,7 @@ def _cannot_write(error: OSError) -> int:
     return WRONG_INPUT
 
 
-class _ProgressBar:
+class ProgressBar:
     """A progress bar on standard error for work of more than a second; none in a file or a pipe, or
     where tqdm is not installed.
     """

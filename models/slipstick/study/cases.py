@@ -294,11 +294,7 @@ class SweepDefinition:
             counts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
             raise self.problem(f"zipped axes need equally many values: {counts}", "axes")
         points = 1 if self.spec.combine == "zip" else math.prod(lengths.values())
-        axes = ", ".join(f"{path!r}: VALUES" for path in lengths)
-        to_file = (
-            f"write them to a file, in Python slipstick.solve(MODEL, slipstick.sweep({{{axes}}},"
-            " out='points.parquet'))"
-        )
+        to_file = "write them to a file with slipstick points STUDY --out points.parquet"
         check_cost(
             "points", points, f"{points:,} points", to_file, lambda why: self.problem(why, "axes")
         )

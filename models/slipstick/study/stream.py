@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,8 @@ def streamed(
     path: Path,
     fixed: Mapping[str, float] | None = None,
     *,
-    every: bool = False,
+    names: Collection[str] = (),
+    keep: Callable[[Mapping[str, Array]], Array] | None = None,
     progress: Progress = silent,
 ) -> StreamedSweep:
     """Solve a model at every combination of some values, and write the points to a file, the last
@@ -77,31 +78,41 @@ def streamed(
     axes : values of each axis, by path [base units]
     path : of the file, which is replaced
     fixed : values that hold at every point, by path [base units]
-    every : write every column of an answer; else its first value alone, such as ``time``, which is
-        many times as fast
+    names : values to write beside the first of an answer, such as ``time``, which alone is many
+        times as fast
+    keep : returns, of the values of the axes at some points, which points are wanted; None: all
     progress : told how many more points are done
 
     Raises
     ------
     MissingExtraError : polars is not installed
-    ModelError : the method simulates, or a value shapes the model, so that it cannot be an array
+    ModelError : the method simulates, a value shapes the model, so that it cannot be an array, or
+        the method gives no value of a name
     """
     polars = need("polars", "writing Parquet", "frames")
     fixed, form, count = fixed or {}, solvable.form, math.prod(map(len, axes.values()))
     _check(form, axes, fixed)
     # The first point tells the columns, which the writer has to know before any row.
-    first = _solved(solvable, fixed, axes, every, np.zeros(1, dtype=np.int64))
+    first = _solved(solvable, fixed, axes, names, np.zeros(1, dtype=np.int64))
+    if absent := [name for name in names if name not in first]:
+        raise ModelError(
+            f"{absent[0]} is no value that {first['method'][0]} computes for arrays of points; leave it"
+            " out, or run the study with fewer points"
+        )
     words = {"method": polars.String, "exact": polars.Boolean, "outside": polars.String}
     kinds = {**dict.fromkeys(first, polars.Float64), **words}
     units = {name: form.unit(name) for name in kinds if name not in (*axes, *words)}
     of_all = {**{path: str(solvable.parameters[path].dimension) for path in axes}, **units}
-    failed = outside = 0
+    written = failed = outside = 0
 
     def tables(*_: object) -> Iterator[Any]:
-        nonlocal failed, outside
+        nonlocal written, failed, outside
         for start in range(0, count, TOGETHER):
             numbers = np.arange(start, min(start + TOGETHER, count))
-            columns = _solved(solvable, fixed, axes, every, numbers)
+            if keep is not None:
+                numbers = numbers[keep(_points(axes, numbers))]
+            columns = _solved(solvable, fixed, axes, names, numbers)
+            written += len(numbers)
             failed += int(np.isnan(columns[form.quantity]).sum())
             outside += int(np.count_nonzero(columns["outside"] != ""))
             none = np.full(len(numbers), np.nan)
@@ -112,7 +123,7 @@ def streamed(
     table = polars.io.plugins.register_io_source(tables, schema=kinds)
     with whole_file(path) as work:
         table.sink_parquet(work, row_group_size=TOGETHER, metadata={"units": json.dumps(of_all)})
-    return StreamedSweep(path, count, failed, outside, units)
+    return StreamedSweep(path, written, failed, outside, units)
 
 
 def _check(form: CompiledModel, axes: Mapping[str, Array], fixed: Mapping[str, float]) -> None:
@@ -133,20 +144,13 @@ def _solved(
     solvable: SolvableModel,
     fixed: Mapping[str, float],
     axes: Mapping[str, Array],
-    every: bool,
+    names: Collection[str],
     numbers: Array,
 ) -> dict[str, Any]:
     """Solve the points with the given numbers; return the columns of the file."""
-    form, count, places = (
-        solvable.form,
-        len(numbers),
-        np.unravel_index(numbers, tuple(map(len, axes.values()))),
-    )
-    points = {
-        path: values[place] for (path, values), place in zip(axes.items(), places, strict=True)
-    }
+    form, count, points = solvable.form, len(numbers), _points(axes, numbers)
     columns_given = points | {path: np.full(count, value) for path, value in fixed.items()}
-    table: dict[str, Array] = {}
+    table: dict[str, Array] = {form.quantity: np.full(count, np.nan)}
     methods, outside, exact = (
         np.full(count, "", dtype=object),
         np.full(count, "", dtype=object),
@@ -154,12 +158,13 @@ def _solved(
     )
     for cut in form.blocks(columns_given, count):
         values = {path: column[cut] for path, column in columns_given.items()}
-        answers = form.points(values) if every else form.brief_points(values)
+        answers = form.points(values) if names else form.brief_points(values)
         solution, columns = answers.solution, answers.columns()
         for index, bound in answers.outside.items():
             outside[cut[index]] = bound
-        for name in columns if every else (form.quantity,):
-            table.setdefault(name, np.full(count, np.nan))[cut] = columns[name]
+        for name in dict.fromkeys((form.quantity, *names)):
+            if name in columns:
+                table.setdefault(name, np.full(count, np.nan))[cut] = columns[name]
         methods[cut], exact[cut] = solution.methods or solution.method, solution.exact
     # Parts of an answer without its time would look like an answer.
     lost = ~np.isfinite(table[form.quantity])
@@ -168,3 +173,9 @@ def _solved(
         | {name: np.where(lost, np.nan, column) for name, column in table.items()}
         | {"method": methods, "exact": exact, "outside": outside}
     )
+
+
+def _points(axes: Mapping[str, Array], numbers: Array) -> dict[str, Array]:
+    """Return the values of the axes at the points with the given numbers."""
+    places = np.unravel_index(numbers, tuple(map(len, axes.values())))
+    return {path: values[place] for (path, values), place in zip(axes.items(), places, strict=True)}

@@ -1,0 +1,109 @@
+"""Points of a sweep of a study in a file: those of the sweep itself, block by block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+from slipstick import run
+from slipstick.cli.main import main
+from slipstick.errors import ModelError, UnknownNameError
+from slipstick_questions.points import points_of
+
+STUDY = """\
+study: 1
+base: {model: lock-and-bus, method: mean-value}
+cases: {more: {population.processors: 64}}
+answer: [time, efficiency]
+vary:
+  grid:
+    axes: {population.processors: [1, 2, 4], parameters.critical: [1 ms, 2 ms, 4 ms]}
+    where: parameters.critical * population.processors < 9 ms
+  pairs:
+    axes: {parameters.critical: [1 ms, 2 ms], parameters.work: [1 ms, 2 ms]}
+    combine: zip
+  both: {axes: {parameters.critical: [1 ms, 2 ms]}, cases: [base, more]}
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("x.yaml").write_text(STUDY)
+    return "x.yaml"
+
+
+def test_a_file_has_the_points_of_the_sweep(
+    study: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("slipstick.study.stream.TOGETHER", 2)  # 9 combinations in 5 blocks
+    assert main(["points", study, "--sweep", "grid", "--out", "p.parquet"]) == 0
+    assert capsys.readouterr().out == "p.parquet: 8 points, each with time, efficiency\n"
+    table, (sweep, *_) = polars.read_parquet("p.parquet"), run(study).sweeps
+    for name in ("time", "efficiency", "population.processors", "parameters.critical"):
+        assert table[name].to_list() == np.asarray(sweep[name]).ravel().tolist()
+    assert set(table["method"]) == {"mean-value"}
+
+
+def test_points_start_from_the_case_that_is_named(study: str) -> None:
+    assert main(["points", study, "--sweep", "both", "--case", "more", "-o", "p.parquet"]) == 0
+    sweep = run(study).sweeps[2]
+    table = polars.read_parquet("p.parquet")
+    assert table["time"].to_list() == np.asarray(sweep["time"]).reshape(2, -1)[1].tolist()
+
+
+def test_more_points_than_memory_holds_are_read(study: str) -> None:
+    axes = "{from: 1 us, to: 1 s, count: 10000, spacing: geometric}"
+    text = (
+        STUDY.partition("cases:")[0]
+        + f"vary: {{parameters.critical: {axes}, parameters.work: {axes}}}"
+    )
+    Path(study).write_text(text)
+    assert points_of(study).count == 100_000_000
+
+
+@pytest.mark.parametrize(
+    ("change", "names", "message"),
+    [
+        ("", {}, "a file of points is of one sweep: write --sweep with one of grid, pairs, both"),
+        (
+            "",
+            {"name": "both"},
+            "a file of points is of one case: write --case with one of base, more",
+        ),
+        (
+            "",
+            {"name": "pairs"},
+            "the axes of sweep pairs move together, and memory holds its points: run the study",
+        ),
+        ("vary", {}, "the study has no sweep, so no points for a file: write `vary`"),
+    ],
+)
+def test_what_is_not_of_one_sweep_is_refused(
+    study: str, change: str, names: dict[str, str], message: str
+) -> None:
+    if change:
+        Path(study).write_text(STUDY.partition("vary:")[0])
+    with pytest.raises(ModelError) as caught:
+        points_of(study, **names)
+    assert str(caught.value) == message
+
+
+def test_a_sweep_of_another_name_is_told_with_the_nearest(study: str) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'grid'"):
+        points_of(study, "gird")
+
+
+def test_a_value_that_is_not_computed_for_arrays_is_refused(
+    study: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(study).write_text(STUDY.replace("[time, efficiency]", "[time, overhead]"))
+    assert main(["points", study, "--sweep", "grid", "--out", "p.parquet"]) == 2
+    assert (
+        "overhead is no value that mean-value computes for arrays of points; leave it out, or run"
+        " the study with fewer points"
+    ) in " ".join(capsys.readouterr().err.split())
+    assert not Path("p.parquet").exists()
