@@ -107,8 +107,8 @@ function solve(model, values) {
 }
 
 // The ends of the interval of a value: of nine of ten draws of what has a range and was not moved, and of the noise of a fit.
-function ends(model, values, name) {
-  const drawn = Object.entries(model.draws || {}).filter(([path]) => values[path] === model.values[path]);
+function ends(model, values, name, moved = "") {
+  const drawn = Object.entries(model.draws || {}).filter(([path]) => path !== moved && values[path] === model.values[path]);
   if (!drawn.length) return [NaN, NaN];
   const found = drawn[0][1].map((_, at) => {
     const point = { ...values };
@@ -239,6 +239,14 @@ function start(document) {
     return found;
   }
 
+  // The interval of the chosen output along the chosen input: low ends from left to right, high ends back.
+  function band(line, slider) {
+    const some = line.filter((_, at) => at % Math.ceil(line.length / 48) === 0 || at === line.length - 1);
+    const rows = some.map(([x]) => [x, ...ends(model, { ...values, [slider.name]: x }, chosen.output, slider.name)]);
+    const known = rows.filter(([, low, high]) => Number.isFinite(low) && Number.isFinite(high) && low < high);
+    return known.map(([x, low]) => [x, low]).concat(known.reverse().map(([x, , high]) => [x, high]));
+  }
+
   function drawCurve(now) {
     const svg = find("curve"), wide = svg.clientWidth || 360, tall = 280, slider = sliderOf(chosen.against);
     const unit = unitOf(chosen.output), line = points(values, slider), given = points(model.values, slider);
@@ -251,7 +259,8 @@ function start(document) {
     const sorted = [...finite].sort((x, y) => x - y), middle = sorted[Math.floor(sorted.length / 2)];
     // Beside saturation a value has no largest one: the axis ends where it still shows the rest.
     const most = Math.max(5 * middle, 1.2 * (here || 0), 1.2 * (limit || 0), 1e-300);
-    const top = Math.min(sorted[sorted.length - 1] * 1.05, most) || 1, bottom = Math.min(0, sorted[0]);
+    const around = band(line, slider), highest = Math.max(sorted[sorted.length - 1], ...around.map(([, y]) => y));
+    const top = Math.min(highest * 1.05, most) || 1, bottom = Math.min(0, sorted[0]);
     const across = slider.high / slider.low > 30 && !slider.whole;
     const scale = (x) => (across ? Math.log(x / slider.low) / Math.log(slider.high / slider.low) : (x - slider.low) / (slider.high - slider.low));
     const left = 74, right = wide - 14, foot = tall - 46;
@@ -286,6 +295,10 @@ function start(document) {
       return d;
     };
     const changed = Object.keys(model.values).some((name) => values[name] !== model.values[name] && name !== slider.name);
+    if (around.length) {
+      const corners = around.map(([x, y]) => `${px(x).toFixed(1)},${Math.min(foot, Math.max(4, py(y))).toFixed(1)}`);
+      put("polygon", { class: "band", points: corners.join(" ") });
+    }
     if (changed) put("path", { class: "given", d: path(given) });
     put("path", { class: "line", d: path(line) });
     const full = saturation(slider.name);
@@ -298,12 +311,13 @@ function start(document) {
       put("text", { class: "mark", x: left + 6, y: py(limit) - 6 }, `limit ${text(limit, unit)}`);
     }
     if (Number.isFinite(here)) put("circle", { cx: px(Math.min(slider.high, Math.max(slider.low, values[slider.name]))), cy: Math.max(8, py(here)), r: 6 });
-    caption(line, slider, unit, limit, changed);
+    caption(line, slider, unit, limit, changed, around.length > 0);
   }
 
   // What the curve says in words: where the limit is met.
-  function caption(line, slider, unit, limit, changed) {
+  function caption(line, slider, unit, limit, changed, banded) {
     const words = [`${capital(labelOf(chosen.output))} against ${slider.label}${changed ? "; dashed: as given" : ""}.`];
+    if (banded) words.push("Shaded: nine of ten values within the ranges of the other inputs.");
     if (Number.isFinite(limit)) {
       const below = (y) => y <= limit, met = line.filter(([, y]) => below(y)).length;
       const turn = line.findIndex(([, y], at) => at > 0 && below(y) !== below(line[at - 1][1]));

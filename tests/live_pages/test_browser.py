@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slipstick.cli.main import main
 from slipstick.report.formatting import quantity
 from slipstick.report.html import report_page
 from slipstick.schema.text import read_value
@@ -320,3 +321,43 @@ def test_every_text_stands_out_from_its_ground(
         contrasts = browser.value(_CONTRASTS)
         assert {"H1", "P", "A", "LABEL"} <= set(contrasts)
         assert min(contrasts.values()) >= 4.5, contrasts
+
+
+def test_a_curve_has_a_band_within_the_ranges_of_what_is_not_moved(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """The band is as high everywhere as the range of the work, 2 to 8 ms; with the work moved there is
+    nothing that has a range.
+    """
+    path, out = tmp_path / "two.yaml", tmp_path / "two.html"
+    path.write_text(
+        "activity: 1\nparameters: {work: 4 ms, start: 1 ms}\npopulation: {processors: 1}\n"
+        "cycle: [{name: work, delay: work}, {name: start, delay: start}]\n"
+    )
+    options = [
+        "--set",
+        "parameters.work=2 ms..8 ms",
+        "--slider",
+        "parameters.start",
+        "-o",
+        str(out),
+    ]
+    assert main(["page", str(path), *options]) == 0
+    browser.open(out)
+    corners = str(browser.value('document.querySelector("#curve .band").getAttribute("points")'))
+    places = np.array([[float(each) for each in corner.split(",")] for corner in corners.split()])
+    low, high = places[: len(places) // 2], places[len(places) // 2 :][::-1]
+    assert low[:, 0] == pytest.approx(high[:, 0])
+    heights = low[:, 1] - high[:, 1]
+    assert heights.min() > 20
+    assert heights == pytest.approx(heights.mean(), abs=0.3)
+    words = "Shaded: nine of ten values within the ranges of the other inputs."
+    assert words in text(browser, "caption")
+    nothing_went_wrong(browser)
+
+
+def test_a_curve_without_ranges_has_no_band(browser: Browser, tmp_path: Path) -> None:
+    out = tmp_path / "lock.html"
+    assert main(["page", "three-parts", "-o", str(out)]) == 0
+    browser.open(out)
+    assert browser.value('document.querySelector("#curve .band") === null')

@@ -200,6 +200,7 @@ figure { margin: 0; }
 #curve .axis { stroke: var(--faint); fill: none; }
 #curve .rule { stroke: var(--line); }
 #curve .line { stroke: var(--fill); stroke-width: 2.5; fill: none; }
+#curve .band { fill: var(--fill); opacity: 0.2; }
 #curve .given { stroke: var(--faint); stroke-width: 1.5; stroke-dasharray: 5 4; fill: none; }
 #curve .limit { stroke: var(--limit); stroke-width: 1.5; stroke-dasharray: 8 4; }
 #curve .mark { fill: var(--limit); }
