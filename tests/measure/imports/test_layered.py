@@ -13,6 +13,7 @@ import pytest
 
 from slipstick import Simulation, load, run, solve
 from slipstick.errors import SpecError, UnknownNameError
+from slipstick.vocabulary import GEOMETRIC_COUNT
 from slipstick_measure.imports.formats import import_spec
 from slipstick_measure.imports.layered.lowering import _digit_chances
 from slipstick_measure.measurements import Hints
@@ -233,6 +234,25 @@ def test_numbers_of_calls_are_geometric() -> None:
             digits = (number >> power & 1 for power in range(len(chances)))
             found = prod(p if digit else 1 - p for p, digit in zip(chances, digits, strict=True))
             assert found == pytest.approx((1 - more) * more**number, rel=1e-4, abs=1e-9)
+
+
+def test_calls_in_many_layers_stay_geometric(tmp_path: Path) -> None:
+    """Their digits would need over 3,000 steps, so that they are geometric repeats; by hand, of one
+    user alone: 1 + 0.01 (3 + 9 + 27 + 81 + 243).
+    """
+    depth = 5
+    layers = [
+        (
+            "fcfs",
+            1,
+            _task(f"s{k}", _activity(f"s{k}", 0.01, *([(f"s{k + 1}", 3)] if k < depth else []))),
+        )
+        for k in range(1, depth + 1)
+    ]
+    model, words = _imported(_model(("inf", 1, _users(1, 0, 1, ("s1", 3))), *layers), tmp_path)
+    assert not any("geometric" in word for word in words)
+    assert GEOMETRIC_COUNT in model.constructs
+    assert 1 / (solve(model)["throughput"] or 0) == pytest.approx(4.63, rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,11 @@ after its replies: so many are executed at the same time at most.
 MOST_ORDERED = 3
 """Branches of a fork up to which every order is written out; of more, each is the first as often."""
 
+DIGITS, REPEATS, WHOLE = "digits", "repeats", "whole"
+"""Geometric numbers of calls by their binary digits, which mean value solves inside forks as well; by
+one repeat, which has fewer steps; or by the whole numbers next to their means.
+"""
+
 LEAST_CHANCE = 1e-9
 """Chance of a geometric number beyond its written digits."""
 
@@ -82,13 +87,13 @@ class Lowering:
     ----------
     network, names, ledger : what is read, its names in the spec, and its losses
     resources, groups, parameters : of the spec
-    geometric : whether numbers of calls are written as geometric
+    counts : how geometric numbers of calls are written, one of `DIGITS`, `REPEATS` and `WHOLE`
     """
 
     network: LayeredNetwork
     names: SpecNames
     ledger: Ledger
-    geometric: bool = True
+    counts: str = DIGITS
     resources: dict[str, Any] = field(default_factory=dict)
     groups: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -599,8 +604,10 @@ class Lowering:
                 for numerator, (count, body) in zip(share, bodies, strict=True)
             ]
             body = [{"choose": _remainder(options)}]
-        if not self.geometric:
+        if self.counts == WHOLE:
             return self._whole_times(ModelAmount(total, formula), body)
+        if self.counts == REPEATS:
+            return self._sized([{"repeat": formula or total, "spread": "geometric", "body": body}])
         digits: Items = []
         chances: Iterator[Any] = _digit_chances(total)
         if formula:
@@ -747,21 +754,22 @@ class TooManyStepsError(Exception):
 def lowered(
     network: LayeredNetwork, names: Callable[[], SpecNames], ledger: Ledger, title: str
 ) -> ImportedSpec:
-    """Write a network as an activity; geometric numbers of calls become whole numbers if they need
-    too many steps.
+    """Write a network as an activity; geometric numbers of calls become geometric repeats if their
+    digits need too many steps, and whole numbers if these do.
 
     Raises
     ------
     SpecError : what has no counterpart, and networks with too many steps
     """
+    reason = ""
+    for counts in (DIGITS, REPEATS):
+        try:
+            return Lowering(network, names(), ledger, counts).spec(title)
+        except TooManyStepsError as limit:
+            reason, ledger.places = str(limit), Ledger(ledger.format, ledger.reading).places
+    ledger.declare("geometric-calls", 1, f"geometric numbers would need {reason}")
     try:
-        return Lowering(network, names(), ledger).spec(title)
-    except TooManyStepsError as limit:
-        fresh = Ledger(ledger.format, ledger.reading)
-        fresh.declare("geometric-calls", 1, f"geometric numbers would need {limit}")
-        ledger.places = fresh.places
-    try:
-        return Lowering(network, names(), ledger, geometric=False).spec(title)
+        return Lowering(network, names(), ledger, WHOLE).spec(title)
     except TooManyStepsError as limit:
         why = (
             f"written out at each call, the model has {limit}; import a part of it, such as a"
