@@ -84,7 +84,7 @@ def gains(kind: str, start: float, end: float) -> dict[str, float]:
     return {name: float(rate.gain(start, np.array([end]))[0, 0]) for name, rate in rates.items()}
 
 
-@pytest.mark.parametrize("kind", ["gpu-bf16", "gpu-fp64", "socket", "core"])
+@pytest.mark.parametrize("kind", ["gpu-bf16", "gpu-fp8", "gpu-fp64", "socket", "core"])
 def test_each_step_follows_the_series_of_its_class(folder: Path, kind: str) -> None:
     write(kind)
     answer = ", ".join(f"'technology[{name}]'" for name in CLASSES)

@@ -640,7 +640,7 @@ Technology = Literal[
 ]
 """A class of cost, as `slipstick.model.activity.TECHNOLOGIES` lists them."""
 
-ProcessorKind = Literal["core", "socket", "gpu-fp64", "gpu-fp32", "gpu-bf16"]
+ProcessorKind = Literal["core", "socket", "gpu-fp64", "gpu-fp32", "gpu-bf16", "gpu-fp8"]
 """What a processor of a machine is, for trends: a core, all cores of a socket, or a GPU whose rate
 is that of a format of numbers.
 """
