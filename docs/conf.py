@@ -14,6 +14,8 @@ version = release = __version__
 html_title = "slipstick"
 extensions = ["myst_parser"]
 html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["focus.css"]
 html_show_copyright = html_show_sourcelink = False
 myst_heading_anchors = 3
 

@@ -625,3 +625,21 @@ def test_results_of_a_study_can_be_pickled_with_its_questions() -> None:
         copy = pickle.loads(pickle.dumps(results))
         assert copy.to_dict() == results.to_dict()
         assert copy.spec == results.spec
+
+
+def test_a_case_of_a_study_takes_a_model_made_in_python() -> None:
+    """Its numbers are of classes of their own, which a manifest writes as numbers."""
+
+    def model(computing: float) -> Model:
+        cycle = delay(computing, name="compute", scv=1) >> delay(1e-3, name="send", component="net")
+        return closed_model(cycle, processors=2)
+
+    found = run(
+        {
+            "study": 1,
+            "base": {"model": model(9e-3), "method": "closed-form"},
+            "cases": {"short": {"model": model(4e-3)}},
+        }
+    )
+    assert found.cases["short"]["time"] == pytest.approx(5e-3)
+    assert found.settings["short"]["model"].startswith("{activity: 1,")

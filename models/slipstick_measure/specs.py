@@ -207,7 +207,10 @@ class MadeSpec(Spec):
 class FitSpec(QuestionSpec):
     """Models fitted to measured times."""
 
-    hints: ClassVar[Mapping[str, str]] = {"model": "the model is that of base"}
+    hints: ClassVar[Mapping[str, str]] = {
+        "model": "the model is that of base",
+        "models": "the laws of scaling to fit are listed in families",
+    }
 
     data: Note = Field(
         "", description="a table of specs/runs by name, or a file of measurements beside the study"

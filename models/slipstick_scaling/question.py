@@ -189,6 +189,7 @@ class PublishedScalability:
     printed, computed : the latency metric; NaN where we have none
     source : where it is printed
     method, exact, bound, error, left_out, check : how the run on more processors was computed
+    lacks : the mechanism that the model is known to lack, where it misses
     """
 
     processors: float
@@ -203,6 +204,7 @@ class PublishedScalability:
     error: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
     check: Verdict | None = None
+    lacks: str = ""
 
     @property
     def agrees(self) -> bool:
@@ -643,7 +645,8 @@ def _printed(
                 ways[way].provenance,
             )
             published = (cell.fewer, cell.more, way, value, computed, cell.source)
-            yield PublishedScalability(*published, **how.at(places[cell.more]))
+            lacks = cell.lacks.get(way, "")
+            yield PublishedScalability(*published, **how.at(places[cell.more]), lacks=lacks)
 
 
 def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
@@ -1077,7 +1080,9 @@ def _statements(scaling: Scaling) -> list[StatementRow]:
             "yes" if cell.exact else "no",
         )
         name = f"{scaling.case}-{few:g}-to-{many:g}-{cell.way}"
-        rows.append(StatementRow(name, verdict, cell.source, says, *numbers, missed=cause))
+        lacks = "" if cell.agrees else cell.lacks
+        row = StatementRow(name, verdict, cell.source, says, *numbers, missed=cause, lacks=lacks)
+        rows.append(row)
     return rows
 
 

@@ -38,6 +38,9 @@ class PrintedCell(Spec):
         description="the latency metric by way, as printed", min_length=1
     )
     source: Note = Field("", description="where it is printed")
+    lacks: dict[Literal["time-bound", "efficiency-conserved", "memory-bound"], Note] = Field(
+        {}, description="by way, the mechanism that the model is known to lack, where it misses"
+    )
 
 
 class ScaleSpec(QuestionSpec):

@@ -280,6 +280,51 @@ def test_a_service_is_moved_to_its_saturation_by_keyboard(browser: Browser, tmp_
     nothing_went_wrong(browser)
 
 
+_FOCUS = """(() => {
+const e = document.activeElement, style = getComputedStyle(e);
+return e === document.body ? null : {id: e.id, tag: e.tagName, ring: parseFloat(style.outlineWidth)
+  && style.outlineStyle !== "none" || style.boxShadow !== "none"};
+})()"""
+
+
+def pressed(browser: Browser, key: str, number: int) -> None:
+    """Press a key once, at whatever has the focus."""
+    for kind in ("keyDown", "keyUp"):
+        browser.call(
+            "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=number
+        )
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_tab_key_reaches_every_control_and_shows_where_it_is(
+    width: int, browser: Browser, tmp_path: Path
+) -> None:
+    found = live_model({"model": read_value("lock-and-bus", "model")})
+    page = tmp_path / "page.html"
+    page.write_text(live_page(found))
+    browser.open(page)
+    browser.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=900,
+        deviceScaleFactor=1,
+        mobile=width < 400,
+    )
+    stops = []
+    for _ in range(80):
+        pressed(browser, "Tab", 9)
+        stop = browser.value(_FOCUS)
+        if stop is None:
+            break
+        stops.append(stop)
+    assert all(stop["ring"] for stop in stops), stops
+    reached = {stop["id"] for stop in stops}
+    for index in range(len(found.sliders)):
+        assert {f"slider-{index}", f"now-{index}"} <= reached
+    assert {"SELECT", "BUTTON", "A"} <= {stop["tag"] for stop in stops}
+    nothing_went_wrong(browser)
+
+
 _CONTRASTS = r"""(() => {
 const channel = (v) => (v / 255 <= 0.03928 ? v / 3294.6 : Math.pow((v / 255 + 0.055) / 1.055, 2.4));
 const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);

@@ -274,3 +274,28 @@ def test_several_ranked_cases_stand_side_by_side(tmp_path: Path) -> None:
     assert table is not None
     assert table.head == ["time saved by", "today", "two db servers"]
     assert all(row[1] and row[2] for row in table.rows)
+
+
+SHOP = """\
+queueing-network: 1
+classes: {requests: {arrivals: 60 /s}}
+stations: {web: {servers: 2, service: {requests: 8 ms}}, db: {service: {requests: 12 ms}}}
+"""
+CHANGES = """\
+base: {model: shop.yaml}
+cases:
+  db: {title: A second database server, stations.db.servers: 2}
+  web: {title: Two more web servers, stations.web.servers: 4}
+answer: ["response_time[requests]"]
+"""
+
+
+def test_a_title_that_asks_which_is_answered_by_the_best_case(tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text(SHOP)
+    head, _ = study_of(tmp_path, f"title: Which change helps most?\n{CHANGES}")
+    assert head[0] == (
+        "A second database server is the best of 3: it has the best response time of requests"
+        " (22.28 ms)."
+    )
+    head, _ = study_of(tmp_path, f"title: What helps?\n{CHANGES}")
+    assert not any("best of" in sentence for sentence in head)

@@ -133,9 +133,13 @@ def _recommended(results: Results, answer: Sequence[str]) -> Iterator[str]:
     best_cases = [question.best(results.words) for question in results.questions.values()]
     best = [case for case in best_cases if case is not None]
     ranked = _ranked(results, answer)
-    if len({case for case, _ in best}) != 1 or not ranked or len(ranked[1]) < 2:
+    if not ranked or len(ranked[1]) < 2:
         return
     name, cases = ranked
+    if not results.questions and _WHICH.match(results.title):
+        best = [(cases[0][0], "")]
+    if len({case for case, _ in best}) != 1:
+        return
     (first, best_answer), (_, second_answer) = cases[0], cases[1]
     (best_case, why), *_ = best
     # Nothing is recommended where a question and the values disagree, or where the order lies
@@ -145,8 +149,13 @@ def _recommended(results: Results, answer: Sequence[str]) -> Iterator[str]:
     words = results.words
     quality = "it is the fastest" if name == "time" else f"it has the best {words.value(name)}"
     shown = _shown(best_answer, name)
-    amount = f", {shown}," if "(" in shown else f" ({shown}),"
-    yield f"{words.case(first)} is the best of {len(cases)}: {quality}{amount} and {why}"
+    amount = f", {shown}" if "(" in shown else f" ({shown})"
+    amount += f"{',' if why else ''}{' and ' if why else ''}{why}"
+    yield f"{words.case(first)} is the best of {len(cases)}: {quality}{amount}"
+
+
+_WHICH = re.compile(r"which\b", re.IGNORECASE)
+"""How a title begins that asks for one of the cases."""
 
 
 def _ranked(results: Results, answer: Sequence[str]) -> tuple[str, list[tuple[str, Answer]]] | None:

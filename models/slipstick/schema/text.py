@@ -157,6 +157,14 @@ def plain(node: Node) -> object:
             return {key: plain(entry.node) for key, entry in node.entries.items()}
 
 
+class _Dumper(yaml.SafeDumper):
+    """A dumper that writes numbers of Python code, which are of classes of their own, as numbers."""
+
+
+_Dumper.add_multi_representer(int, lambda dumper, number: dumper.represent_int(int(number)))
+_Dumper.add_multi_representer(float, lambda dumper, number: dumper.represent_float(float(number)))
+
+
 def node_text(node: Node) -> str:
     """Return a scalar as written, and lists and tables on one line of YAML.
 
@@ -165,7 +173,9 @@ def node_text(node: Node) -> str:
     """
     if isinstance(node, Scalar):
         return node.text
-    text = yaml.safe_dump(plain(node), default_flow_style=True, sort_keys=False, width=float("inf"))
+    text = yaml.dump(
+        plain(node), Dumper=_Dumper, default_flow_style=True, sort_keys=False, width=float("inf")
+    )
     return str(text).rstrip("\n")
 
 

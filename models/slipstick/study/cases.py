@@ -410,7 +410,13 @@ def shown(settings: Settings, base: Settings) -> dict[str, str]:
         for path, node in settings.items()
         if path not in base or base[path] is not node
     }
-    return {path: node_text(node) for path, node in changed.items()}
+    return {path: _titled(path, node) for path, node in changed.items()}
+
+
+def _titled(path: str, node: Node) -> str:
+    """Return a setting as text; a whole model by its title."""
+    title = at(node, ["title"]) if path == "model" else None
+    return title.text if isinstance(title, Scalar) else node_text(node)
 
 
 def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
