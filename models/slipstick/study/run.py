@@ -512,7 +512,7 @@ _TITLES = {
     ),
     r"\bwhy\b|\bwhat limits\b": ("bottleneck", "measured"),
     r"\bhelps?\b": ("rank",),
-    r"\b(will|years|ahead)\b": ("project",),
+    r"\b(will|years|ahead)\b|^when\b": ("project", "seek"),
 }
 """Words of a title, and the questions that answer it."""
 
@@ -522,6 +522,8 @@ def _asked_by(title: str) -> tuple[str, ...]:
 
     >>> _asked_by("How many servers does each tier need?")
     ('choose', 'seek', 'scale')
+    >>> _asked_by("When is a step twice as fast?")
+    ('project', 'seek')
     """
     question_keys = (
         keys for words, keys in _TITLES.items() if re.search(words, title, re.IGNORECASE)
