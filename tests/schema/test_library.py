@@ -227,3 +227,17 @@ def test_what_is_made_of_a_tree_is_made_once() -> None:
     found = [library.once(id(tree), partial(make, tree), tree) for tree in trees]
     assert set(made.values()) == {1}
     assert found[0] is found[2] is not found[1]
+
+
+def test_a_shipped_spec_is_parsed_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Library()
+    trees = [
+        first.load(*spec) for spec in (("machine", "rs6000-43p-atm"), ("activity", "lock-and-bus"))
+    ]
+    monkeypatch.setattr("slipstick.schema.library.read_text", None)  # so that nothing is parsed
+    again = Library()
+    assert [
+        again.load("machine", "rs6000-43p-atm"),
+        again.load("activity", "lock-and-bus"),
+    ] == trees
+    assert again.hashes == first.hashes

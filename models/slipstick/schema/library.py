@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -37,7 +37,9 @@ from slipstick.schema.text import (
     merge,
     nearest_file,
     read_file,
+    read_text,
     replace,
+    shown_name,
     standard_input,
 )
 
@@ -72,6 +74,16 @@ user's.
 
 TECHNOLOGY = "technology"
 LONGEST_NAME = 100
+
+
+def _read_shipped(path: Path) -> Node:
+    """Read a shipped spec. Most models stand on several, which are parsed once in a process."""
+    return _parsed(file_text(path), shown_name(path))
+
+
+@lru_cache(maxsize=128)
+def _parsed(text: str, name: str) -> Node:
+    return read_text(text, name)
 
 
 @cache
@@ -450,7 +462,8 @@ class Library:
 
     def _read(self, path: Path) -> Table:
         if path not in self._trees:
-            tree = _table(read_file(path))
+            read = _read_shipped if path.is_relative_to(shipped()) else read_file
+            tree = _table(read(path))
             self._trees[path] = tree
             self.sources[tree.mark.file] = _own_source(tree)
             self._folders.setdefault(tree.mark.file, path.parent)
