@@ -411,3 +411,40 @@ def test_points_that_differ_in_derivatives_alone_are_factored_once(
     answer = solve(model, method="markov-chain")
     assert sum(answer.share["time"].values()) == pytest.approx(1.0)
     assert factored == [9, 9]  # the answer, and its derivatives together
+
+
+@pytest.mark.parametrize(("processors", "permits"), [(4, 2), (4, 3), (6, 2)])
+def test_states_count_processors_by_phase(
+    processors: int, permits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A state holds how many processors are at each phase, and not which of them: counting phases
+    # makes the chain no smaller. 16 processors in a pool of 4 have 391,197 states.
+    cycle = delay(10.0, name="think", scv=0.25) >> hold(
+        "pool",
+        delay(2.0, name="work", scv=0.25) >> hold("lock", delay(1.0, name="inside", scv=0.25)),
+    )
+    sizes: list[int] = []
+    solver = chain_module.stationary
+
+    def counted(chain: Any, *arguments: Any, **more: Any) -> Any:
+        sizes.append(chain.size)
+        return solver(chain, *arguments, **more)
+
+    monkeypatch.setattr("slipstick_chains.activity_chain.stationary", counted)
+    ActivityChain(
+        closed_model(cycle, processors, resources={"pool": Permits(permits), "lock": Lock()})
+    ).times({})
+
+    def spread(members: int) -> int:
+        """Count the ways to spread some over four phases."""
+        return math.comb(members + 3, 3)
+
+    def inside(present: int) -> int:
+        """Count the states of those in the pool: all work, or one of four phases has the lock."""
+        return spread(present) + sum(4 * spread(work) for work in range(present))
+
+    states = sum(
+        spread(thinking) * inside(min(permits, processors - thinking))
+        for thinking in range(processors + 1)
+    )
+    assert sizes == [states + 1]  # and the one before the start
