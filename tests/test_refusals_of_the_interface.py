@@ -79,7 +79,7 @@ def test_a_chain_refuses_random_order_with_rates() -> None:
         solve(
             network({"a": closed_class(2), "b": closed_class(1)}, stations), method="markov-chain"
         )
-    words = "a chain has no random order of service with rates; ask for linearizer, or for servers"
+    words = "a chain has no random order of service with rates; ask for simulation, or for servers"
     assert str(caught.value) == words
 
 

@@ -283,12 +283,13 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
         table[name] = 1 + copy * count + np.arange(count)
     stations, locks = table[: len(plan.stations)], table[len(plan.stations) :]
     kinds = {ARRIVAL: StationKind.FCFS, RANDOM: StationKind.FCFS, SHARED: StationKind.SHARED}
+    paced = {ARRIVAL: StationKind.SHARED, SHARED: StationKind.SHARED}
     rates = accumulate((len(station.rates) for station in plan.stations), initial=0)
     for row, station, first in zip(stations, plan.stations, rates, strict=False):
         discipline = DISCIPLINES[station.discipline]
         row.servers, row.rates, row.rates_from = station.servers, len(station.rates), first
         row.kind = (
-            StationKind.SHARED
+            paced.get(discipline.order, StationKind.ORDERED)
             if station.rates
             else kinds.get(discipline.order, StationKind.ORDERED)
         )

@@ -255,8 +255,11 @@ def accumulate(s: State, r: Row, now: float) -> None:
     servers and, where service is shared, work done for each.
     """
     passed = now - r.changed
-    if r.kind == StationKind.SHARED:
-        r.progress += passed * rate(s, r)
+    if r.kind != StationKind.FCFS:  # locks and most stations need one look at the kind
+        if r.kind == StationKind.SHARED:
+            r.progress += passed * rate(s, r)
+        elif r.rates > 0 and s.queue[r.serving, 0] >= 0:
+            s.token[s.queue[r.serving, 0]].work -= passed * pace(s, r)
     r.changed = now
     r.area += r.present * passed
     r.use += r.busy * passed
@@ -282,6 +285,21 @@ def rate(s: State, r: Row) -> float:
         return speed if r.in_turn else speed / r.weight
     shared: float = min(r.present, r.servers) / r.weight
     return shared
+
+
+@inlined
+def pace(s: State, r: Row) -> float:
+    """Return the speed of a single server with rates."""
+    speed: float = s.rates[r.rates_from + min(r.present, r.rates) - 1]
+    return speed
+
+
+@inlined
+def pace_anew(s: State, r: Row, now: float) -> None:
+    """Plan the end of the service under way at a single server with rates anew."""
+    token = s.queue[r.serving, 0]
+    if token >= 0:
+        begin(s, r, token, now + max(s.token[token].work, 0.0) / pace(s, r))
 
 
 @inlined
@@ -353,6 +371,8 @@ def enter(s: State, r: Row, token: int, work: float, now: float) -> None:
         share_anew(s, r, now)
     else:
         enter_ordered(s, r, token, work, now)
+        if r.rates > 0:
+            pace_anew(s, r, now)
 
 
 @inlined
@@ -376,6 +396,8 @@ def share_anew(s: State, r: Row, now: float) -> None:
 def begin_ordered(s: State, r: Row, token: int, now: float) -> None:
     """Begin or resume a service that may be interrupted."""
     append(s, r.serving, token)
+    if r.rates > 0:  # planned by `pace_anew`
+        return
     t = s.token[token]
     t.finish = now + t.work
     begin(s, r, token, t.finish)
@@ -407,12 +429,17 @@ def enter_ordered(s: State, r: Row, token: int, work: float, now: float) -> None
         if goes_before(s, token, worst):
             take_out(s, r.serving, worst)
             cut = s.token[worst]
-            cut.event, cut.delayed, cut.work = -1, 1, cut.finish - now
+            cut.event, cut.delayed = -1, 1
+            if r.rates == 0:
+                cut.work = cut.finish - now
             insert(s, r.queue, worst)
             begin_ordered(s, r, token, now)
             return
     t.delayed = 1
-    insert(s, r.queue, token)
+    if r.at_random:
+        insert_at(s, r.queue, token, int(t.place * (r.present - r.busy)))
+    else:
+        insert(s, r.queue, token)
     await_service(s, r, token, now)
 
 
@@ -448,6 +475,10 @@ def leave(s: State, token: int, now: float) -> None:
         else:
             begin_ordered(s, r, take_first(s, r.queue), now)
         t.waited = stretched(t, now) if t.delayed else 0.0
+        if r.rates > 0:
+            pace_anew(s, r, now)
+            t.waited = now - t.since - t.requested / s.rates[r.rates_from]
+            s.stats[r.waits] += t.waited
     if t.waited != 0.0:
         s.booked[token, t.wait] += t.waited
     s.booked[token, t.label] += (now - t.since) - t.waited

@@ -34,6 +34,7 @@ from slipstick.vocabulary import (
     EXACT,
     MARKOV_CHAIN,
     MEAN_VALUE,
+    SIMULATED_DISCIPLINES,
     SIMULATION,
 )
 from slipstick_equations.equations import Equations
@@ -114,8 +115,28 @@ def test_rates_in_a_fork_count_as_the_servers_that_they_stand_for() -> None:
     assert efficiencies[0] == pytest.approx(efficiencies[1], rel=0.02)
 
 
+@pytest.mark.parametrize("discipline", SIMULATED_DISCIPLINES)
+def test_a_simulation_with_rates_has_the_means_of_the_chain(discipline: str) -> None:
+    """Two kinds of visits of unlike length, so that the means depend on the order."""
+    ranks = (1, 0) if DISCIPLINES[discipline].ranked else (0, 0)
+    visits = [
+        service("disk", time, name=name, scv=1.0, rank=rank)
+        for name, time, rank in zip(("long", "short"), (1.4, 0.4), ranks, strict=True)
+    ]
+    cycle = THINK >> choose((0.4, visits[0]), (0.6, visits[1]))
+    model = closed_model(cycle, 4, resources={"disk": Station(1, discipline, RATES)})
+    exact = solve(model, method=MARKOV_CHAIN)
+    found = solve(model, method=SIMULATION, simulation=Simulation(seed=6, events=50_000))
+    for name in ("time", "wait[disk]", "queue_length[disk]", "utilization[disk]"):
+        value, mean = found.values[name], exact[name]
+        assert value.value is not None
+        assert value.high is not None
+        assert mean is not None
+        assert abs(value.value - mean) < 2.5 * (value.high - value.value), name
+
+
 @pytest.mark.parametrize("rates", [RATES, (0.5, 2.5)])
-@pytest.mark.parametrize("discipline", ["fcfs", "ps"])
+@pytest.mark.parametrize("discipline", SIMULATED_DISCIPLINES)
 def test_both_kernels_follow_rates_alike(discipline: str, rates: tuple[float, ...]) -> None:
     long, short = service("disk", 1.4, name="long", scv=4.0), service("disk", 0.4, name="short")
     cycle = THINK >> choose((0.3, long), (0.7, short))

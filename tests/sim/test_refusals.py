@@ -150,9 +150,9 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         ),
     ),
     (
-        lambda: StationPlan("bus", 1, "priority", (1.0, 2.0)),
+        lambda: StationPlan("bus", 2, "priority", (1.0, 2.0)),
         ModelError,
-        ("station bus: rates need one server of the discipline fcfs or ps, got 1 of priority"),
+        "station bus: rates need one server, got 2",
     ),
     (
         lambda: StationPlan("bus", rates=(1.0, 0.0)),

@@ -67,7 +67,7 @@ def test_of_every_discipline(discipline: str, servers: int) -> None:
     check_same(builder.plan(), 6000)
 
 
-@pytest.mark.parametrize("discipline", ["fcfs", "ps"])
+@pytest.mark.parametrize("discipline", SIMULATED_DISCIPLINES)
 @pytest.mark.parametrize("rates", [(2.0,), (1.0, 1.5, 1.75), (0.5, 3.0)])
 def test_of_speeds_that_depend_on_how_many_are_there(
     discipline: str, rates: tuple[float, ...]
@@ -75,10 +75,13 @@ def test_of_speeds_that_depend_on_how_many_are_there(
     builder = Builder()
     builder.station("pool", 1, discipline, rates=rates)
     builder.station("cpu")
-    builder.delay(EXPONENTIAL, "think")
-    builder.serve("pool", service_time(0.4, 4.0))
-    builder.serve("cpu", EXPONENTIAL)
-    builder.closed("all", 6, at=0)
+    for rank in (1, 0):
+        start = builder.next_instruction
+        builder.delay(EXPONENTIAL, f"think{rank}")
+        builder.serve("pool", service_time(0.4, 4.0), f"work{rank}", rank=rank)
+        builder.serve("pool", CONSTANT, f"rest{rank}", rank=rank)
+        builder.serve("cpu", EXPONENTIAL, f"end{rank}")
+        builder.closed(f"class{rank}", 4, at=start)
     check_same(builder.plan(), 6000)
 
 

@@ -434,13 +434,6 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
         ),
     ),
     (
-        network(
-            {"jobs": closed_class(2)},
-            {"cpu": station(service={"jobs": 1.0}, discipline="lcfs-pr", rates=[1, 2])},
-        ),
-        "station cpu: rates need one server of the discipline fcfs or ps, got 1 of lcfs-pr",
-    ),
-    (
         network({"jobs": closed_class(2)}, {"cpu": station(service={"jobs": 1.0}, rates=[0, 2])}),
         "station cpu: a simulation needs every rate to be above 0, got 0",
     ),

@@ -481,8 +481,7 @@ def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSim
 
     A customer that comes to a station that is full is lost: one that arrived from outside leaves,
     one that goes round begins a new cycle. The response time is counted from the end of thinking. A
-    station with rates is one server whose speed depends on how many are there; it may be fcfs or
-    ps.
+    station with rates is one server whose speed depends on how many are there.
 
     Parameters
     ----------

@@ -963,7 +963,7 @@ def station_state(
     if discipline.order == RANDOM:
         if rates is not None:
             raise ModelError(
-                "a chain has no random order of service with rates; ask for linearizer, or for"
+                "a chain has no random order of service with rates; ask for simulation, or for"
                 " servers"
             )
         return CountedQueue(times, classes, servers)

@@ -179,10 +179,7 @@ class Ordered(SimulatedStation):
             worst = max(self.serving, key=lambda token: (token.key, token.order))
             if (token.key, token.order) < (worst.key, worst.order):
                 self.serving.remove(worst)
-                # The end of its service stays in the event list; without its token it is passed
-                # over when its time comes.
-                worst.ticket[0] = None
-                worst.work = worst.finish - now
+                self._cut(worst, now)
                 self._queue(worst)
                 self._begin(token, now)
                 return
@@ -200,13 +197,28 @@ class Ordered(SimulatedStation):
             token.ticket[0] = None
         token.patience = -1.0
         self.serving.append(token)
+        self._plan(token, now)
+
+    def _plan(self, token: Token, now: float) -> None:
+        """Plan the end of a service that begins or goes on."""
         token.finish = now + token.work
         token.ticket = [token]
         heappush(self.clock.heap, (token.finish, self.clock.order(), self._end, token.ticket))
 
+    def _cut(self, token: Token, now: float) -> None:
+        """Interrupt a service, whose work left is done later."""
+        # The end of the service stays in the event list; without its token it is passed over when
+        # its time comes.
+        token.ticket[0] = None
+        token.work = token.finish - now
+
     def _queue(self, token: Token) -> None:
         token.delayed = True
         insort(self.queue, (token.key, token.order, token))
+
+    def _waited(self, token: Token, now: float) -> float:
+        """Return the wait of a visit that has ended [s]."""
+        return stretched(token, now) if token.delayed else 0.0
 
     def _end(self, ticket: list[Token | None], now: float) -> bool:
         token = ticket[0]
@@ -222,8 +234,66 @@ class Ordered(SimulatedStation):
             self._begin(self.queue.pop(0)[2], now)
         else:
             self.busy -= 1
-        token.waited = stretched(token, now) if token.delayed else 0.0
+        token.waited = self._waited(token, now)
         return self.clock.served(token, now)
+
+
+class Paced(Ordered):
+    """One server whose speed depends on the number present, for the orders of `Ordered` and the
+    random one.
+
+    The service under way goes on at the speed of the number present, so that its end is planned
+    anew at each arrival and departure. Its wait is that of `Sharing` with rates.
+    """
+
+    __slots__ = ("at_random", "rates")
+
+    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
+        super().__init__(clock, plan)
+        self.rates = plan.rates
+        self.at_random = DISCIPLINES[plan.discipline].order == RANDOM
+
+    def accumulate(self, now: float) -> None:
+        """Bring the integrals and the work left up to date."""
+        if self.serving:
+            self.serving[0].work -= (now - self.last) * self._speed()
+        super().accumulate(now)
+
+    def _speed(self) -> float:
+        return self.rates[min(self.present, len(self.rates)) - 1]
+
+    def enter(self, token: Token, work: float, now: float) -> None:
+        """Begin service or queue, and change the speed of the service under way."""
+        super().enter(token, work, now)
+        self._changed(now)
+
+    def _plan(self, token: Token, now: float) -> None:
+        """Leave the end of the service to `_changed`."""
+
+    def _cut(self, token: Token, now: float) -> None:
+        """Interrupt a service, whose work left is up to date."""
+        token.ticket[:] = [None]
+
+    def _queue(self, token: Token) -> None:
+        if not self.at_random:
+            super()._queue(token)
+            return
+        self.queue.insert(int(token.place * (len(self.queue) + 1)), (0, token.order, token))
+
+    def _changed(self, now: float) -> None:
+        """Plan the end of the service under way anew."""
+        if self.serving:
+            token = self.serving[0]
+            token.ticket[:] = [None]
+            token.ticket = [token]
+            due = now + max(token.work, 0.0) / self._speed()
+            heappush(self.clock.heap, (due, self.clock.order(), self._end, token.ticket))
+
+    def _waited(self, token: Token, now: float) -> float:
+        self._changed(now)
+        waited = now - token.since - token.requested / self.rates[0]
+        self.beyond += waited
+        return waited
 
 
 class RandomOrder(Fcfs):
@@ -285,12 +355,13 @@ class Sharing(SimulatedStation):
         super().accumulate(now)
 
     def _rate(self) -> float:
-        if not self.present:
+        present = self.present
+        if not present:
             return 1.0
         if self.rates:
-            speed = self.rates[min(self.present, len(self.rates)) - 1]
+            speed = self.rates[min(present, len(self.rates)) - 1]
             return speed if self.in_turn else speed / self.weight
-        return min(self.present, self.servers) / self.weight
+        return (present if present < self.servers else self.servers) / self.weight
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Add a customer to those that share the servers."""
@@ -328,7 +399,8 @@ class Sharing(SimulatedStation):
         self.done += 1
         heappop(self.present_tokens)
         self.weight -= token.weight
-        token.cause, token.weight = None, 1.0
+        token.cause = None
+        token.weight = 1.0
         self._changed(now)
         if self.rates:
             token.waited = now - token.since - token.requested / self.rates[0]
@@ -347,12 +419,13 @@ def stretched(token: Token, now: float) -> float:
 
 def make_station(clock: EventLoop, plan: StationPlan) -> SimulatedStation:
     """Make the station of a discipline."""
+    order = DISCIPLINES[plan.discipline].order
     # Where the speed depends on the number present, services change their pace also in order of
     # arrival.
     if plan.rates:
-        return Sharing(clock, plan)
+        return (Sharing if order in (ARRIVAL, SHARED) else Paced)(clock, plan)
     kinds: dict[str, type[SimulatedStation]] = {ARRIVAL: Fcfs, RANDOM: RandomOrder, SHARED: Sharing}
-    return kinds.get(DISCIPLINES[plan.discipline].order, Ordered)(clock, plan)
+    return kinds.get(order, Ordered)(clock, plan)
 
 
 def put_in_order(queue: deque[Token], token: Token) -> None:

@@ -172,10 +172,8 @@ class StationPlan:
             )
         if self.servers < 1:
             raise ModelError(f"station {self.name}: it needs at least 1 server, got {self.servers}")
-        if self.rates and (self.discipline not in ("fcfs", "ps") or self.servers != 1):
-            raise ModelError(
-                f"station {self.name}: rates need one server of the discipline fcfs or ps, got {self.servers} of {self.discipline}"
-            )
+        if self.rates and self.servers != 1:
+            raise ModelError(f"station {self.name}: rates need one server, got {self.servers}")
         for rate in self.rates:
             if not 0 < rate < math.inf:
                 raise ModelError(
