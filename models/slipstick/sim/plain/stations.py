@@ -361,7 +361,9 @@ class Sharing(SimulatedStation):
         if self.rates:
             speed = self.rates[min(present, len(self.rates)) - 1]
             return speed if self.in_turn else speed / self.weight
-        return (present if present < self.servers else self.servers) / self.weight
+        if present > self.servers:
+            return self.servers / self.weight
+        return present / self.weight
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Add a customer to those that share the servers."""
