@@ -256,6 +256,7 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
         "serial": lambda: ([act(1)], {"name": name()}),
         "pipeline": lambda: ([[act(1), slipstick.serial(act(1))], 4], {"name": "line"}),
         "repeat": lambda: ([pick((2, 2.5)), act(1)], {}),
+        "reply": lambda: ([pick(("server", "door"))], {}),
         "service": lambda: (
             [name(), time()],
             {"name": name(), "weight": pick((1, 2.5, 0)), **labels},
