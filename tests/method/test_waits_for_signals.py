@@ -17,6 +17,7 @@ from slipstick import (
     ReaderWriterLock,
     Semaphores,
     Simulation,
+    Station,
     buffer,
     choose,
     closed_model,
@@ -27,6 +28,8 @@ from slipstick import (
     grouped_model,
     hold,
     put,
+    repeat,
+    service,
     signal,
     solve,
     superstep_model,
@@ -312,3 +315,41 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: ReaderWriterLock(readers=0), "ReaderWriterLock: readers must be a whole number from 1 to 1,000,000, got 0"),
     (lambda: ReaderWriterLock("readers"), "there is no order 'readers'; did you mean 'reader-first'?"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("waits_for_both", "printed"),
+    [((True, True), (0.584719, 0.585908)), ((False, True), (0.665232, 0.666455))],
+)
+def test_two_requests_that_meet_in_a_server_have_the_published_throughputs(
+    waits_for_both: tuple[bool, bool], printed: tuple[float, float]
+) -> None:
+    """Regressions 80 and 81 of the layered solver, as its simulator printed them within 1 %: a server
+    goes on when both of its entries were called, and answers the first at once in the second model.
+    The number of calls is geometric.
+    """
+
+    def caller(number: int, waits: bool) -> Activity:
+        first = delay(0.5, name=f"before{number}", scv=1.0)
+        called = service("p3", 0.1, name=f"a{number}", scv=1.0)
+        request = wait(f"s.free{number}") >> called >> signal(f"s.came{number}")
+        answered = request >> wait(f"s.answer{number}") if waits else request
+        rounds = repeat(1.0, first >> answered, spread="geometric")
+        return rounds >> delay(0.5, name=f"after{number}", scv=1.0)
+
+    both = wait("s.came1") >> wait("s.came2") >> service("p3", 0.1, name="a3", scv=1.0)
+    for number, waits in enumerate(waits_for_both, 1):
+        both = both >> signal(f"s.free{number}")
+        both = both >> signal(f"s.answer{number}") if waits else both
+    units = {
+        f"{word}{n}": int(word == "free") for word in ("free", "came", "answer") for n in (1, 2)
+    }
+    groups = {
+        "t1": (1, caller(1, waits_for_both[0])),
+        "t2": (1, caller(2, waits_for_both[1])),
+        "t3": (1, both),
+    }
+    resources: dict[str, Resource] = {"s": Semaphores(units), "p3": Station()}
+    found = solve(grouped_model(groups, resources=resources), method="markov-chain")
+    for name, throughput in zip(("t1", "t2"), printed, strict=True):
+        assert found[f"throughput[{name}]"] == pytest.approx(throughput, rel=0.01)
