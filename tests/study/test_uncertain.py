@@ -213,6 +213,20 @@ def test_points_of_sweeps_have_the_intervals_of_the_formula(folder: Path) -> Non
     assert not np.any(swept.provenance.exact)
 
 
+def test_the_noise_of_a_fit_adds_to_the_intervals_of_points_by_its_square(folder: Path) -> None:
+    (folder / "fit.yaml").write_text(FIT + "noise: {time: 0.3}\n")
+    (folder / "study.yaml").write_text(
+        "study: 1\nbase: {model: two.yaml, fitted: fit.yaml}\nvary: {parameters.n: [1, 4]}\n"
+    )
+    results = run("study.yaml")
+    (swept,) = results.sweeps
+    time = 4e-3 + 1e-3 * np.array([1.0, 4.0])
+    for end, sign in zip(swept.ends("time"), (-1, 1), strict=True):
+        of_fit = 4e-3 * np.expm1(sign * 1.645 * np.hypot(0.1, 0.2))
+        of_noise = time * np.expm1(sign * 1.645 * 0.3)
+        assert end == pytest.approx(time + sign * np.hypot(of_fit, of_noise), rel=0.03)
+
+
 def test_a_choice_is_undecided_only_where_the_same_draws_differ(folder: Path) -> None:
     """One part is the best of work + parts * start whatever the work is, though intervals overlap;
     of work / parts + parts * start it depends on the work.
