@@ -26,8 +26,10 @@ from slipstick.units import parse
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tests.sentences_of_fits import false_fit
 from tests.sentences_of_projection import false_project
 from tests.sentences_of_scaling import false_scale, response
+from tests.sentences_of_statements import false_statement
 
 PLACES = 40
 """Random places at which a sentence of `seek` is compared."""
@@ -286,6 +288,8 @@ KINDS: dict[str, Check] = {
     "choose": of_tandem(false_choose),
     "scale": false_scale,
     "project": false_project,
+    "fit": false_fit,
+    "statements": false_statement,
 }
 
 
