@@ -89,7 +89,8 @@ def _of_rows(sentence: str, timings: Timings, efficiency: float) -> Iterator[str
         for each, median in zip(numbers, medians, strict=True)
     ]
     falls = re.search(
-        r"falls below \S+ % between (\S+) processors? \(([\d.]+) %\) and (\S+) processors? \(([\d.]+) %\)", sentence
+        r"falls below \S+ % between (\S+) processors? \(([\d.]+) %\) and (\S+) processors? \(([\d.]+) %\)",
+        sentence,
     )
     short = [index for index, each in enumerate(reached) if each < efficiency]
     if bool(falls) != bool(short) or (not falls and "does not fall below" not in sentence):
@@ -103,13 +104,13 @@ def _of_rows(sentence: str, timings: Timings, efficiency: float) -> Iterator[str
                 yield f"{sentence}\n  it is {reached[place]}"
     if best := re.search(r"speed-up is highest at (\d+)", sentence):
         place = numbers.index(float(best[1]))
-        if reached[place] * numbers[place] < max(map(lambda e, n: e * n, reached, numbers)) * (1 - 1e-9):
+        if reached[place] * numbers[place] < max(map(lambda e, n: e * n, reached, numbers)) * (
+            1 - 1e-9
+        ):
             yield f"{sentence}\n  efficiencies {reached}"
 
 
-def _of_law(
-    sentence: str, every: np.ndarray, law: np.ndarray, efficiency: float
-) -> Iterator[str]:
+def _of_law(sentence: str, every: np.ndarray, law: np.ndarray, efficiency: float) -> Iterator[str]:
     """Hold what is said of a law against the law on every number of processors."""
     speedup = law[0] / law
     if hit := re.search(r"Efficiency is at least \S+ % up to (\d+)", sentence):
@@ -125,21 +126,20 @@ def _of_law(
             yield f"{sentence}\n  at p = {every[speedup.argmax()]} it is {speedup.max()}"
         if ("still" in hit[1]) != (at == every[-1]):
             yield f"{sentence}\n  the last is {every[-1]}"
-    if hit := re.search(r"Fastest at (\d+) processors?, in", sentence):
-        if law.min() < law[int(hit[1]) - 1] * (1 - 1e-6):
-            yield f"{sentence}\n  it is fastest at {every[law.argmin()]}"
+    hit = re.search(r"Fastest at (\d+) processors?, in", sentence)
+    if hit and law.min() < law[int(hit[1]) - 1] * (1 - 1e-6):
+        yield f"{sentence}\n  it is fastest at {every[law.argmin()]}"
 
 
-def _of_truth(
-    sentence: str, truth: Callable[[float], float], numbers: list[int]
-) -> Iterator[str]:
+def _of_truth(sentence: str, truth: Callable[[float], float], numbers: list[int]) -> Iterator[str]:
     """Hold the largest speed-up, and the efficient processors, against the truth in the rows."""
     if hit := re.search(r"Speed-up (?:is at most|still rises, to) ([\d.]+), at (\d+)", sentence):
-        inside = [p for p in range(1, numbers[-1] + 1)]
-        most = max(truth(1) / truth(p) for p in inside)
+        most = max(truth(1) / truth(p) for p in range(1, numbers[-1] + 1))
         if numbers[0] == 1 and most > float(hit[1]) * (1 + FAR_OFF):
             yield f"{sentence}\n  within the rows the truth has {most}"
-    if hit := re.search(r"Fastest at (\d+) processors?, in|at (\d+) processors?, in .*, the least time", sentence):
+    if hit := re.search(
+        r"Fastest at (\d+) processors?, in|at (\d+) processors?, in .*, the least time", sentence
+    ):
         at = int(hit[1] or hit[2])
         best = min(range(1, numbers[-1] + 1), key=truth)
         if at <= numbers[-1] and truth(at) > truth(best) * (1 + FAR_OFF):

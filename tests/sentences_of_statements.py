@@ -110,12 +110,16 @@ def _verdict(spec: Statement, times: dict[str, float | None]) -> str:
         if "about" in spec:
             return abs(time - float(spec["about"][:-2])) <= float(spec["within"][:-2])
         if "from" in spec or "to" in spec:
-            least, most = (float(spec.get(key, text)[:-2]) for key, text in (("from", "0 s"), ("to", "inf s")))
+            least, most = (
+                float(spec.get(key, text)[:-2]) for key, text in (("from", "0 s"), ("to", "inf s"))
+            )
             return least <= time <= most
         key = next(key for key in ("above", "below", "greatest", "smallest") if key in spec)
-        named = spec[key] if key in ("above", "below") else [
-            other for other in CASES if other not in spec[key]
-        ]
+        named = (
+            spec[key]
+            if key in ("above", "below")
+            else [other for other in CASES if other not in spec[key]]
+        )
         others = [times[other] for other in named]
         if None in others:
             return None
