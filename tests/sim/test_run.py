@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from slipstick import closed_model, delay, open_model, repeat, solve
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import Array
 from slipstick.sim import run
@@ -270,3 +271,11 @@ def test_too_many_replications_are_refused() -> None:
         str(told.value)
         == "Simulation: replications must be a whole number from 1 to 1,000, got 1001"
     )
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_cycle_of_no_rounds_takes_no_time(opened: bool) -> None:
+    nothing = repeat(0, delay(1.0, name="never"))
+    model = open_model(nothing, 2.0) if opened else closed_model(nothing, 2)
+    answer = solve(model, method="simulation", simulation=Simulation(events=500))
+    assert answer["time"] == 0.0

@@ -834,6 +834,8 @@ class Builder:
             self.patch(jump, 0)
 
     def _add_group(self, group: CustomerGroup) -> None:
-        if self._code and self._code[-1][0] != Op.END:
+        # A group that begins behind all that is written has a cycle of nothing, such as 0 rounds.
+        empty = self.next_instruction in group.starts
+        if empty or (self._code and self._code[-1][0] != Op.END):
             self.finish()
         self._groups.append(group)
