@@ -278,10 +278,10 @@ def agreement_blocks(agreement: Agreement) -> Iterator[TextBlock]:
         "value",
         *(f"{name} (exact)" if name in agreement.exact else name for name in agreement.methods),
     ]
-    rows = [
-        [row.name, *(NOTHING if value is None else _amount(value) for value in row.values)]
-        for row in agreement.rows[:_MOST_ROWS]
-    ]
+    rows = []
+    for row in agreement.rows[:_MOST_ROWS]:
+        amounts = (NOTHING if value is None else _amount(value) for value in row.values)
+        rows.append([row.name, *amounts])
     yield TextTable(head, rows, range(1, len(head)))
     # Values are in the order of their importance, so the last ones are hidden.
     hidden = len(agreement.rows) - _MOST_ROWS
@@ -506,10 +506,10 @@ def _by_station(answer: Answer, most: int | None) -> str:
                 value
             )
     kinds = list(dict.fromkeys(kind for values in values_by_place.values() for kind in values))
-    rows = [
-        [*where, *(_amount(values[kind]) if kind in values else NOTHING for kind in kinds)]
-        for where, values in values_by_place.items()
-    ]
+    rows = []
+    for where, values in values_by_place.items():
+        amounts = (_amount(values[kind]) if kind in values else NOTHING for kind in kinds)
+        rows.append([*where, *amounts])
     places = _PLACES.get(next(iter(kinds), ""), ("class", "station"))
     head = [*places, *(_HEADS.get(kind, kind.replace("_", " ")) for kind in kinds)]
     return _cut(head, rows, range(2, len(head)), most)
@@ -548,15 +548,11 @@ def _steps(answer: Answer) -> str:
     # Such as the steps of an option that is not taken here.
     taken = {step: seconds for step, seconds in answer.steps.items() if seconds}
     total = sum(taken.values())
-    rows = [
-        [
-            step,
-            quantity(answer.once.get(step), "s"),
-            quantity(seconds, "s", ends=answer.ends(f"step[{step}]")),
-            _part(seconds, total),
-        ]
-        for step, seconds in taken.items()
-    ]
+    rows = []
+    for step, seconds in taken.items():
+        once = quantity(answer.once.get(step), "s")
+        in_all = quantity(seconds, "s", ends=answer.ends(f"step[{step}]"))
+        rows.append([step, once, in_all, _part(seconds, total)])
     head = ["step", "once", "in all", "part"]
     left_out = len(answer.steps) - len(taken)
     words = f"\nand {counted(left_out, 'step')} without any time" if left_out else ""
@@ -602,17 +598,12 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
     described = {
         path: [str(entry.given), entry.meaning] for path, entry in answer.described.items()
     }
-    rows = [
-        [
-            path,
-            # A falling slope means that a larger value saves, such as a faster processor.
-            f"{'+' if slopes.get(path, share) < 0 else '-'}1 %",
-            f"{'about ' * (abs(share) > STEEP)}{percent(abs(share) / 100)}",
-            percent(share),
-            *described.get(path, ["", ""]),
-        ]
-        for path, share in ranked
-    ]
+    rows = []
+    for path, share in ranked:
+        # A falling slope means that a larger value saves, such as a faster processor.
+        change = f"{'+' if slopes.get(path, share) < 0 else '-'}1 %"
+        saved = f"{'about ' * (abs(share) > STEEP)}{percent(abs(share) / 100)}"
+        rows.append([path, change, saved, percent(share), *described.get(path, ["", ""])])
     head = [
         f"what {'lowers' if name.startswith('amount[') else 'shortens'} {name}",
         "change",

@@ -497,14 +497,12 @@ def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> li
     column_groups = folds(_widths(head, rows), PAGE_WIDTH - 4, 3)
     if len(column_groups) == 1:
         return [table]
-    return [
-        _github(
-            [head[column] for column in column_group],
-            [[row[column] for column in column_group] for row in rows],
-            _among(right, column_group),
-        )
-        for column_group in column_groups
-    ]
+    tables = []
+    for column_group in column_groups:
+        titles = [head[column] for column in column_group]
+        cells = [[row[column] for column in column_group] for row in rows]
+        tables.append(_github(titles, cells, _among(right, column_group)))
+    return tables
 
 
 def losses_sentence(left_out: Mapping[str, str]) -> str:
@@ -601,15 +599,12 @@ def plain_table(
         for column, size in enumerate(widths)
     ]
     if sum(least) > room and len(column_groups := folds(widths, room + 2 * (len(head) - 1), 2)) > 1:
-        return "\n\n".join(
-            plain_table(
-                [head[column] for column in column_group],
-                [[row[column] for column in column_group] for row in rows],
-                _among(right, column_group),
-                width,
-            )
-            for column_group in column_groups
-        )
+        tables = []
+        for column_group in column_groups:
+            titles = [head[column] for column in column_group]
+            cells = [[row[column] for column in column_group] for row in rows]
+            tables.append(plain_table(titles, cells, _among(right, column_group), width))
+        return "\n\n".join(tables)
     while sum(widths) > room and (
         words := [column for column, size in enumerate(widths) if size > least[column]]
     ):
@@ -807,11 +802,9 @@ def markdown_blocks(blocks: Iterable[TextBlock]) -> Iterator[str]:
     """Yield blocks of text as Markdown for a page."""
     for block in blocks:
         if isinstance(block, TextTable):
-            yield markdown_table(
-                list(map(escape, block.head)),
-                [list(map(escape, row)) for row in block.rows],
-                block.right,
-            )
+            head = list(map(escape, block.head))
+            rows = [list(map(escape, row)) for row in block.rows]
+            yield markdown_table(head, rows, block.right)
         else:
             yield (
                 escape(block)
@@ -822,16 +815,13 @@ def markdown_blocks(blocks: Iterable[TextBlock]) -> Iterator[str]:
 
 def terminal_blocks(blocks: Iterable[TextBlock], indent: str = "") -> str:
     """Write blocks for the terminal; further lines of what is folded are indented."""
-    texts = (
-        (
-            plain_table(*block)
-            if isinstance(block, TextTable)
-            else "\n".join(
-                wrapped(line, indent) for line in ([block] if isinstance(block, str) else block)
-            )
-        )
-        for block in blocks
-    )
+    texts = []
+    for block in blocks:
+        if isinstance(block, TextTable):
+            texts.append(plain_table(*block))
+            continue
+        lines = [block] if isinstance(block, str) else block
+        texts.append("\n".join(wrapped(line, indent) for line in lines))
     return ascii_only("\n\n".join(filter(None, texts)) + "\n")
 
 

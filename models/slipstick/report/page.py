@@ -140,16 +140,11 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
             values = sweep.columns[name][list(group.indices)]
             # Points without an answer are no extremes.
             finite = np.flatnonzero(np.isfinite(values))
-            spots = (
-                [
-                    finite[0],
-                    finite[-1],
-                    finite[values[finite].argmin()],
-                    finite[values[finite].argmax()],
-                ]
-                if len(finite)
-                else []
-            )
+            spots = []
+            if len(finite):
+                least = finite[values[finite].argmin()]
+                most = finite[values[finite].argmax()]
+                spots = [finite[0], finite[-1], least, most]
             texts = [_value_at(sweep, group, name, group.indices[spot]) for spot in spots]
             methods = dict.fromkeys(sweep.provenance.methods[index] for index in group.indices)
             exact = all(sweep.provenance.exact[index] for index in group.indices)
@@ -294,18 +289,10 @@ def page(
     # A section calls members of a population processors where the head has their noun.
     doubts = (question.doubt() for question in results.questions.values())
     known_claims = escape(" ".join((*sentences, *doubts))).casefold()
-    return (
-        "\n\n".join(
-            filter(
-                None,
-                (
-                    _unsaid(block, known_claims) if block.startswith("## ") else block
-                    for block in blocks
-                ),
-            )
-        )
-        + "\n"
+    unsaid_blocks = (
+        _unsaid(block, known_claims) if block.startswith("## ") else block for block in blocks
     )
+    return "\n\n".join(filter(None, unsaid_blocks)) + "\n"
 
 
 def _unsaid(block_text: str, known_claims: str) -> str:

@@ -99,16 +99,14 @@ def _fitted(section: str, room: int) -> str:
         block.startswith("- ") and not (heading_of[block_index] or any(tables[:block_index]))
         for block_index, block in enumerate(blocks)
     ]
-    order = [
-        0
-        if lines_of_blocks[block_index]
-        else 1
-        if tables[block_index]
-        else 2
-        if any(tables[block_index - 1 : block_index])
-        else 3
-        for block_index in range(len(blocks))
-    ]
+    order = []
+    for block_index in range(len(blocks)):
+        if lines_of_blocks[block_index]:
+            order.append(0)
+        elif tables[block_index]:
+            order.append(1)
+        else:
+            order.append(2 if any(tables[block_index - 1 : block_index]) else 3)
     order = [0] * len(blocks) if title == ABOUT else order
     # Sentences come before tables, and explanations of a table only with it.
     lines_left, fewer = room - 3, 0  # without the heading and the last words

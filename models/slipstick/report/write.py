@@ -129,14 +129,9 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
         for name, rows in question.files().items()
     }
     for name, rows in files_of_questions.items():
-        _write(
-            (
-                {column: tidy_cells([row[column] for row in rows]) for column in rows[0]}
-                if rows
-                else {}
-            ),
-            work / name,
-        )
+        columns = rows[0] if rows else ()
+        cells = {column: tidy_cells([row[column] for row in rows]) for column in columns}
+        _write(cells, work / name)
     full_page = page(results, study, pictures, command, missing_pictures(study))
     first = first_page(full_page)
     details = {DETAILS: full_page} if first != full_page else {}

@@ -253,9 +253,8 @@ def _law(name: str) -> CatalogueEntry:
         f"{symbol.name} [{symbol.dimension}]: {symbol.meaning}"
         for symbol in (law.gives, *law.symbols)
     ]
-    return CatalogueEntry(
-        "law", name, law.title, law.source, {}, "\n".join([*lines, law.note] if law.note else lines)
-    )
+    text = "\n".join([*lines, law.note] if law.note else lines)
+    return CatalogueEntry("law", name, law.title, law.source, {}, text)
 
 
 def _workload_entries(name: str) -> dict[str, DescribedValue]:

@@ -357,15 +357,10 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
     values_by_point = [
         transient_values(solvable.model, names, {**solvable.own_values, **point}) for point in rows
     ]
-    columns = {
-        name: np.array(
-            [
-                np.nan if isinstance(answer[name], str) else answer[name]
-                for answer in values_by_point
-            ]
-        )
-        for name in values_by_point[0]
-    }
+    columns = {}
+    for name in values_by_point[0]:
+        cells = (answer[name] for answer in values_by_point)
+        columns[name] = np.array([np.nan if isinstance(cell, str) else cell for cell in cells])
     ends = ("low", "high") if solvable.form.estimated else ()
     return columns | {f"{end}[{name}]": column for end in ends for name, column in columns.items()}
 

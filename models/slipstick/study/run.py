@@ -420,15 +420,8 @@ def _results(study: PreparedStudy, with_answers: bool, progress: Progress) -> Re
     answers: dict[str, Answer] = {}
     resolved: dict[str, object] = {}
     questions = study.questions.values()
-    wanted_names = list(
-        dict.fromkeys(
-            [
-                *spec.answer,
-                *(name for question in questions for name in question.named_values),
-                *_named_columns(spec),
-            ]
-        )
-    )
+    of_questions = (name for question in questions for name in question.named_values)
+    wanted_names = list(dict.fromkeys([*spec.answer, *of_questions, *_named_columns(spec)]))
     for name, settings in cases.items():
         answers[name], resolved[name] = _answered(study, name, settings, base, wanted_names)
         progress(1)
@@ -582,11 +575,14 @@ def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Swe
     values = [
         name for name in names_drawn if split_name(name)[0] != "limit" and name not in swept.columns
     ]
+    columns = {value: np.full(len(swept), np.nan) for value in values}
+    units = {value: unit_of(value) for value in values}
+    limits = {stage: [""] * len(swept) for stage in stages}
     return replace(
         swept,
-        columns={**swept.columns, **{value: np.full(len(swept), np.nan) for value in values}},
-        units={**swept.units, **{value: unit_of(value) for value in values}},
-        limits={**{stage: [""] * len(swept) for stage in stages}, **swept.limits},
+        columns={**swept.columns, **columns},
+        units={**swept.units, **units},
+        limits={**limits, **swept.limits},
     )
 
 

@@ -439,11 +439,13 @@ def _with_bands(sweep: Sweep, plan: SweepPlan, answer: Sequence[str]) -> Sweep:
             band_columns[end] = np.where(np.isnan(column), sweep.columns[end], column)
     estimates = np.isin(np.arange(len(sweep)), np.concatenate([rows for rows, _ in pieces]))
     how = sweep.provenance
+    units = {end: unit_of_end(sweep, end) for end in band_columns}
+    exact = np.asarray(how.exact, dtype=bool) & ~estimates
     return replace(
         sweep,
         columns={**sweep.columns, **band_columns},
-        units={**sweep.units, **{end: unit_of_end(sweep, end) for end in band_columns}},
-        provenance=replace(how, exact=np.asarray(how.exact, dtype=bool) & ~estimates),
+        units={**sweep.units, **units},
+        provenance=replace(how, exact=exact),
     )
 
 
@@ -482,16 +484,9 @@ def _blocks(
         block = replace(block, asked=BRIEF)
     for cut in blocks:
         values = {path: column[cut] for path, column in group.values.items()}
-        yield (
-            group,
-            rows[cut],
-            replace(
-                block,
-                values=values,
-                axis_values=_axis_values(plan, rows[cut], answer),
-                count=len(cut),
-            ),
-        )
+        axis_values = _axis_values(plan, rows[cut], answer)
+        part = replace(block, values=values, axis_values=axis_values, count=len(cut))
+        yield group, rows[cut], part
 
 
 def _axis_values(

@@ -153,10 +153,10 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     draws = _columns_of_draws(case, wanted, POINTS)
     columns = {name: column[:, 0] for name, column in draws.items()}
     own = smooth.columns({}, set(columns))
-    values = {
-        name: _widened(value, columns.get(name), own.get(name), uncertain.noise.get(name, 0.0))
-        for name, value in answer.values.items()
-    }
+    values = {}
+    for name, value in answer.values.items():
+        noise = uncertain.noise.get(name, 0.0)
+        values[name] = _widened(value, columns.get(name), own.get(name), noise)
     notes = (*_remarks(smooth, uncertain, columns, points), *answer.notes)
     return replace(answer, values=values, notes=notes, exact=False, draws={**points, **columns})
 
