@@ -25,7 +25,8 @@ OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
 after / before of it.
 """
 
-LOW, HIGH = "low", "high"
+LOW = "low"
+HIGH = "high"
 
 _SECONDS = (
     *(
@@ -278,7 +279,8 @@ class DeferredShares(Mapping[str, Mapping[str, float]]):
     ) -> None:
         self.seconds = seconds
         # Limits of cost are context variables, which are others when the shares are read.
-        self._compute, self._context = compute, copy_context()
+        self._compute = compute
+        self._context = copy_context()
 
     @cached_property
     def _computed(self) -> Mapping[str, Mapping[str, float]]:

@@ -44,7 +44,9 @@ class UnfitError(Exception):
     """A value is not of the wanted kind; `path` leads from the argument to the value."""
 
     def __init__(self, wanted: str, value: object, path: str = "") -> None:
-        self.wanted, self.value, self.path = wanted, value, path
+        self.wanted = wanted
+        self.value = value
+        self.path = path
         super().__init__(wanted)
 
 
@@ -120,7 +122,8 @@ def real(
     ('a finite number from 0 to 1', 2.5)
     """
     wanted_words = what + _between(least, most)
-    low, high = (-LARGEST if least is None else least), (LARGEST if most is None else most)
+    low = -LARGEST if least is None else least
+    high = LARGEST if most is None else most
 
     def read(value: Any) -> Any:
         number = value if type(value) in (float, int) else plain_number(value)
@@ -134,7 +137,8 @@ def real(
 def whole(least: int | None = None, most: int | None = None) -> Kind:
     """Return the kind of argument that is a whole number, also one written with a decimal point."""
     wanted = "a whole number" + _between(least, most)
-    low, high = (-LARGEST if least is None else least), (LARGEST if most is None else most)
+    low = -LARGEST if least is None else least
+    high = LARGEST if most is None else most
 
     def read(value: Any) -> Any:
         number = value if type(value) is int else plain_number(value)
@@ -305,7 +309,9 @@ def _checked(function: Any, label: str, kinds: Mapping[str, Kind]) -> Any:
 
     def call(*values: Any, **named: Any) -> Any:
         given: Any = values
-        index, name, present = -1, "", len(values)
+        index = -1
+        name = ""
+        present = len(values)
         try:
             for index, plain, read in places:
                 if index >= present:

@@ -149,7 +149,9 @@ class UnknownNameError(InputError):
     """A name is not among the known ones."""
 
     def __init__(self, kind: str, name: str, known_names: Sequence[str], hint: str = "") -> None:
-        self.kind, self.name, self.known = kind, name, tuple(known_names)
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known_names)
         super().__init__(f"there is no {kind} {name!r}{hint or did_you_mean(name, known_names)}")
 
 
@@ -173,7 +175,8 @@ class MissingExtraError(InputError):
     """An optional library is not installed."""
 
     def __init__(self, library: str, purpose: str, extra: str) -> None:
-        self.library, self.extra = library, extra
+        self.library = library
+        self.extra = extra
         package = f"'slipstick[{extra}]'" if extra else library
         super().__init__(f"{purpose} needs {library}: pip install {package}")
 

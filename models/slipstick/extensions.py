@@ -70,7 +70,8 @@ class Registry(Mapping[str, T]):
     def __init__(
         self, group: str, own: Mapping[str, T] | Callable[[], Mapping[str, T]] = dict
     ) -> None:
-        self._group, self._given = group, own
+        self._group = group
+        self._given = own
 
     @cached_property
     def own(self) -> Mapping[str, T]:

@@ -189,11 +189,9 @@ def at_most(values: Mapping[str, float]) -> Iterator[None]:
     300
     """
     lower = {name: min(value, limit(name)) for name, value in values.items()}
-    new_limits, spent, announce = (
-        _GIVEN.set({**_GIVEN.get(), **lower}),
-        _SPENT.set(None),
-        ANNOUNCE.set(None),
-    )
+    new_limits = _GIVEN.set({**_GIVEN.get(), **lower})
+    spent = _SPENT.set(None)
+    announce = ANNOUNCE.set(None)
     try:
         yield
     finally:
@@ -283,7 +281,9 @@ class WorkPace:
         self._clock, self._unit = (
             (monotonic, "s") if elapsed else (thread_time, "s of processor time")
         )
-        self._start, self._first, self._over = self._clock(), (0.0, 0.0), False
+        self._start = self._clock()
+        self._first = (0.0, 0.0)
+        self._over = False
 
     def check(self, done: float, most: float, work_in_words: str) -> None:
         """Announce once how long all of the work may take, by the pace so far.

@@ -115,9 +115,11 @@ def sum_of(times: Iterable[RandomTime]) -> RandomTime:
     if len(varying) == 1:
         return varying[0]
     kind = "constant" if all(time.kind == "constant" for time in varying) else "general"
-    mean, variance = varying[0].mean, varying[0].variance
+    mean = varying[0].mean
+    variance = varying[0].variance
     for time in varying[1:]:
-        mean, variance = mean + time.mean, variance + time.variance
+        mean = mean + time.mean
+        variance = variance + time.variance
     return RandomTime(mean, variance, kind)
 
 
@@ -243,7 +245,8 @@ def _above(mean: Array, variance: Array, level: Array) -> tuple[Array, Array]:
     theta = np.sqrt(nonzero(np.where(constant, scale, variance)))
     # Beyond 30 standard deviations the distribution is 0 or 1 in double precision.
     alpha = clamped(over / theta, -30, 30)
-    below, density = normal_distribution(alpha), np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
+    below = normal_distribution(alpha)
+    density = np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
     positive = clamped(over)
     first = np.where(constant, positive, over * below + theta * density)
     square = np.where(
@@ -296,10 +299,8 @@ def maximum_of_identical(time: RandomTime, count: Array) -> RandomTime:
     if time.kind == "constant" or np.all(count.real == 1):
         return time
     if time.kind == "exponential":
-        terms, index = (
-            1.0 / np.arange(1, int(np.max(count.real)) + 1),
-            np.rint(count.real).astype(int),
-        )
+        terms = 1.0 / np.arange(1, int(np.max(count.real)) + 1)
+        index = np.rint(count.real).astype(int)
         harmonic, squares = (np.append(0.0, np.cumsum(term))[index] for term in (terms, terms**2))
         return RandomTime(time.mean * harmonic, time.variance * squares)
     largest_time = _integrated([time], [count], np.zeros(1))
@@ -393,13 +394,12 @@ class FittedDistribution:
             return value
         # Newton's method for -log P(time > t), which is concave: from 0 it comes to the quantile
         # from below.
-        target, ratio = -np.log(normal_distribution(-z)), 0.0 * (self.mean + z)
+        target = -np.log(normal_distribution(-z))
+        ratio = 0.0 * (self.mean + z)
         for _ in range(_NEWTON_STEPS):
             phases = [(p, p * np.exp(-2.0 * p * ratio)) for p in (self.short, 1.0 - self.short)]
-            beyond, density = (
-                sum(term for _, term in phases),
-                sum(2.0 * p * term for p, term in phases),
-            )
+            beyond = sum(term for _, term in phases)
+            density = sum(2.0 * p * term for p, term in phases)
             ratio = ratio + (target + np.log(beyond)) * beyond / density
         return np.where(self.varied, self.mean * ratio, value)
 
@@ -419,12 +419,10 @@ class FittedDistribution:
     def distribution(self, t: Array) -> Array:
         """Return P(time <= t), or the probability that all `count` times are at most t."""
         more = (..., *[None] * (t.ndim - self.mean.ndim))
-        mean, root, short, varied = (
-            self.mean[more],
-            self.root[more],
-            self.short[more],
-            self.varied[more],
-        )
+        mean = self.mean[more]
+        root = self.root[more]
+        short = self.short[more]
+        varied = self.varied[more]
         ratio = t / mean
         # The cube root has no derivative at 0; values this close to 0 do not count.
         ratio = np.where(ratio.real > 1e-30, ratio, 1e-30)
@@ -447,8 +445,10 @@ class FittedDistribution:
         `slipstick.method.mean_value.traversal` for the error of the order statistics that are
         integrated with them.
         """
-        first, last = starts[..., 0], starts[..., -1]
-        low, high = first + self.low, last + self._end(starts.shape[-1])
+        first = starts[..., 0]
+        last = starts[..., -1]
+        low = first + self.low
+        high = last + self._end(starts.shape[-1])
         edges = [
             low + (high - low) * part_of_width
             for part_of_width in np.linspace(0.0, 1.0, _PANELS + 1) ** 1.5
@@ -486,7 +486,8 @@ class JointlyNormalTimes:
         self.mean: dict[int, Array] = {}
         self._covariance: MomentRows = {}
         self._fourth: MomentRows = {}
-        self._next, self._zero = 0, np.zeros(1)
+        self._next = 0
+        self._zero = np.zeros(1)
 
     def variance(self, time: int) -> Array:
         """Return the variance of a time."""
@@ -525,22 +526,28 @@ class JointlyNormalTimes:
         """Return mean and variance of the maximum, and the probability that the first time is the
         larger.
         """
-        ma, mb = self.mean[a], self.mean[b]
-        va, vb, cab = self.variance(a), self.variance(b), self._covariance[a].get(b, self._zero)
+        ma = self.mean[a]
+        mb = self.mean[b]
+        va = self.variance(a)
+        vb = self.variance(b)
+        cab = self._covariance[a].get(b, self._zero)
         square = va + vb - 2 * cab
         scale = (ma + mb) * (ma + mb) * 1e-20 + 1e-300
         # Where the difference does not vary, the larger mean is the later time.
-        constant, larger = square.real <= scale.real, ma.real >= mb.real
+        constant = square.real <= scale.real
+        larger = ma.real >= mb.real
         of_constant = largest([ma, mb]), np.where(larger, va, vb), np.where(larger, 1.0, 0.0)
         if np.all(constant):
             return of_constant
         theta = np.sqrt(np.where(constant, scale, square))
-        of_a, of_b = self._fourth[a], self._fourth[b]
+        of_a = self._fourth[a]
+        of_b = self._fourth[b]
         fourth = of_a.get(a, self._zero) + of_b.get(b, self._zero) - 2 * of_a.get(b, self._zero)
         excess = clamped(fourth / theta**4)
         shorter = theta * (1 + excess / 8.8) ** -0.41
         alpha = (ma - mb) / shorter
-        first, second = normal_distribution(alpha), normal_distribution(-alpha)
+        first = normal_distribution(alpha)
+        second = normal_distribution(-alpha)
         mean = ma * first + mb * second + shorter * np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
         variance = self._variance_of_later(a, b, theta, excess)
         mean, variance, first = (
@@ -551,13 +558,18 @@ class JointlyNormalTimes:
 
     def _variance_of_later(self, a: int, b: int, theta: Array, excess: Array) -> Array:
         """Return the variance of the maximum of two normal times, corrected for their tails."""
-        ma, mb, va, vb = self.mean[a], self.mean[b], self.variance(a), self.variance(b)
+        ma = self.mean[a]
+        mb = self.mean[b]
+        va = self.variance(a)
+        vb = self.variance(b)
         alpha = (ma - mb) / theta
-        first, second = normal_distribution(alpha), normal_distribution(-alpha)
+        first = normal_distribution(alpha)
+        second = normal_distribution(-alpha)
         density = np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
         mean = ma * first + mb * second + theta * density
         # Squares are taken about the mean of the maximum, so that no digits cancel.
-        da, db = ma - mean, mb - mean
+        da = ma - mean
+        db = mb - mean
         normal = (da * da + va) * first + (db * db + vb) * second + (da + db) * theta * density
         variance: Array = normal + 0.2 * np.log(1 + excess / 0.3) * (
             va * first + vb * second - normal
@@ -609,7 +621,8 @@ def fourth_cumulant(time: RandomTime) -> Array:
     """
     scv = time.scv
     u = 1 / (2 * (scv + 1))
-    third, fourth = 0.75 * (1 - 2 * u) / u**2, 1.5 * (1 - 3 * u) / u**3
+    third = 0.75 * (1 - 2 * u) / u**2
+    fourth = 1.5 * (1 - 3 * u) / u**3
     varied = fourth - 4 * third + 6 * (scv + 1) - 3 - 3 * scv**2
     cumulant: Array = time.mean**4 * np.where(scv.real > 1, varied, 6 * scv**3)
     return cumulant

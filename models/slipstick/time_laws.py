@@ -170,7 +170,8 @@ def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndLaw:
             raise ModelError(
                 f"the probability of a next phase must lie between 0 and 1, got {chance:g}"
             )
-    mean, reached = 0.0, 1.0
+    mean = 0.0
+    reached = 1.0
     for index, phase_mean in enumerate(means):
         mean += reached * phase_mean
         reached *= onward[index] if index < len(onward) else 0.0

@@ -215,7 +215,8 @@ def _rounded(text: str, number: str, factor: Fraction) -> float:
             above * factor.numerator / (below * factor.denominator)
         )  # whole numbers: rounded once
     except ArithmeticError:
-        above, value = 1, 0.0
+        above = 1
+        value = 0.0
     if above and not value:
         raise UnitError(
             f"{text!r} is out of range; in base units its size must be between 5e-324 and 1.7e308"
@@ -240,13 +241,15 @@ def _read(unit: str) -> tuple[Fraction, Dimension]:
     if any("*" in side for side in below):
         raise UnitError("'*' after '/' can be read in two ways; write 's*op/B' or 's/B/op'")
     above = "1" if below and not above.strip() else above
-    factor, dimension = Fraction(1), COUNT
+    factor = Fraction(1)
+    dimension = COUNT
     for power, side in [(1, above), *((-1, side) for side in below)]:
         for word in [
             word for factor_text in side.split("*") for word in factor_text.split() or [""]
         ]:
             size, counted = _term(word)
-            factor, dimension = factor * size**power, dimension * counted**power
+            factor = factor * size**power
+            dimension = dimension * counted**power
     return factor, dimension
 
 
@@ -307,7 +310,9 @@ def _way_out(name: str) -> str:
 
 
 _LONG = ("min", "h", "day", "year")
-_TIMES, _BYTES, _OPS = "ns us ms s", "B kB MB GB TB PB EB", "op kop Mop Gop Top Pop Eop"
+_TIMES = "ns us ms s"
+_BYTES = "B kB MB GB TB PB EB"
+_OPS = "op kop Mop Gop Top Pop Eop"
 
 
 def _ladder(units: str, per: str = "") -> tuple[tuple[str, Fraction], ...]:

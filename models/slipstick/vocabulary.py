@@ -202,7 +202,10 @@ Waiting times vary more than in the order of arrival, and where several closed c
 service, so do the means: a class that comes back sooner overtakes more.
 """
 
-LOSS, REPEAT, BEFORE_SERVICE, AFTER_SERVICE = "loss", "repeat", "before-service", "after-service"
+LOSS = "loss"
+REPEAT = "repeat"
+BEFORE_SERVICE = "before-service"
+AFTER_SERVICE = "after-service"
 BLOCKING = {
     LOSS: "an arrival at a full station is lost",
     REPEAT: "the customer is served once more at the station before, then sent on anew",
@@ -280,7 +283,9 @@ TASK_ORDERS = ("lifo", "fifo")
 MOST_HOLDERS = 1_000_000
 """Holders of one resource, or units of a counter, at most: the simulator keeps them in a table."""
 
-SHORTEST, SHORTER_OF_TWO, IN_TURN = "shortest", "shorter-of-two", "in-turn"
+SHORTEST = "shortest"
+SHORTER_OF_TWO = "shorter-of-two"
+IN_TURN = "in-turn"
 ROUTES = {
     SHORTEST: "the one with the fewest present, in service included; of several at random",
     SHORTER_OF_TWO: "of two at random the one with the fewer present",
@@ -290,15 +295,22 @@ ROUTES = {
 
 BARRIERS = ("central", "tree", "tournament", "dissemination", "manager")
 
-ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"
+ACTIVITY = "activity"
+LAW = "law"
+NETWORK = "queueing-network"
 
-CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS = "closed-form", "mean-value", "simulation", "bounds"
+CLOSED_FORM = "closed-form"
+MEAN_VALUE = "mean-value"
+SIMULATION = "simulation"
+BOUNDS = "bounds"
 BEST, EXACT, CONVOLUTION = (
     "best",
     "exact",
     "convolution",
 )  # the best that applies, as of the algorithms of a collective
-SCHWEITZER, LINEARIZER, MARKOV_CHAIN = "schweitzer", "linearizer", "markov-chain"
+SCHWEITZER = "schweitzer"
+LINEARIZER = "linearizer"
+MARKOV_CHAIN = "markov-chain"
 FORMULA = "formula"
 
 METHODS = {
@@ -320,14 +332,22 @@ PLACEMENTS = {
 
 
 GEOMETRIC_COUNT = "geometric counts"
-STREAMS, RENEWALS = "streams beside processors", "arrivals of another spread"
-BATCHES, BURSTS, TRACES = "batches", "bursts", "traces of arrivals"
-SECOND_PHASES, RANKS, ATTEMPTS = "second phases", "ranks", "attempts with a limit"
-FULL_QUEUES, ROUTES_BY_STATE = "queues that may be full", "routes by state"
-INTERRUPTIONS, EARLY_JOINS = "interrupted services", "forks that go on early"
+STREAMS = "streams beside processors"
+RENEWALS = "arrivals of another spread"
+BATCHES = "batches"
+BURSTS = "bursts"
+TRACES = "traces of arrivals"
+SECOND_PHASES = "second phases"
+RANKS = "ranks"
+ATTEMPTS = "attempts with a limit"
+FULL_QUEUES = "queues that may be full"
+ROUTES_BY_STATE = "routes by state"
+INTERRUPTIONS = "interrupted services"
+EARLY_JOINS = "forks that go on early"
 SEVERAL_PERMITS = "several permits at once"
 REGIONS = "regions"
-UNLIMITED, RATES = "infinite servers", "rates by number present"
+UNLIMITED = "infinite servers"
+RATES = "rates by number present"
 WEIGHTS = "weights"
 REPLIES = "replies inside a hold"
 

@@ -290,7 +290,8 @@ def _solve_alike(
     account: bool,
 ) -> None:
     """Solve points that have the same transitions, by one exploration of the states."""
-    population, members = model.population, table.size[points]
+    population = model.population
+    members = table.size[points]
     size = {expr: round(numbers[expr][0].real) for expr in population.counts}
     phases: list[Any] = [
         ([(group.cycle, size[group.processors]) for group in population.groups], None)
@@ -394,7 +395,8 @@ def _explored(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
     ------
     NoAnswerError : a processor of such a state has not ended
     """
-    model, width = states.model, states.width
+    model = states.model
+    width = states.width
     fewest_states = states.least()
     check_cost(
         "states",
@@ -427,7 +429,8 @@ def _times_and_flows(
         [[names.count(happening) for happening in states.happens] for names in states.events]
     )[chain.events]
     _announce_solution(states.model.name, chain.size, len(rates.T))
-    times, flows = [], []
+    times = []
+    flows = []
     solved: Known = {}  # points that differ in derivatives alone have one factor
     for rate in rates.T:
         chain_there = replace(chain, rates=rate)
@@ -500,7 +503,9 @@ class _States:
         cycles: Sequence[tuple[Any, int]],
         rounds: Expr | None,
     ) -> None:
-        self.model, self._numbers, self.rounds = model, numbers, rounds
+        self.model = model
+        self._numbers = numbers
+        self.rounds = rounds
         self._resources: Mapping[str, Any] = model.resources
         bodies = [cycle for cycle, _ in cycles]
         self._nodes: list[Any] = list(each_once(bodies))
@@ -523,8 +528,11 @@ class _States:
         }
         self._holds_at = dict[Position, list[Any]]()
         self.positions: list[Position] = [()]
-        self._position_numbers, self._places = dict[Position, int](), [("", 0)]
-        self._pace, self._explored, self._ways = WorkPace(), 0, 0
+        self._position_numbers = dict[Position, int]()
+        self._places = [("", 0)]
+        self._pace = WorkPace()
+        self._explored = 0
+        self._ways = 0
         self._instant: dict[str, Callable[..., Happening]] = {
             **dict.fromkeys(("start", "go", "cycle"), self._asks),
             "ask": self._asks,
@@ -537,11 +545,9 @@ class _States:
             "reply": self._replies,
             "abandon": self._abandons,
         }
-        self.events, self.rates, self._rate = (
-            dict[tuple[int | str, ...], int](),
-            list[Array](),
-            dict[bytes, int](),
-        )
+        self.events = dict[tuple[int | str, ...], int]()
+        self.rates = list[Array]()
+        self._rate = dict[bytes, int]()
 
     def _second_phases(self) -> int:
         """Count the second phases that can be under way at once."""
@@ -579,7 +585,8 @@ class _States:
         moves_by_event = defaultdict[int, list[tuple[int, list[int], int]]](list)
         ones = np.ones_like(next(iter(self._numbers.values())))
         for state, row in enumerate(rows.tolist()):
-            self._explored, self._ways = self._explored + 1, 0
+            self._explored = self._explored + 1
+            self._ways = 0
             if self._explored % STATES_A_LOOK == 1:
                 self._pace.check(
                     self._explored,
@@ -631,10 +638,8 @@ class _States:
         """Yield the transitions out of a state: each with its rate, the positions and units after
         it, and the names of what happens.
         """
-        positions, units = (
-            [self.positions[state] for state in row[: self.width]],
-            row[self.width :],
-        )
+        positions = [self.positions[state] for state in row[: self.width]]
+        units = row[self.width :]
         if not row[0]:
             yield from self._beginnings()
         elif all(position[0][0] == "cost" for position in positions):
@@ -681,7 +686,8 @@ class _States:
         serving : the step of each service under way
         """
         (word, number, phase), remaining = positions[processor]
-        times, name = self._times[number], self._nodes[number].resource
+        times = self._times[number]
+        name = self._nodes[number].resource
         speed = 1.0
         if name:
             together = [step for step in serving if step.resource == name]
@@ -718,7 +724,8 @@ class _States:
         """Return the speed of a service with 0, 1, 2 ... present, relative to that of a customer
         alone; for the kind `busy` the part of a server that it occupies [1].
         """
-        station, present = self._resources[name], np.maximum(np.arange(self.width + 1), 1)
+        station = self._resources[name]
+        present = np.maximum(np.arange(self.width + 1), 1)
         if kind == "busy" or not station.rates:
             parts: Array = np.minimum(1.0, station.capacity / present)
             return parts
@@ -732,7 +739,8 @@ class _States:
         """
         (word, number, *pauses), remaining = positions[processor]
         if word == "pause":
-            node, begun = self._nodes[number], (*remaining, ("attempt", number, pauses[0] + 1))
+            node = self._nodes[number]
+            begun = (*remaining, ("attempt", number, pauses[0] + 1))
             pause = self._numbers[node.back_off] * (2 ** pauses[0] if node.doubling else 1)
             return 1 / pause, _moved(
                 positions, processor, self._advanced((*begun, self._do(node.visit)))
@@ -769,7 +777,8 @@ class _States:
     def _next_try(self, remaining: Position) -> Outcomes:
         """Return the positions that may follow when an attempt has abandoned its visit."""
         _, number, tries = remaining[-1]
-        node, remaining = self._nodes[number], remaining[:-1]
+        node = self._nodes[number]
+        remaining = remaining[:-1]
         next_attempt = (*remaining, ("attempt", number, tries + 1), self._do(node.visit))
         if tries >= node.retries:
             return self._advanced((*remaining, self._do(node.otherwise)))
@@ -848,7 +857,8 @@ class _States:
         """
         (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]
-        name, resource = node.resource, self._resources[node.resource]
+        name = node.resource
+        resource = self._resources[node.resource]
         if isinstance(resource, Station):
             if _shares(resource) or self._serving(positions, name) < resource.capacity:
                 begun = self._timed("serve", number, remaining)
@@ -892,7 +902,8 @@ class _States:
         (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]
         present = [self._present(positions, name) for name in node.places]
-        places, choices = range(len(present)), list[tuple[float, int]]()
+        places = range(len(present))
+        choices = list[tuple[float, int]]()
         if node.by == SHORTEST:
             shortest_places = [place for place in places if present[place] == min(present)]
             choices = [(1 / len(shortest_places), place) for place in shortest_places]
@@ -968,7 +979,8 @@ class _States:
     ) -> Happening:
         """Release what is held to those that wait for it, then go on."""
         (_, number, *_), remaining = positions[processor]
-        node, ended = self._nodes[number], remaining == (BESIDE,)
+        node = self._nodes[number]
+        ended = remaining == (BESIDE,)
         after = [
             *positions[:processor],
             AWAY if ended else (("go", number, 0), remaining),
@@ -1138,7 +1150,8 @@ class _States:
 
     def _before(self, positions: Sequence[Position], node: Any) -> bool:
         """Return whether a processor waits that goes before a new request of a hold."""
-        line, resource = self._waiting(positions, node.resource), self._resources[node.resource]
+        line = self._waiting(positions, node.resource)
+        resource = self._resources[node.resource]
         if not isinstance(resource, ReaderWriterLock):
             return bool(line)
         ranks = (resource.rank(self._nodes[positions[place][0][1]].mode) for place in line)
@@ -1155,7 +1168,8 @@ class _States:
 
     def _begun(self, kind: int) -> Outcomes:
         """Begin the cycle, or all rounds, of a kind of processor."""
-        end, number = ("cycle", kind, 0), self._bodies[kind]
+        end = ("cycle", kind, 0)
+        number = self._bodies[kind]
         return (
             self._repeated(self.rounds, (end,), number)
             if self.rounds
@@ -1251,7 +1265,8 @@ class _States:
         speed of a service there (True) or to the rest of 1 (False), and the weight of the visit.
         """
         (word, number, *_), remaining = position
-        node, labels = self._nodes[number], list[tuple[str, _PartOfServer | None]]()
+        node = self._nodes[number]
+        labels = list[tuple[str, _PartOfServer | None]]()
         if word == "away":
             return
         if word == "pause":
@@ -1264,7 +1279,8 @@ class _States:
             labels = [(wait, None)]
             yield "present", name, None
             if word == "serve":
-                shared, rates = _shares(self._resources[name]), self._resources[name].rates
+                shared = _shares(self._resources[name])
+                rates = self._resources[name].rates
                 weight = self.weight(node)
                 labels = (
                     [(node.name, (name, True, weight)), (wait, (name, False, weight))]

@@ -65,12 +65,14 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     check_cost("ticks", steps, request, "ask for an earlier time, for the long run")
     step = sparse.csr_array(generator.T)
     probabilities: Array = chain.start.astype(step.dtype)
-    clock, by_time = 0.0, {}
+    clock = 0.0
+    by_time = {}
     for time in np.unique(times_asked).tolist():
         probabilities = _onward(
             step, rate, probabilities, time - clock, error / max(1, len(times_asked))
         )
-        clock, by_time[time] = time, probabilities
+        clock = time
+        by_time[time] = probabilities
     return np.array([by_time[time] for time in times_asked.tolist()])
 
 
@@ -79,7 +81,8 @@ def _onward(step: csr_array, rate: float, start: Array, time: float, error: floa
     if rate * time == 0:
         return start
     first_tick, weights = _poisson(rate * time, error / 2)
-    after_ticks, probabilities = start, np.zeros_like(start)
+    after_ticks = start
+    probabilities = np.zeros_like(start)
     for k in range(first_tick + len(weights)):
         if k >= first_tick:
             probabilities = probabilities + weights[k - first_tick] * after_ticks

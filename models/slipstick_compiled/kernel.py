@@ -39,7 +39,8 @@ from slipstick_compiled.tables import (
 
 AVAILABLE = find_spec("numba") is not None
 
-ROWS_KEPT, TIMES_KEPT = 256, 8192
+ROWS_KEPT = 256
+TIMES_KEPT = 8192
 
 
 class CompiledKernel:
@@ -69,7 +70,9 @@ class CompiledKernel:
             raise MissingExtraError("numba", "the compiled kernel", "fast")
         from slipstick_compiled.loop import go_on
 
-        self.plan, self._go_on, self._trace = plan, go_on, trace
+        self.plan = plan
+        self._go_on = go_on
+        self._trace = trace
         self._blocks = [draw.blocks(seed, replication) for draw in plan.draws]
         self._rows: list[Array] = []
         self._times: list[list[Array]] = [[] for _ in plan.groups]
@@ -79,8 +82,10 @@ class CompiledKernel:
 
     def _start(self) -> None:
         """Start the customers of closed groups and programs, and plan the first arrivals."""
-        s, run = self.state, self.state.run[0]
-        first, arrivals = 0, list[tuple[float, int, int]]()
+        s = self.state
+        run = self.state.run[0]
+        first = 0
+        arrivals = list[tuple[float, int, int]]()
         for number, customers in enumerate(self.plan.groups):
             if customers.kind == "open":
                 self._refill(customers.arrivals)
@@ -146,7 +151,8 @@ class CompiledKernel:
         """Simulate a number of events; return False when no event is left."""
         last = self.events + events
         while True:
-            why, run = self._go_on(self.state, last - self.events), self.state.run[0]
+            why = self._go_on(self.state, last - self.events)
+            run = self.state.run[0]
             if why == Return.NEEDS_RANDOM:
                 self._refill(run.wanted)
             elif why == Return.NEEDS_SPACE:
@@ -161,7 +167,8 @@ class CompiledKernel:
         """Copy rows of statistics, response times and trace out of the tables of the loop, so that
         these can be filled anew.
         """
-        s, run = self.state, self.state.run[0]
+        s = self.state
+        run = self.state.run[0]
         self._rows.append(s.rows[: run.rows].copy())
         for group, times in enumerate(self._times):
             times.append(s.responses[group, : s.group[group].responses].copy())
@@ -198,7 +205,8 @@ class CompiledKernel:
 
     def _queued(self, queue: int) -> list[int]:
         """List the customers in a queue."""
-        customers, token = [], self.state.queue[queue, 0]
+        customers = []
+        token = self.state.queue[queue, 0]
         while token >= 0:
             customers.append(int(self.state.token[token].customer))
             token = self.state.token[token].next
@@ -210,7 +218,9 @@ def _state(plan: Plan, traced: int) -> State:
     """Return the tables of a run at time 0, without tokens; kept for the next replication of the
     plan.
     """
-    layout, draws, labels = Layout(plan), plan.draws, len(plan.labels)
+    layout = Layout(plan)
+    draws = plan.draws
+    labels = len(plan.labels)
     draw_numbers = [_draw(*row) for row in plan.code]
     fixed = [
         draw_number < 0 or draws[draw_number].distribution.constant for draw_number in draw_numbers
@@ -219,7 +229,8 @@ def _state(plan: Plan, traced: int) -> State:
     run = np.zeros(1, RUN)
     run[0].free = run[0].running = -1
     run[0].chunk = run[0].chunk_left = chunk(plan)
-    run[0].alive, run[0].locks = plan.population, len(plan.stations)
+    run[0].alive = plan.population
+    run[0].locks = len(plan.stations)
     run[0].tallies, run[0].pipelines = (
         min(columns, default=0) for columns in (layout.tried, layout.passes)
     )
@@ -281,20 +292,24 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
     table["stats"], table["ticket"] = layout.area, -1
     for copy, name in enumerate(("queue", "serving", "spinning")):
         table[name] = 1 + copy * count + np.arange(count)
-    stations, locks = table[: len(plan.stations)], table[len(plan.stations) :]
+    stations = table[: len(plan.stations)]
+    locks = table[len(plan.stations) :]
     kinds = {ARRIVAL: StationKind.FCFS, RANDOM: StationKind.FCFS, SHARED: StationKind.SHARED}
     paced = {ARRIVAL: StationKind.SHARED, SHARED: StationKind.SHARED}
     rates = accumulate((len(station.rates) for station in plan.stations), initial=0)
     for row, station, first in zip(stations, plan.stations, rates, strict=False):
         discipline = DISCIPLINES[station.discipline]
-        row.servers, row.rates, row.rates_from = station.servers, len(station.rates), first
+        row.servers = station.servers
+        row.rates = len(station.rates)
+        row.rates_from = first
         row.kind = (
             paced.get(discipline.order, StationKind.ORDERED)
             if station.rates
             else kinds.get(discipline.order, StationKind.ORDERED)
         )
         row.in_turn = bool(station.rates) and discipline.order == ARRIVAL
-        row.last_first, row.at_random = discipline.order == REVERSE, discipline.order == RANDOM
+        row.last_first = discipline.order == REVERSE
+        row.at_random = discipline.order == RANDOM
         row.preempts = discipline.preemptive
     for number, column in layout.beyond.items():
         stations[number].waits = column
@@ -316,11 +331,16 @@ def _groups(plan: Plan, layout: Layout) -> Rows:
 
 def _pools(plan: Plan) -> dict[str, Any]:
     """Return the tables of all pools of tasks, with the pools one after the other."""
-    pool, task, part_rows = list[tuple[int, ...]](), list[list[int]](), list[list[int]]()
-    problem, root, times = [0], list[int](), list[float]()
+    pool = list[tuple[int, ...]]()
+    task = list[list[int]]()
+    part_rows = list[list[int]]()
+    problem = [0]
+    root = list[int]()
+    times = list[float]()
     queues = 0
     for each in plan.pools:
-        tasks, part_count = len(task), len(part_rows)
+        tasks = len(task)
+        part_count = len(part_rows)
         fixed = (
             len(plan.stations) + each.tasks,
             len(plan.stations) + each.monitor,
@@ -363,7 +383,8 @@ def _enlarged(old: State, tokens: int, events: int) -> State:
         name: longer(name, tokens) for name in ("token", "booked", "latest_booked", "registers")
     }
     new = old._replace(**wide, heap=longer("heap", events))
-    tokens_before, run = len(old.token), new.run[0]
+    tokens_before = len(old.token)
+    run = new.run[0]
     new.token["next"][tokens_before:] = [
         *range(tokens_before + 1, tokens_before + tokens),
         run.free,

@@ -82,7 +82,9 @@ def plan_event(s: State, time: float, token: int) -> int:
         move_event(s, place, above)
         place = above
     event = s.heap[place]
-    event.time, event.order, event.token = time, order, token
+    event.time = time
+    event.order = order
+    event.token = token
     return order
 
 
@@ -95,8 +97,11 @@ def is_earlier(a: Row, b: Row) -> bool:
 @inlined
 def move_event(s: State, place: int, source: int) -> None:
     """Copy an event to another place of the heap of events."""
-    event, moved = s.heap[place], s.heap[source]
-    event.time, event.order, event.token = moved.time, moved.order, moved.token
+    event = s.heap[place]
+    moved = s.heap[source]
+    event.time = moved.time
+    event.order = moved.order
+    event.token = moved.token
 
 
 @inlined
@@ -104,14 +109,16 @@ def remove_first(s: State) -> None:
     """Remove the first event of the event list."""
     s.run[0].events_planned -= 1
     count = s.run[0].events_planned
-    place, below = 0, 1
+    place = 0
+    below = 1
     while below < count:
         if below + 1 < count and is_earlier(s.heap[below + 1], s.heap[below]):
             below += 1
         if is_earlier(s.heap[count], s.heap[below]):
             break
         move_event(s, place, below)
-        place, below = below, 2 * below + 1
+        place = below
+        below = 2 * below + 1
     move_event(s, place, count)
 
 
@@ -136,27 +143,33 @@ def append(s: State, queue: int, token: int) -> None:
 @inlined
 def insert_at(s: State, queue: int, token: int, place: int) -> None:
     """Put a token into a queue, behind a number of others."""
-    before, current = -1, s.queue[queue, 0]
+    before = -1
+    current = s.queue[queue, 0]
     for _ in range(place):
-        before, current = current, s.token[current].next
+        before = current
+        current = s.token[current].next
     put_between(s, queue, token, before, current)
 
 
 @inlined
 def goes_before(s: State, a: int, b: int) -> bool:
     """Return whether a token goes before another, by its key, and among equal keys by its order."""
-    first, second = s.token[a], s.token[b]
+    first = s.token[a]
+    second = s.token[b]
     return bool(first.key < second.key or (first.key == second.key and first.order < second.order))
 
 
 @inlined
 def insert(s: State, queue: int, token: int) -> None:
     """Insert a token into a queue by its key, behind those with an equal key."""
-    before, current = s.queue[queue, 1], -1
+    before = s.queue[queue, 1]
+    current = -1
     if before >= 0 and goes_before(s, token, before):
-        before, current = -1, s.queue[queue, 0]
+        before = -1
+        current = s.queue[queue, 0]
         while not goes_before(s, token, current):
-            before, current = current, s.token[current].next
+            before = current
+            current = s.token[current].next
     put_between(s, queue, token, before, current)
 
 
@@ -173,9 +186,11 @@ def take_first(s: State, queue: int) -> int:
 @inlined
 def take_out(s: State, queue: int, token: int) -> None:
     """Remove a token from a queue."""
-    before, current = -1, s.queue[queue, 0]
+    before = -1
+    current = s.queue[queue, 0]
     while current != token:
-        before, current = current, s.token[current].next
+        before = current
+        current = s.token[current].next
     behind = s.token[token].next
     if before < 0:
         s.queue[queue, 0] = behind
@@ -208,10 +223,22 @@ def new_token(s: State, now: float, group: int, customer: int, parent: int, inde
     t = s.token[token]
     run.free = t.next
     run.free_count -= 1
-    t.customer, t.group, t.parent, t.index = customer, group, parent, index
-    t.passed, t.turn, t.before, t.after = 0, -1, -1, -1
-    t.child, t.sibling, t.event = -1, -1, -1
-    t.destination, t.excludes, t.permits, t.order, t.patience = 0, 0, 1, 0, -1.0
+    t.customer = customer
+    t.group = group
+    t.parent = parent
+    t.index = index
+    t.passed = 0
+    t.turn = -1
+    t.before = -1
+    t.after = -1
+    t.child = -1
+    t.sibling = -1
+    t.event = -1
+    t.destination = 0
+    t.excludes = 0
+    t.permits = 1
+    t.order = 0
+    t.patience = -1.0
     t.weight = 1.0
     if parent >= 0:
         t.destination = s.token[parent].destination
@@ -306,7 +333,8 @@ def pace_anew(s: State, r: Row, now: float) -> None:
 def begin(s: State, r: Row, token: int, time: float) -> None:
     """Plan the end of a service that a customer begins."""
     t = s.token[token]
-    t.event_kind, t.patience = EventKind.SERVED, -1.0
+    t.event_kind = EventKind.SERVED
+    t.patience = -1.0
     t.station = r.queue - 1
     t.event = plan_event(s, time, token)
 
@@ -316,7 +344,8 @@ def await_service(s: State, r: Row, token: int, now: float) -> None:
     """Plan when a customer in the queue abandons it; the event is void when its service begins."""
     t = s.token[token]
     if t.patience >= 0.0:
-        t.event_kind, t.station = EventKind.ABANDONING, r.queue - 1
+        t.event_kind = EventKind.ABANDONING
+        t.station = r.queue - 1
         t.event = plan_event(s, now + t.patience, token)
 
 
@@ -335,7 +364,9 @@ def abandon(s: State, token: int, now: float) -> None:
         if r.servers > 1:
             s.stats[r.waits + 1] += now - t.since_request
         grant_waiting(s, r, now)
-    t.label, t.pc, t.patience = t.wait, t.elsewhere, -1.0
+    t.label = t.wait
+    t.pc = t.elsewhere
+    t.patience = -1.0
     book(s, token, now)
 
 
@@ -429,7 +460,8 @@ def enter_ordered(s: State, r: Row, token: int, work: float, now: float) -> None
         if goes_before(s, token, worst):
             take_out(s, r.serving, worst)
             cut = s.token[worst]
-            cut.event, cut.delayed = -1, 1
+            cut.event = -1
+            cut.delayed = 1
             if r.rates == 0:
                 cut.work = cut.finish - now
             insert(s, r.queue, worst)
@@ -521,8 +553,10 @@ def ask(s: State, r: Row, token: int, now: float) -> bool:
     queue; return whether it was acquired.
     """
     request(s, r, token, now)
-    t, first = s.token[token], s.queue[r.queue, 0]
-    t.key, t.order = t.rank, 0
+    t = s.token[token]
+    first = s.queue[r.queue, 0]
+    t.key = t.rank
+    t.order = 0
     if fits(s, r, token) and (first < 0 or goes_before(s, token, first)):
         grant(s, r, token, now)
         return True
@@ -539,7 +573,8 @@ def grant(s: State, r: Row, token: int, now: float) -> None:
     for _ in range(s.token[token].permits):
         s.holder[r.holders_from + r.busy] = token
         r.busy += 1
-    s.token[token].patience, s.token[token].event = -1.0, -1
+    s.token[token].patience = -1.0
+    s.token[token].event = -1
     r.exclusive = s.token[token].excludes
     count_wait(s, r, token, now)
 
@@ -557,7 +592,8 @@ def count_wait(s: State, r: Row, token: int, now: float) -> None:
 def remove_holder(s: State, r: Row, token: int) -> None:
     """Remove a token from the holders of a lock, which stay in the order in which they acquired it."""
     r.busy -= 1
-    place, last = r.holders_from, r.holders_from + r.busy
+    place = r.holders_from
+    last = r.holders_from + r.busy
     while s.holder[place] != token:
         place += 1
     while place < last:
@@ -570,7 +606,8 @@ def first_waiting(s: State, r: Row, now: float) -> int:
     """Remove and return the token that has waited longest for a counter or for a task."""
     count_departure(s, r, now)
     following = take_first(s, r.queue)
-    s.token[following].excludes, s.token[following].permits = 0, 1
+    s.token[following].excludes = 0
+    s.token[following].permits = 1
     count_wait(s, r, following, now)
     return following
 
@@ -615,7 +652,8 @@ def release(s: State, r: Row, token: int, permits: int, now: float) -> None:
 def pass_time(s: State, token: int, label: int, time: float, now: float) -> bool:
     """Delay a token by a time that is booked to a label."""
     t = s.token[token]
-    t.label, t.event_kind = label, EventKind.DELAYING
+    t.label = label
+    t.event_kind = EventKind.DELAYING
     t.event = plan_event(s, now + time, token)
     return False
 
@@ -625,12 +663,15 @@ def serve(s: State, token: int, code: Row, value: float, now: float) -> bool:
     """Execute SERVE: visit a station, which may depend on the customer or on the token's
     destination.
     """
-    t, station = s.token[token], code[1]
+    t = s.token[token]
+    station = code[1]
     if code[5] == Where.OWN:
         station += t.customer
     elif code[5] == Where.DESTINATION:
         station += t.destination
-    t.label, t.wait, t.rank = code[3], code[4], code[6]
+    t.label = code[3]
+    t.wait = code[4]
+    t.rank = code[6]
     if code[7] > 0:
         t.place = take_value(s, code[7] - 1)
     enter(s, s.resource[station], token, value, now)
@@ -681,16 +722,21 @@ def pick(s: State, token: int, code: Row, value: float) -> bool:
     """Execute PICK: choose one of several alternatives in turn, by the shortest queue, or by the
     shorter of two queues drawn at random.
     """
-    tally, first, count = s.run[0].tallies + 2 * code[2], code[4], code[5]
-    places, chosen = first + count, 0
+    tally = s.run[0].tallies + 2 * code[2]
+    first = code[4]
+    count = code[5]
+    places = first + count
+    chosen = 0
     if code[3] == PickRule.IN_TURN:
         chosen = int(s.stats[tally]) % count
     elif code[3] == PickRule.SHORTEST:
-        least, ties = s.resource[s.targets[places]].present, 0
+        least = s.resource[s.targets[places]].present
+        ties = 0
         for at in range(count):
             present = s.resource[s.targets[places + at]].present
             if present < least:
-                least, ties = present, 0
+                least = present
+                ties = 0
             ties += present == least
         left = int(value * ties)
         for at in range(count):
@@ -701,7 +747,8 @@ def pick(s: State, token: int, code: Row, value: float) -> bool:
     else:
         # One random number chooses an ordered pair of different stations.
         pair = int(value * count * (count - 1))
-        chosen, other = pair // (count - 1), pair % (count - 1)
+        chosen = pair // (count - 1)
+        other = pair % (count - 1)
         if other >= chosen:
             other += 1
         present = s.resource[s.targets[places + other]].present
@@ -730,7 +777,8 @@ def count_access(s: State, token: int, code: Row) -> bool:
     """Execute COUNT_ACCESS: count an access, and whether no token waits for its lock and it is the
     customer's own.
     """
-    tally, run = s.run[0].tallies + 2 * code[1], s.run[0]
+    tally = s.run[0].tallies + 2 * code[1]
+    run = s.run[0]
     s.stats[tally] += 1.0
     waits = code[3] >= 0 and s.queue[s.resource[run.locks + code[3]].queue, 0] >= 0
     if not waits and (code[2] < 0 or code[2] == s.token[token].customer):
@@ -743,9 +791,11 @@ def end(s: State, token: int, code: Row, now: float) -> bool:
     """Execute END: record the response time and the booked times of a cycle, and begin the next
     cycle or free the token.
     """
-    t, run = s.token[token], s.run[0]
+    t = s.token[token]
+    run = s.run[0]
     g = s.group[t.group]
-    is_kept, begun = code[2] == 0, t.begun
+    is_kept = code[2] == 0
+    begun = t.begun
     if is_kept:
         s.responses[t.group, g.responses] = now - begun
         g.responses += 1
@@ -781,7 +831,8 @@ def fork_or_pipeline(s: State, token: int, code: Row, value: float, now: float) 
     """Execute FORK, JOIN, PIPELINE, ENTER_STAGE and LEAVE_STAGE: an item enters a stage when the
     item before it has left.
     """
-    t, op = s.token[token], code[0]
+    t = s.token[token]
+    op = code[0]
     if op == Op.FORK or op == Op.PIPELINE:
         return begin_branches(s, token, code, value, now)
     if op == Op.JOIN:
@@ -807,12 +858,14 @@ def fork_or_pipeline(s: State, token: int, code: Row, value: float, now: float) 
 @inlined
 def begin_branches(s: State, token: int, code: Row, value: float, now: float) -> bool:
     """Execute FORK and PIPELINE: start the branches, or the items of a pipeline."""
-    t, items = s.token[token], code[0] == Op.PIPELINE
+    t = s.token[token]
+    items = code[0] == Op.PIPELINE
     count = whole(s.counts[code[1]], value) if items else code[2]
     t.pc = code[4] if items else code[3]
     if count == 0:
         return True
-    t.left, t.last = count if items else code[4], -1.0
+    t.left = count if items else code[4]
+    t.last = -1.0
     before = -1
     for index in range(count):
         branch = new_token(s, now, t.group, t.customer, token, index)
@@ -840,12 +893,14 @@ def reply(s: State, token: int, code: Row, now: float) -> bool:
     body = token
     for _ in range(code[1]):
         body = s.token[body].parent
-    customer, member = s.token[body].parent, token
+    customer = s.token[body].parent
+    member = token
     for _ in range(code[1] + 1):
         for label in range(s.booked.shape[1]):
             s.booked[customer, label] += s.booked[member, label]
         member = s.token[member].parent
-    s.token[body].parent, s.token[customer].child = -1, -1
+    s.token[body].parent = -1
+    s.token[customer].child = -1
     s.token[customer].since = now
     s.run[0].sent += 1
     s.run[0].beside += 1
@@ -859,7 +914,8 @@ def spawn(s: State, token: int, code: Row, now: float) -> bool:
     """Execute SPAWN: start a branch that the token does not wait for, which may take over a lock."""
     t = s.token[token]
     beside = new_token(s, now, t.group, t.customer, -1, 0)
-    s.token[beside].pc, s.token[beside].destination = code[1], t.destination
+    s.token[beside].pc = code[1]
+    s.token[beside].destination = t.destination
     if code[2] < 0:
         s.run[0].sent += 1
         s.run[0].beside += 1
@@ -875,7 +931,8 @@ def spawn(s: State, token: int, code: Row, now: float) -> bool:
 @inlined
 def join(s: State, token: int, code: Row, now: float) -> None:
     """Execute JOIN: end a branch or item, and continue the parent when enough of them have ended."""
-    t, labels = s.token[token], s.booked.shape[1]
+    t = s.token[token]
+    labels = s.booked.shape[1]
     parent = t.parent
     if parent < 0:
         s.run[0].beside -= 1
@@ -886,7 +943,8 @@ def join(s: State, token: int, code: Row, now: float) -> None:
     # Of the branches that end last at the same time, the first in the program counts, so that the
     # order of events does not matter.
     if now > p.last or t.index < p.latest:
-        p.last, p.latest = now, t.index
+        p.last = now
+        p.latest = t.index
         for label in range(labels):
             s.latest_booked[parent, label] = s.booked[token, label]
     p.left -= 1
@@ -918,7 +976,8 @@ def lock(s: State, token: int, code: Row, value: float, now: float) -> bool:
     """Execute an instruction on a lock: ACQUIRE, RELEASE, REQUEST, ATTEMPT, AWAIT_FREE,
     TAKE_TICKET, AWAIT_TURN and BACK_OFF.
     """
-    t, op = s.token[token], code[0]
+    t = s.token[token]
+    op = code[0]
     if op == Op.BACK_OFF:
         doublings = s.registers[token, code[3]]
         time = min(s.counts[code[4]] * float(1 << doublings), s.counts[code[5]]) * value
@@ -928,7 +987,10 @@ def lock(s: State, token: int, code: Row, value: float, now: float) -> bool:
         return pass_time(s, token, code[2], time, now)
     r = s.resource[s.run[0].locks + code[1]]
     if op == Op.ACQUIRE:
-        t.label, t.rank, t.excludes, t.permits = code[2], code[3], code[4], code[5]
+        t.label = code[2]
+        t.rank = code[3]
+        t.excludes = code[4]
+        t.permits = code[5]
         return ask(s, r, token, now)
     if op == Op.RELEASE:
         release(s, r, token, code[2], now)
@@ -950,9 +1012,11 @@ def lock(s: State, token: int, code: Row, value: float, now: float) -> bool:
         s.registers[token, code[2]], t.permits = r.done + r.present, 1
         request(s, r, token, now)
     else:
-        t.key, t.order = int(value * PLACES), 0
+        t.key = int(value * PLACES)
+        t.order = 0
         if s.registers[token, code[3]] != r.done:
-            t.label, t.pc = code[2], code[5]
+            t.label = code[2]
+            t.pc = code[5]
             insert(s, r.spinning, token)
             return False
         accumulate(s, r, now)
@@ -1009,7 +1073,9 @@ def pool(s: State, token: int, code: Row, now: float) -> bool:
     """Execute an instruction on a pool of tasks: ENTER_POOL, TAKE_TASK, WORK, NEXT_PART and
     ADD_TASK.
     """
-    op, p, t = code[0], s.pool[code[1]], s.token[token]
+    op = code[0]
+    p = s.pool[code[1]]
+    t = s.token[token]
     own = t.customer % p.queues
     if op == Op.ENTER_POOL:
         begin_problem(s, p, now)
@@ -1019,7 +1085,8 @@ def pool(s: State, token: int, code: Row, now: float) -> bool:
         return take_task(s, p, token, code, own, now)
     register = code[2] + 1
     present = s.registers[token, register]
-    added, last = s.part[present, 0], s.part[present, 1]
+    added = s.part[present, 0]
+    last = s.part[present, 1]
     if op == Op.WORK:
         return pass_time(s, token, code[3], s.part_time[present], now)
     if op == Op.NEXT_PART:
@@ -1100,7 +1167,10 @@ def queue_with_task(s: State, p: Row, own: int) -> int:
 def enter_queue(s: State, p: Row, queue: int, token: int, label: int, now: float) -> bool:
     """Request the lock of a queue of tasks."""
     t = s.token[token]
-    t.label, t.rank, t.excludes, t.permits = label, 0, 0, 1
+    t.label = label
+    t.rank = 0
+    t.excludes = 0
+    t.permits = 1
     return ask(s, s.resource[p.monitor + queue], token, now)
 
 
@@ -1109,7 +1179,9 @@ def take_task(s: State, p: Row, token: int, code: Row, own: int, now: float) -> 
     """Execute TAKE_TASK: take a task, search another queue, wait for a task, or leave where all
     processors wait.
     """
-    t, tasks, queue = s.token[token], s.resource[p.tasks], s.registers[token, code[2]]
+    t = s.token[token]
+    tasks = s.resource[p.tasks]
+    queue = s.registers[token, code[2]]
     if s.task_queue[p.first_queue + queue, 0] >= 0:
         s.registers[token, code[2] + 1] = s.task[take_from_queue(s, p, queue, own, now), 0]
         leave_queue(s, p, queue, token, code[2], code[3], now)
@@ -1126,7 +1198,8 @@ def take_task(s: State, p: Row, token: int, code: Row, own: int, now: float) -> 
         p.open = 0
         while s.queue[tasks.queue, 0] >= 0:
             waiting_processor = first_waiting(s, tasks, now)
-            s.token[waiting_processor].label, s.token[waiting_processor].pc = code[4], code[6]
+            s.token[waiting_processor].label = code[4]
+            s.token[waiting_processor].pc = code[6]
             wake(s, waiting_processor, now)
     release(s, s.resource[p.monitor + queue], token, 1, now)
     return bool(not waits)
@@ -1139,7 +1212,8 @@ def leave_queue(
     """Release the lock of a queue of tasks; where it has tasks, pass it on to the processor that
     has waited longest for one.
     """
-    monitor, tasks = s.resource[p.monitor + queue], s.resource[p.tasks]
+    monitor = s.resource[p.monitor + queue]
+    tasks = s.resource[p.tasks]
     if s.queue[tasks.queue, 0] >= 0 and s.task_queue[p.first_queue + queue, 0] >= 0:
         following = first_waiting(s, tasks, now)
         s.token[following].label = label
@@ -1167,7 +1241,8 @@ def go_on(s: State, events: int) -> int:
                 run.events += 1
                 if run.running < 0:
                     continue
-        token, now = run.running, run.now
+        token = run.running
+        now = run.now
         while True:
             why = lacking(s, token)
             if why != Return.EVENTS_DONE:
@@ -1183,7 +1258,9 @@ def next_event(s: State) -> int:
     run = s.run[0]
     if run.events_planned == 0:
         return Return.NO_EVENTS
-    now, order, token = s.heap[0].time, s.heap[0].order, s.heap[0].token
+    now = s.heap[0].time
+    order = s.heap[0].order
+    token = s.heap[0].token
     if token < 0:
         return arrive(s, -1 - token)
     remove_first(s)
@@ -1206,7 +1283,8 @@ def next_event(s: State) -> int:
 @inlined
 def arrive(s: State, group: int) -> int:
     """Start an arriving customer of an open group, and plan the next arrival."""
-    g, run = s.group[group], s.run[0]
+    g = s.group[group]
+    run = s.run[0]
     if s.taken[g.arrivals] == s.ready[g.arrivals]:
         run.wanted = g.arrivals
         return Return.NEEDS_RANDOM
@@ -1236,8 +1314,10 @@ def lacking(s: State, token: int) -> int:
     """Return what the next instruction lacks that only Python can supply: random numbers, tokens,
     events or rows.
     """
-    run, pc = s.run[0], s.token[token].pc
-    draw, code = s.drawn[pc], s.code[pc]
+    run = s.run[0]
+    pc = s.token[token].pc
+    draw = s.drawn[pc]
+    code = s.code[pc]
     if draw >= 0 and s.taken[draw] == s.ready[draw]:
         run.wanted = draw
         return Return.NEEDS_RANDOM
@@ -1267,8 +1347,10 @@ def lacking(s: State, token: int) -> int:
         if run.traced == s.trace.shape[0]:
             return Return.TABLE_FULL
         executed = s.trace[run.traced]
-        executed.time, executed.pc = run.now, pc
-        executed.customer, executed.index = s.token[token].customer, s.token[token].index
+        executed.time = run.now
+        executed.pc = pc
+        executed.customer = s.token[token].customer
+        executed.index = s.token[token].index
         run.traced += 1
     return Return.EVENTS_DONE
 
@@ -1283,7 +1365,8 @@ def step(s: State, token: int, now: float) -> bool:
     code = s.code[pc]
     op = code[0]
     t.pc = pc + 1
-    value, draw = s.constants[pc], s.drawn[pc]
+    value = s.constants[pc]
+    draw = s.drawn[pc]
     if draw >= 0:
         value = take_value(s, draw)
     if op == Op.SERVE:
@@ -1308,7 +1391,8 @@ def step(s: State, token: int, now: float) -> bool:
         t.begun = now
         return True
     if op == Op.PATIENCE:
-        t.patience, t.elsewhere = value, code[2]
+        t.patience = value
+        t.elsewhere = code[2]
         return True
     if op == Op.WEIGHT:
         t.weight = s.counts[code[1]]

@@ -89,7 +89,8 @@ def explained(settings: Settings) -> Explanation:
 
     inputs = resolve(settings, Library())
     built = build(inputs)
-    title, source = inputs.title, inputs.source
+    title = inputs.title
+    source = inputs.source
     structure = None
     left_out: tuple[str, ...] = ()
     if isinstance(built.model, Model):

@@ -246,7 +246,8 @@ def _laws_in(expr: Expr, laws: list[Law]) -> Iterator[Law]:
     """Yield the laws that match a subexpression, outermost first; operands of a match are not
     searched.
     """
-    stack, visited = [expr], set[int]()
+    stack = [expr]
+    visited = set[int]()
     while stack:
         node = stack.pop()
         if id(node) in visited:
@@ -447,7 +448,8 @@ def explain_latex(explanation: Explanation) -> str:
             named = parameters(*(part.right for part in parts))
         elif explanation.structure is not None:
             equations = Equations(explanation.structure)
-            lines, named = equations.latex, equations.parameters
+            lines = equations.latex
+            named = equations.parameters
         rows = _symbols(named, explanation.entries, Notes())
         symbols = [(spelt(path), value, meaning) for path, value, meaning, _ in rows]
     comment_lines = (f"{explanation.name}: {explanation.title}", explanation.source)

@@ -72,7 +72,8 @@ def model_equations(model: Model) -> str:
 
 
 def _lines(answer: Answer) -> Iterator[str]:
-    model, method = answer.subject, answer.method
+    model = answer.subject
+    method = answer.method
     if model is None:
         raise NoAnswerError(
             f"the answer for {answer.model} does not keep its model; take the answer of solve(...)"
@@ -121,7 +122,8 @@ def _with_waits(model: Model, equations: list[str]) -> Iterator[str]:
     yield first.replace("T &=", "T(n) &=", 1)
     for step in model.steps:
         if step.resource is not None:
-            name, place = spelt(step.name), spelt(step.resource)
+            name = spelt(step.name)
+            place = spelt(step.resource)
             yield f"R_{{{name}}}(n) &= t_{{{name}}} + W_{{{place}}}(n)"
     yield from rest
     yield from _WAITS

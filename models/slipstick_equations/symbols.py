@@ -119,7 +119,9 @@ def _letters(
         for name, station in model.stations.items()
         if not DISCIPLINES[station.discipline].delay
     ]
-    demands, thinks, delays = [], [], []
+    demands = []
+    thinks = []
+    delays = []
     for label, class_member in zip(model.classes, members, strict=True):
         is_visited = {name: label in station.visitors() for name, station in model.stations.items()}
         demands.append(
@@ -171,7 +173,8 @@ def _mean_values(
     constant = constants[lattice[-1]]
     if not constant:
         return [], []
-    throughput, response = [sympy.Integer(0)] * len(loads), [sympy.Integer(0)] * len(loads)
+    throughput = [sympy.Integer(0)] * len(loads)
+    response = [sympy.Integer(0)] * len(loads)
     for r, count in enumerate(population):
         if count:
             constant_with_one_less = constants[with_one_less[lattice[-1]][r]]

@@ -251,7 +251,8 @@ def _states(count: Any, capacity: Any, servers: Any, load: Any) -> Any:
     """Return the probability of n customers, relative to the state with all servers just busy if n
     is smaller, else by sums towards both ends of the queue.
     """
-    load_per_server, waiting = load / servers, maximum(count - servers, 0)
+    load_per_server = load / servers
+    waiting = maximum(count - servers, 0)
     below = 1 / erlang_b(load, servers) - 1
     fewer = (
         poisson(load, count)

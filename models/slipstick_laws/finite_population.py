@@ -192,7 +192,8 @@ def _in_repair(sources: Any, servers: Any, think: Any, service: Any) -> Any:
     """Return the mean number of machines that wait for repair: with idle servers the system is
     Engset's, and with all servers busy it is Erlang's loss system of the working machines.
     """
-    rest, load = sources - servers, servers * think / service
+    rest = sources - servers
+    load = servers * think / service
     idle = erlang_b(load, rest)
     crowded = 1 / (1 + idle * (1 / engset(service / think, servers, sources) - 1))
     return crowded * (rest - load * (1 - idle))

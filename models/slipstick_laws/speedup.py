@@ -234,7 +234,9 @@ def _downey(parallelism: Any, variance: Any, processors: Any) -> Any:
     """Return Downey's speed-up, by three ranges of processors at low variance of parallelism and by
     two at high variance; the two agree at variance 1.
     """
-    a, v, n = parallelism, variance, processors
+    a = parallelism
+    v = variance
+    n = processors
     low = select(
         n,
         a,

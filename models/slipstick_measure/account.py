@@ -45,7 +45,10 @@ ARROW = "->"
 OVERLAP = 1.02
 """Parts may add up to this much of the whole, for clocks differ."""
 
-USEFUL, WAITING, EXTRA, ON_ONE = "busy", "waiting", "extra work", "waits on one processor"
+USEFUL = "busy"
+WAITING = "waiting"
+EXTRA = "extra work"
+ON_ONE = "waits on one processor"
 _WITHOUT_TIME = ("throughput", "speedup")
 """Metrics of runs that state no time: the account is of one unit of work."""
 _OF_WHOLE = ("time", "cycle", *_WITHOUT_TIME)
@@ -239,7 +242,8 @@ def check_waits(
         return
     drifts: list[tuple[float, float, Measurement]] = []
     for point, answer in zip(points, answers, strict=True):
-        single_time, time = answer.find("one_processor_time"), answer.find("time")
+        single_time = answer.find("one_processor_time")
+        time = answer.find("time")
         summed = [wait for cause in point.regions("wait") if (wait := point.find("wait", cause))]
         if not (single_time and time and summed and point.p > 1) or point.regions("busy"):
             continue
@@ -462,7 +466,8 @@ class _Account:
         busy = point.total("busy")
         if busy is None:
             return {}
-        mean, busy_times = busy / point.p, [sample.value for sample in point.each("busy")]
+        mean = busy / point.p
+        busy_times = [sample.value for sample in point.each("busy")]
         if not busy_times:
             return self._closed(point, elapsed, {USEFUL: mean, "idle": elapsed - mean}, "idle")
         booked = {
@@ -489,10 +494,8 @@ class _Account:
             for name in EFFICIENCIES
             if (efficiency := point.find(name)) is not None
         }
-        parallel, communication = (
-            pop.get("parallel_efficiency"),
-            pop.get("communication_efficiency"),
-        )
+        parallel = pop.get("parallel_efficiency")
+        communication = pop.get("communication_efficiency")
         if parallel is None and communication is not None and "load_balance" in pop:
             parallel = pop["load_balance"] * communication
         if parallel is None:
@@ -540,7 +543,8 @@ class _Account:
             useful = self.growth.ideal_time(reference, first.value, point.p)
         lost: dict[str, float] = {}
         for region in self.regions.parts:
-            own, before = point.find("time", region), reference.find("time", region)
+            own = point.find("time", region)
+            before = reference.find("time", region)
             if own and before:
                 ideal = self.growth.ideal_time(reference, before.value, point.p)
                 lost[region.rpartition(ARROW)[2].strip() or region] = own.value - ideal
@@ -571,7 +575,8 @@ class _Account:
         over the smallest run, and the POP efficiencies.
         """
         ratios: dict[str, float] = {}
-        single_time, independent = self._one_processor(point), bool(point.regions("wait"))
+        single_time = self._one_processor(point)
+        independent = bool(point.regions("wait"))
         values: dict[str, Value] = {}
         if account and independent and not self.growth.weak:
             waits = point.p * (elapsed - _working(account))
@@ -587,7 +592,8 @@ class _Account:
             ratios["relative_speedup"] = ideal / elapsed * point.p / reference.p
         busy = [sample.value for sample in point.each("busy")]
         if busy and max(busy) > 0:
-            mean, most = sum(busy) / point.p, max(busy)
+            mean = sum(busy) / point.p
+            most = max(busy)
             ratios |= {"parallel_efficiency": mean / elapsed, "load_balance": mean / most}
             ratios["communication_efficiency"] = most / elapsed
         return values | {name: Value(value, "1") for name, value in ratios.items()}

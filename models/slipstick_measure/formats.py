@@ -55,7 +55,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     SpecError : everything that is wrong, by file and line
     UnknownNameError : there is no such format
     """
-    hints, names = hints or Hints(), [*FORMATS, *LOAD_FORMATS, *TRACE_FORMATS]
+    hints = hints or Hints()
+    names = [*FORMATS, *LOAD_FORMATS, *TRACE_FORMATS]
     if format is not None and format not in names:
         raise UnknownNameError("format", format, names)
     if (trace := trace_format(path) if format is None else format) in TRACE_FORMATS:

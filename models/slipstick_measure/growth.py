@@ -143,5 +143,6 @@ def _says_where(first: MeasuredPoint, last: MeasuredPoint) -> bool:
         return True
     if last.find("parallel_efficiency") or last.find("load_balance"):
         return True
-    before, after = first.total("busy"), last.total("busy")
+    before = first.total("busy")
+    after = last.total("busy")
     return before is not None and after is not None and after < before * last.p / first.p * 0.7

@@ -52,8 +52,12 @@ CAUSES = 256
 """Causes of one worker; all further ones are booked as `others`."""
 TOLD_PART = 0.1
 """A note tells the part of the time away that is larger than this [1]."""
-IDLE, NO_CORE, NOT_RUNNING, MISSING = "idle", "no-core", "not-running", "missing"
-MAIN, THREAD = "main", "thread"
+IDLE = "idle"
+NO_CORE = "no-core"
+NOT_RUNNING = "not-running"
+MISSING = "missing"
+MAIN = "main"
+THREAD = "thread"
 
 _now = time.perf_counter
 _local = threading.local()
@@ -86,7 +90,8 @@ class _Book:
         self.places: dict[str, int] = {}
         self.inside = 0
         self.cells[BEGIN] = self.cells[LAST] = _now()
-        self.ran, self.delayed = time.thread_time(), _delay()
+        self.ran = time.thread_time()
+        self.delayed = _delay()
         if _started and _is_main():  # a program that is recorded as a whole: from its start on
             self.cells[BEGIN], self.ran, self.delayed = _started
 
@@ -158,7 +163,8 @@ if hasattr(os, "register_at_fork"):
 @contextmanager
 def _waiting(cause: str) -> Iterator[_Book]:
     """Record the time of the body as a wait, unless an outer wait includes it."""
-    book, start = _book(), _now()
+    book = _book()
+    start = _now()
     book.inside += 1
     try:
         yield book
@@ -288,7 +294,8 @@ class TimedMonitor:
     """
 
     def __init__(self, name: str = "monitor", context: Any = threading) -> None:
-        self.name, self.context = name, context
+        self.name = name
+        self.context = context
         self.entry = TimedLock(f"entry-{name}", context.RLock())
         self._conditions: dict[str, Any] = {}
 
@@ -306,7 +313,8 @@ class TimedMonitor:
         """
         if until():
             return
-        book, start = _book(), _now()
+        book = _book()
+        start = _now()
         book.inside += 1
         self.declare(condition)._conditions[condition].wait_for(until)
         book.inside -= 1
@@ -352,7 +360,8 @@ class TimedPool:
     def __init__(
         self, tasks: Iterable[Any], parties: int, name: str = "pool", context: Any = threading
     ) -> None:
-        self.name, self.parties = name, parties
+        self.name = name
+        self.parties = parties
         self.monitor = TimedMonitor(name, context).declare("tasks")
         threads = context is threading
         self._manager = None if threads else context.Manager()
@@ -412,7 +421,8 @@ class TimedLoop:
     def __init__(
         self, length: int, chunk: int = 1, name: str = "indices", context: Any = threading
     ) -> None:
-        self.length, self.chunk = length, chunk
+        self.length = length
+        self.chunk = chunk
         self.lock = TimedLock(f"loop-{name}", context.Lock())
         self._next: Any = [0] if context is threading else context.Array("q", 1, lock=False)
 
@@ -452,7 +462,10 @@ class WaitRecorder:
         context: Any = threading,
         title: str = "",
     ) -> None:
-        self.file, self.processors, self.context, self.title = file, processors, context, title
+        self.file = file
+        self.processors = processors
+        self.context = context
+        self.title = title
         self.profile = ""
 
     def __enter__(self) -> Self:
@@ -520,7 +533,8 @@ class _Spent:
         with open(path, "rb") as file:
             self.cells = memoryview(file.read()).cast("d")
         self.label, self.kind, *names = path.with_suffix(".causes").read_text().splitlines()
-        self.begin, self.missing = self.cells[BEGIN], not self.cells[END]
+        self.begin = self.cells[BEGIN]
+        self.missing = not self.cells[END]
         self.end = max(self.cells[END], self.cells[LAST])
         waits = {name: self.cells[HEAD + 2 * index] for index, name in enumerate(names)}
         self.events = {
@@ -556,7 +570,8 @@ def profile_of(folder: Path, title: str = "") -> str:
         book for book in spent if book.kind == THREAD or book.waited < 0.5 * busy or not workers
     ]
     counted = ranked or unranked or spent
-    begin, end = counted[0].begin, max(book.end for book in counted)
+    begin = counted[0].begin
+    end = max(book.end for book in counted)
     processors = list(_shared(counted))
     notes = [
         f"{book.label} ended before it wrote its account, {end - book.end:.3g} s before the end"
@@ -620,7 +635,8 @@ def _added(
             waits[name] = waits.get(name, 0.0) + value
         for name, number in worker.events.items():
             events[name] = events.get(name, 0) + number
-        last, gap = worker.end, MISSING if worker.missing else IDLE
+        last = worker.end
+        gap = MISSING if worker.missing else IDLE
     waits[gap] = waits.get(gap, 0.0) + end - last
     return {name: value for name, value in waits.items() if value > 0 or name in events}, events
 
@@ -726,7 +742,9 @@ def _time_semaphores(synchronize: Any) -> None:
     process.
     """
     kind = synchronize.SemLock
-    make, get, put = kind._make_methods, kind.__getstate__, kind.__setstate__
+    make = kind._make_methods
+    get = kind.__getstate__
+    put = kind.__setstate__
 
     def make_methods(self: Any) -> None:
         make(self)
@@ -738,7 +756,8 @@ def _time_semaphores(synchronize: Any) -> None:
         self.cause, state = state
         put(self, state)
 
-    kind._make_methods, kind.__setstate__ = make_methods, set_state
+    kind._make_methods = make_methods
+    kind.__setstate__ = set_state
     kind.__getstate__ = lambda self: (self.timed.cause if hasattr(self, "timed") else "", get(self))
     kind.__enter__ = lambda self: self.acquire()
 
@@ -764,7 +783,8 @@ def record(command: Sequence[str], file: str | Path, title: str = "") -> int:
     import subprocess
 
     with tempfile.TemporaryDirectory(prefix="slipstick-") as temporary:
-        books, start = Path(temporary, "books"), Path(temporary, "start")
+        books = Path(temporary, "books")
+        start = Path(temporary, "start")
         books.mkdir()
         start.mkdir()
         # Python imports `sitecustomize` as it starts; one of the user's own is imported after it.

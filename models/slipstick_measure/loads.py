@@ -130,7 +130,8 @@ def demands(test: LoadTest) -> list[Demand]:
         busy: list[tuple[float, float]] = []
         estimates: list[float | None] = []
         for row in test.rows:
-            completed, used = row.completed, row.utilization.get(tier)
+            completed = row.completed
+            used = row.utilization.get(tier)
             if not completed or used is None:
                 estimates.append(None)
                 continue

@@ -278,7 +278,9 @@ def reduce_repetitions(
     for run in runs.records:
         keys = groups.setdefault((run.p, run.n), {})
         keys.setdefault((run.metric, run.region, run.processor), []).append(run)
-    notes, problems, points = [], [], []
+    notes = []
+    problems = []
+    points = []
     unnumbered: list[list[Measurement]] = []
     for (p, n), keys in sorted(groups.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])):
         values = {}

@@ -21,7 +21,9 @@ from slipstick.report.formatting import joined
 from slipstick_laws.account import AVERAGE_LATENCY
 from slipstick_laws.scalability import LATENCY_SCALABILITY
 
-EFFICIENCY, TIME, MEMORY = "efficiency", "time", "memory"
+EFFICIENCY = "efficiency"
+TIME = "time"
+MEMORY = "memory"
 WAYS = (TIME, EFFICIENCY, MEMORY)
 """What is kept between two numbers of processors, in the order of a cell of Scale-Graph's Figure 14:
 time-bound, efficiency-conserved, memory-bound.
@@ -77,7 +79,8 @@ class MeasuredScalability:
 
     def cell(self, way: str, fewer: int, more: int) -> float | None:
         """Return L / L' for two numbers of processors; None if one has no run or no latency."""
-        first, second = self.runs[way][fewer], self.runs[way][more]
+        first = self.runs[way][fewer]
+        second = self.runs[way][more]
         if first is None or second is None or not (first.latency > 0 and second.latency > 0):
             return None
         ratio = LATENCY_SCALABILITY.equation(latency=first.latency, more_latency=second.latency)
@@ -122,8 +125,10 @@ def _curves(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
     """Group the runs on several processors by number of processors, sorted by size."""
     curves: dict[int, list[MeasuredRun]] = {}
     for answer in answers:
-        size, count = answer.point.get("n"), int(answer.point["p"])
-        time, efficiency = answer.find("time"), answer.find("efficiency")
+        size = answer.point.get("n")
+        count = int(answer.point["p"])
+        time = answer.find("time")
+        efficiency = answer.find("efficiency")
         if size is not None and count > 1 and time and efficiency:
             curves.setdefault(count, []).append(MeasuredRun(float(size), time, efficiency))
     several = {count: sorted(runs) for count, runs in curves.items() if len(runs) > 1}
@@ -169,7 +174,9 @@ def _kept(way: str, goal: float, count: int, runs: Sequence[MeasuredRun]) -> Mea
     for first, second in pairwise(runs):
         low, high = (_READ[way](run, count) for run in (first, second))
         if way != EFFICIENCY:
-            low, high, target = math.log(low), math.log(high), math.log(goal)
+            low = math.log(low)
+            high = math.log(high)
+            target = math.log(goal)
         else:
             target = goal
         if min(low, high) <= target <= max(low, high):
@@ -188,7 +195,9 @@ def _sources(answers: Sequence[Answer]) -> dict[tuple[int, float], dict[str, flo
     """
     latencies: dict[tuple[int, float], dict[str, float]] = {}
     for answer in answers:
-        size, count, time = answer.point.get("n"), int(answer.point["p"]), answer.find("time")
+        size = answer.point.get("n")
+        count = int(answer.point["p"])
+        time = answer.find("time")
         causes = {
             name[len(LOST) : -1]: (value.value or 0.0) * time / count
             for name, value in answer.values.items()

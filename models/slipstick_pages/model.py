@@ -171,7 +171,8 @@ def _section(model: LiveModel) -> tuple[str, str]:
 
 
 def _live(model: LiveModel) -> str:
-    answer, tape = model.answer, dict(model.tape or {})
+    answer = model.answer
+    tape = dict(model.tape or {})
     tape["labels"] = [
         (register, model.components.get(label, label)) for register, label in tape.get("labels", ())
     ]
@@ -343,9 +344,12 @@ def _first(lines: Sequence[str]) -> tuple[str, str]:
 def _slider(index: int, slider: Slider, words: str) -> str:
     """Return the HTML of a slider with its field."""
     if slider.counted:
-        low, high, at = int(slider.low), int(slider.high), int(slider.value)
+        low = int(slider.low)
+        high = int(slider.high)
+        at = int(slider.value)
     else:
-        low, high = 0, _STEPS
+        low = 0
+        high = _STEPS
         at = round(_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low))
     name = escape(words)
     path = escape(f"{slider.name}: {slider.meaning}" if slider.meaning else slider.name)

@@ -154,7 +154,8 @@ def _page_of(
     stages = [time for group in form.stages.values() for time in group.values()]
     throughput = model.population.size / form.time
     tape = Tape([form.time, form.account, *stages, throughput])
-    listing, labels = tape.listing(), Labels.of(model, "memory")
+    listing = tape.listing()
+    labels = Labels.of(model, "memory")
     components = {label: labels.component(label) for _, label in listing["labels"]}
     pipelines = {name: tuple(group) for name, group in form.stages.items()}
     shown = {quantity: listing["outputs"][0]}
@@ -193,7 +194,8 @@ def _moved(
     """Return the model with its values, and with sliders for the inputs that change the answer
     most.
     """
-    slopes, still = model.answer.gradient[model.quantity], _chances(built)
+    slopes = model.answer.gradient[model.quantity]
+    still = _chances(built)
     values = {
         name: float(parameter.value)
         for name, parameter in tape.parameters.items()
@@ -287,7 +289,8 @@ def _open_slider(slider: Slider, tape: Tape, busy: int) -> Slider:
 
     if slider.whole or utilization(slider.high) < 1:
         return slider
-    low, high = slider.value, slider.high
+    low = slider.value
+    high = slider.high
     for _ in range(_BISECTIONS):
         middle = (low * high) ** 0.5
         low, high = (low, middle) if utilization(middle) >= 1 else (middle, high)
@@ -440,7 +443,8 @@ def _step(tape: Tape, slider: Slider) -> float:
 
 def _slider(parameter: Parameter, value: float, built: BuiltModel, reach: float = _REACH) -> Slider:
     entry = built.entries.get(parameter.name)
-    unit, meaning = str(parameter.dimension), entry.meaning if entry else ""
+    unit = str(parameter.dimension)
+    meaning = entry.meaning if entry else ""
     low, high = value / reach, min(value * reach, max(value, 1e308))  # JSON has no number beyond
     whole = unit == "1" and value == int(value) and (value >= 2 or _counted(parameter.name))
     if whole:

@@ -384,7 +384,8 @@ def comparison(table: PublishedTable) -> str:
     ----------
     table : published values beside computed ones
     """
-    slips, misses = Notes(), Notes()
+    slips = Notes()
+    misses = Notes()
     marked = [[_marked(row, cell, slips, misses) for cell in row.cells] for row in table.rows]
     source = f"Source: {escape(table.source)}" if table.source else ""
     paragraphs = [

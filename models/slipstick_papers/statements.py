@@ -282,13 +282,14 @@ class _Sentence:
         A value from a simulation is an interval; where the sentence holds for a part of it only, it
         is undecided.
         """
-        spec, stated, cells = self.spec, _stated(self.spec), self.cells()
+        spec = self.spec
+        stated = _stated(self.spec)
+        cells = self.cells()
         used = [self.answers[name] for _, name in spec.compared_cases()]
-        methods, exact = (
-            " and ".join(dict.fromkeys(cell.method for cell in used)),
-            all(cell.exact for cell in used),
-        )
-        needed, wanted_words = spec.at_least or len(cells), _words(spec, stated)
+        methods = " and ".join(dict.fromkeys(cell.method for cell in used))
+        exact = all(cell.exact for cell in used)
+        needed = spec.at_least or len(cells)
+        wanted_words = _words(spec, stated)
         wanted_words += f", for {needed} of {len(cells)}" if needed < len(cells) else ""
         verdict = _verdict(cells, needed) if spec.counted else "input"
         cause = self._filled() if verdict in ("miss", "undecided") else ""
@@ -315,7 +316,8 @@ class _Sentence:
 
     def cells(self) -> tuple[CheckedValue, ...]:
         """Return each value that the sentence speaks of, and whether the sentence holds for it."""
-        spec, stated = self.spec, _stated(self.spec)
+        spec = self.spec
+        stated = _stated(self.spec)
         values = self._values("of") or []
         low, high = self._limits(stated, values)
         none: list[ComparedNumber | None] = [None] * len(values)
@@ -368,7 +370,8 @@ class _Sentence:
         """Return the lower and the upper limit of each value, as intervals; infinite where the
         sentence states none.
         """
-        least, most = -inf, inf
+        least = -inf
+        most = inf
         if "about" in stated:
             least = stated["about"].value - stated["within"].value
             most = stated["about"].value + stated["within"].value
@@ -379,10 +382,8 @@ class _Sentence:
             nextafter(end + 1e-9 * sign * abs(end), sign * inf)
             for end, sign in ((least, -1), (most, 1))
         )
-        low, high = (
-            self._values("above") or [_exactly(least)],
-            self._values("below") or [_exactly(most)],
-        )
+        low = self._values("above") or [_exactly(least)]
+        high = self._values("below") or [_exactly(most)]
         rest = [
             limits_pair
             for name, limits_pair in zip(self.spec.of, values, strict=True)
@@ -485,10 +486,8 @@ def _verdict(values: Sequence[CheckedValue], needed: int) -> str:
     """Return whether the statement holds for enough values: hit, miss, or undecided where intervals
     or unknown values leave it open.
     """
-    hits, unknown = (
-        sum(cell.holds is True for cell in values),
-        sum(cell.holds is None for cell in values),
-    )
+    hits = sum(cell.holds is True for cell in values)
+    unknown = sum(cell.holds is None for cell in values)
     return "hit" if hits >= needed else "undecided" if hits + unknown >= needed else "miss"
 
 
@@ -514,9 +513,7 @@ def _number(number: ComparedNumber | None, unit: str) -> str:
 
 
 def _line(row: StatementRow) -> str:
-    reading, cause = (
-        f"{escape(row.reading)}: " if row.reading else "",
-        f" Cause: {escape(row.missed)}." if row.missed else "",
-    )
+    reading = f"{escape(row.reading)}: " if row.reading else ""
+    cause = f" Cause: {escape(row.missed)}." if row.missed else ""
     numbers = f"Wanted: {escape(row.wanted)}. Computed: {escape(row.computed)}."
     return f"- **{escape(row.name)}: {row.verdict}.** {reading}{escape(row.says)}. {numbers}{cause}"

@@ -686,7 +686,8 @@ class _Verdicts:
         )
         open_ = f", undecided in {kinds['undecided']}" if kinds["undecided"] else ""
         holds = f"{kinds['hit']} of {len(verdicts)}{open_}"
-        by, turns = "", ""
+        by = ""
+        turns = ""
         if word == "depends":
             by, turns = self._turn(name, [verdict == "hit" for verdict in verdicts], kept)
         return said._replace(verdict=word, holds=holds, decided_by=by, turns=turns)
@@ -705,7 +706,8 @@ class _Verdicts:
         split_there = splits[best.name]
         if split_there.gain < _TELLING:
             return "", "no single input tells the draws apart"
-        below, above = split_there.below, split_there.above
+        below = split_there.below
+        above = split_there.above
         text = (
             f"{best.spec.title}: up to {best.words(split_there.low)} it holds in {below[0]} of"
             f" {below[1]} draws, from {best.words(split_there.high)} in {above[0]} of {above[1]}"
@@ -783,12 +785,15 @@ def _best_split(levels: Sequence[float], holds: Sequence[bool]) -> _Split:
     _Split(gain=1.0, low=2.0, high=3.0, below=(0, 2), above=(2, 2))
     """
     order = sorted(range(len(levels)), key=lambda row: levels[row])
-    total, all_holding = len(levels), sum(holds)
+    total = len(levels)
+    all_holding = sum(holds)
     whole = _impurity(all_holding, total)
-    best, holding = _Split(-1.0), 0
+    best = _Split(-1.0)
+    holding = 0
     for count, row in enumerate(order[:-1], 1):
         holding += holds[row]
-        low, high = levels[row], levels[order[count]]
+        low = levels[row]
+        high = levels[order[count]]
         # Draws of the same level cannot be told apart, so no split lies between them.
         if low == high or not whole:
             continue

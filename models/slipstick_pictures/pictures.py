@@ -181,9 +181,11 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
     heights_by_case = stacks(results, spec)
     shown = {name for bar in heights_by_case.values() for name, height in bar.items() if height}
     if isinstance(spec.stack, str):
-        unit, names = "s", [name for name in order if name in shown]
+        unit = "s"
+        names = [name for name in order if name in shown]
     else:
-        unit, names = results.unit(next(iter(spec.stack.values()))[0]), [*spec.stack]
+        unit = results.unit(next(iter(spec.stack.values()))[0])
+        names = [*spec.stack]
     fills = {name: order[name] for name in names if name in shown}
     table = np.array(
         [[heights_by_case[case].get(label, 0.0) for case in spec.cases] for label in fills]
@@ -343,7 +345,8 @@ def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
 
 def _intervals(axes: Axes, reach: Array, tops: Array) -> Array:
     """Draw the interval of each total that has one; return the upper ends."""
-    low, high = tops - reach[:, 0], tops + reach[:, 1]
+    low = tops - reach[:, 0]
+    high = tops + reach[:, 1]
     draw_intervals(axes, np.arange(float(len(tops))), tops, low, high)
     return np.where(np.isfinite(high), high, tops)
 
@@ -408,7 +411,8 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     labels = list(dict.fromkeys(line.label for line in lines))
     methods = [method for method in dict.fromkeys(line.method for line in lines) if method]
     if len(methods) == 1:  # nothing to tell apart
-        lines, methods = [replace(line, method="") for line in lines], []
+        lines = [replace(line, method="") for line in lines]
+        methods = []
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
     columns = 1 + (len(labels) + len(methods) - 1) // _MOST_IN_COLUMN
     alone = not spec.series and set(labels) <= set(_short(spec.y).values())
@@ -484,8 +488,10 @@ def _in_words(path: str, words: Words) -> str:
 
 def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Line]:
     """Sort the points of a sweep into lines; cases are called by their titles or names."""
-    x, lines = _places(sweep, spec.x), []
-    groups, short = _groups(sweep, spec, words), _short(spec.y)
+    x = _places(sweep, spec.x)
+    lines = []
+    groups = _groups(sweep, spec, words)
+    short = _short(spec.y)
     for name in spec.y:
         columns = np.array([sweep.column(name), *sweep.ends(name)])
         columns = _against(sweep, columns, spec.against) if spec.against else columns
@@ -599,7 +605,8 @@ def _tags(sweep: Sweep, axis: Axis, words: Words, named: bool) -> list[str]:
 
 
 def _places(sweep: Sweep, path: str) -> Array:
-    axis, column = sweep.axis(path), sweep.points[path]
+    axis = sweep.axis(path)
+    column = sweep.points[path]
     if _numbers(axis) is None:
         place = {value: float(index) for index, value in enumerate(axis.values)}
         return np.array([place[value] for value in column])
@@ -652,10 +659,8 @@ def _ratio(above: Array, below: Array) -> Array:
         (value, low, high), (divisor, least, most) = (
             np.where(np.isnan(end), end[:1], end) for end in (above, below)
         )
-        certain, unsure = (
-            np.isnan(above[1]) & np.isnan(below[1]),
-            np.isinf(above[1]) | np.isinf(below[1]),
-        )
+        certain = np.isnan(above[1]) & np.isnan(below[1])
+        unsure = np.isinf(above[1]) | np.isinf(below[1])
         ends = (
             np.where(unsure, sign * np.inf, end)
             for sign, end in ((-1, low / most), (1, high / least))
@@ -785,7 +790,8 @@ def _crossed(
         points = to_panel.transform(line.get_xydata())
         points = points[np.isfinite(points).all(axis=1)]
         if len(points):
-            x, y = points[:, 0], points[:, 1]
+            x = points[:, 0]
+            y = points[:, 1]
             heights = np.interp(label_places, x, y, left=np.nan, right=np.nan) - limit
             heights = heights if above else -heights
             crossing += bool(np.any((heights > 0.0) & (heights < _LABEL_HEIGHT)))
@@ -816,7 +822,8 @@ def _map(results: Results, spec: MapSpec) -> Figure:
     """
     sweep = results.sweep(spec.sweep)
     results.named_answer(spec.case)
-    x, y = sweep.axis(spec.x), sweep.axis(spec.y)
+    x = sweep.axis(spec.x)
+    y = sweep.axis(spec.y)
     point_of_cell = grid_of(sweep, spec)
     wide = max(3.2, min(8.0, 0.62 * len(x.values)))
     figure = sheet(wide + 3.0, max(2.6, min(6.5, 0.42 * len(y.values))) + 1.6)
@@ -835,7 +842,8 @@ def _map(results: Results, spec: MapSpec) -> Figure:
 
 def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
     """Return the index of the point in each cell, rows along y; -1 where there is none."""
-    x, y = sweep.axis(spec.x), sweep.axis(spec.y)
+    x = sweep.axis(spec.x)
+    y = sweep.axis(spec.y)
     places = [{value: index for index, value in enumerate(axis.values)} for axis in (x, y)]
     grid = np.full((len(y.values), len(x.values)), -1)
     is_shown = np.array([case == spec.case for case in sweep.cases], dtype=bool)
@@ -1018,11 +1026,13 @@ def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
     axis.
     """
     if axis.named:
-        title, words = axis_title(axis.path, ""), [str(value) for value in axis.values]
+        title = axis_title(axis.path, "")
+        words = [str(value) for value in axis.values]
     else:
         unit, factor = choose([float(value) for value in axis.values], Dimension.of(axis.unit))
         values = np.array([float(value) / factor for value in axis.values])
-        title, words = axis_title(axis.path, unit), [f"{value:.3g}" for value in values]
+        title = axis_title(axis.path, unit)
+        words = [f"{value:.3g}" for value in values]
         if not all(map(is_round, values[:: _spacing(len(words))])):
             return _between_cells(axes, values, side, title)
     spacing = _spacing(len(words))

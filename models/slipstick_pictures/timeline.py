@@ -106,12 +106,11 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     totals: dict[int, dict[str, float]] = {}
     reached: dict[int, float] = {}
     for span in sorted(timeline.spans, key=lambda span: (span.start, span.end)):
-        until, before = (
-            min(span.end, timeline.phase),
-            max(span.start, reached.get(span.member, 0.0)),
-        )
+        until = min(span.end, timeline.phase)
+        before = max(span.start, reached.get(span.member, 0.0))
         if until > before:
-            durations, name = totals.setdefault(span.member, {}), timeline.component(span)
+            durations = totals.setdefault(span.member, {})
+            name = timeline.component(span)
             durations[name] = durations.get(name, 0.0) + until - before
             reached[span.member] = until
     names = dict.fromkeys(name for durations in totals.values() for name in durations)

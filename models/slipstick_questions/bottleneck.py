@@ -202,7 +202,8 @@ def _solved(case: str, sweep: SweepDefinition, study: StudyContext) -> CaseBottl
     solved_sweep = carried_out("bottleneck", plan, [name])
     count = len(plan.cases)
     throughput = solved_sweep.columns.get(name, np.full(count, np.nan))
-    population, cycle = np.empty(count), np.empty(count)
+    population = np.empty(count)
+    cycle = np.empty(count)
     demands: dict[str, Array] = {}
     for group in plan.groups:
         group_columns = (

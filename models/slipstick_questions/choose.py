@@ -64,7 +64,8 @@ TOGETHER = 32
 LONGEST = 64.0
 """The longest run that is to decide a condition, as a multiple of the first."""
 
-OBJECTIVE, COST = "objective", "cost"
+OBJECTIVE = "objective"
+COST = "cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,8 @@ class _Choosing:
         """Yield groups of points that share a model: their row numbers, the case, and the values
         that vary.
         """
-        values, shaping = self.given(rows), self.shaping
+        values = self.given(rows)
+        shaping = self.shaping
         groups: dict[tuple[int, ...], list[int]] = {}
         for number, row in enumerate(rows[:, shaping].tolist()):
             groups.setdefault(tuple(row), []).append(number)
@@ -278,10 +280,8 @@ class _Choosing:
         row = np.array(
             [values.index(float(answer.point[path])) for path, values in self.values.items()]
         )
-        values_of_point, case = (
-            self.given(row[None]),
-            self.built([int(row[index]) for index in self.shaping]),
-        )
+        values_of_point = self.given(row[None])
+        case = self.built([int(row[index]) for index in self.shaping])
         free = {
             path: values_of_point[path]
             for index, path in enumerate(self.values)
@@ -399,7 +399,9 @@ class _Enumeration:
         """Solve points, extending runs until each is decided, and sort them into those that meet
         the conditions and those that do not.
         """
-        choosing, longer, open_ = self.asked, 1.0, rows
+        choosing = self.asked
+        longer = 1.0
+        open_ = rows
         self.solved += len(rows)
         while len(open_):
             table = choosing.solved(open_, longer)
@@ -431,7 +433,8 @@ class _Enumeration:
                 else:
                     # Less of everything may have an answer: nothing is concluded from this point.
                     self.unanswered += 1
-            open_, longer = open_[again], 4.0 * longer
+            open_ = open_[again]
+            longer = 4.0 * longer
 
     def probe(self, allowed: Rows, top: Rows) -> None:
         """Solve points that test the assumption that larger values break no condition.
@@ -471,9 +474,11 @@ class _Enumeration:
         solved = [top]
         self.solve(top[None])
         for column in range(len(top) if not self.broken else 0):
-            low, high = -1, int(top[column])
+            low = -1
+            high = int(top[column])
             while high - low > 1:
-                middle, before = (low + high) // 2, len(self.broken)
+                middle = (low + high) // 2
+                before = len(self.broken)
                 solved.append(np.where(np.arange(len(top)) == column, middle, top))
                 self.solve(solved[-1][None])
                 low, high = (low, middle) if len(self.broken) == before else (middle, high)
@@ -496,10 +501,8 @@ class _Enumeration:
         for number, (side, condition_part) in enumerate(
             zip(sides, choosing.condition.parts, strict=True), start=1
         ):
-            unit, below = (
-                str(condition_part.left.dimension),
-                condition_part.relation.startswith("<"),
-            )
+            unit = str(condition_part.left.dimension)
+            below = condition_part.relation.startswith("<")
             less, more = (side.left, side.right) if below else (side.right, side.left)
             values[f"value[{number}]"] = _value(side.left[:, index], unit)
             slack = (
@@ -530,7 +533,8 @@ def _chosen(choosing: _Choosing) -> ChosenPoints:
     """
     sizes = [len(value) for value in choosing.values.values()]
     rows = np.indices(tuple(sizes)).reshape(len(sizes), -1).T
-    values, total = choosing.given(rows), len(rows)
+    values = choosing.given(rows)
+    total = len(rows)
     # What is about the varied values alone needs no solving.
     for condition_part, is_known in zip(
         choosing.condition.parts, choosing.known(choosing.condition), strict=True
@@ -543,17 +547,20 @@ def _chosen(choosing: _Choosing) -> ChosenPoints:
             held = condition_part.holds(
                 {name: values[choosing.condition.columns[name]] for name in names}
             )
-            values, rows = {name: column[held] for name, column in values.items()}, rows[held]
+            values = {name: column[held] for name, column in values.items()}
+            rows = rows[held]
     left_count = len(rows)
     (ordered,) = choosing.known(choosing.objective)
     if ordered and left_count:
         rows = rows[np.argsort(choosing.aims(rows), kind="stable")]
     enumeration = _Enumeration(choosing)
-    top, allowed = np.array(sizes) - 1, rows
+    top = np.array(sizes) - 1
+    allowed = rows
     if choosing.spec.monotone and (rows == top).all(axis=1).any():
         solved = {tuple(row.tolist()) for row in enumeration.bound(top)}
         rows = rows[[tuple(row) not in solved for row in rows.tolist()]]
-    together, most_found = TOGETHER, 1 + choosing.spec.runners_up
+    together = TOGETHER
+    most_found = 1 + choosing.spec.runners_up
     if choosing.case.form.estimated:
         together = 1
     elif not ordered and not choosing.spec.monotone:
@@ -589,10 +596,8 @@ def _choice(
         default=None,
     )
     # Each part is as it is written, but for those of a chain such as 1 <= n < 8.
-    conditions, conditions_as_written = (
-        choosing.condition.parts,
-        re.split(r"(?<!\s)\s++and\s++", choosing.condition.text.strip()),
-    )
+    conditions = choosing.condition.parts
+    conditions_as_written = re.split(r"(?<!\s)\s++and\s++", choosing.condition.text.strip())
     return ChosenPoints(
         case=choosing.case.case,
         units=choosing.units,
@@ -771,7 +776,8 @@ def _against(choice: ChosenPoints) -> str:
     """Return which points may have a smaller objective within the uncertainty of estimates."""
     if not choice.rivals:
         return ""
-    first, more = choice.rivals[0], len(choice.rivals) - 1
+    first = choice.rivals[0]
+    more = len(choice.rivals) - 1
     further_words = f" and {counted(more, 'further point')}" if more else ""
     if choice.ranges:
         return f", undecided within the ranges against {_place(choice, first)}{further_words}"
@@ -823,7 +829,8 @@ def _effort(choice: ChosenPoints) -> str:
 
 
 def _undecided(choice: ChosenPoints) -> str:
-    first, more = choice.undecided[0], len(choice.undecided) - 1
+    first = choice.undecided[0]
+    more = len(choice.undecided) - 1
     further_words = f", and {counted(more, 'further point')}" if more else ""
     within = " within the ranges" if choice.ranges else ""
     return (
@@ -849,7 +856,8 @@ _MOST_UNDECIDED = 10
 
 def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
     """Build the table of the points chosen for cases with the same quantities and objective."""
-    first, rows = choices[0], []
+    first = choices[0]
+    rows = []
     for choice in choices:
         listed = {
             "chosen": choice.found[:1],

@@ -120,7 +120,8 @@ class Condition:
             for name, _, column, values in self._named(tape.parameters, columns)
         }
         middle = at(columns_at_points)
-        low, high = middle.copy(), middle.copy()
+        low = middle.copy()
+        high = middle.copy()
         for name, ends in self._ends(tape.parameters, columns, count):
             moved = np.array([at({**columns_at_points, name: end}) for end in ends]) - middle
             has_answer = np.isfinite(ends[0]) & np.isfinite(ends[1])
@@ -228,7 +229,8 @@ class _ConditionNames(Mapping[str, Parameter]):
     """
 
     def __init__(self, cases: Mapping[str, Evaluator], given_names: Mapping[str, str]) -> None:
-        self._cases, self._given = cases, given_names
+        self._cases = cases
+        self._given = given_names
         self.made: dict[str, tuple[Parameter, str, str]] = {}
 
     def __getitem__(self, name: str) -> Parameter:

@@ -351,7 +351,8 @@ class _CaseRanking:
         The effect of less and of more is computed anew, with the changed value checked like a
         written one; share and elasticity come from the derivatives, and rank nothing.
         """
-        name, change = self.case.case, self.spec.change.value
+        name = self.case.case
+        change = self.spec.change.value
         answer = answers.cases[name] if self.of_the_case else self.case.answer(ALL_SHARES)
         if answer.failed:
             return Ranking(name, change, (), (), self.technology)
@@ -372,8 +373,10 @@ class _CaseRanking:
         """Solve with a smaller and a larger value of a quantity; return the effect of the change
         that saves more.
         """
-        entry, first = self.case.built.entries[path], self.case.form.quantity
-        value, base = entry.given.value, answer[first] or 0.0
+        entry = self.case.built.entries[path]
+        first = self.case.form.quantity
+        value = entry.given.value
+        base = answer[first] or 0.0
         effects = {
             f"{percent(change)} {word}": self._effect(path, signed, answer)
             for word, signed in (("less", -change), ("more", change))
@@ -382,7 +385,8 @@ class _CaseRanking:
         effect = effects[best]
         (opposite,) = (effect for words, effect in effects.items() if words != best)
         tried = [words for words, effect in effects.items() if effect["time_saved"] is not None]
-        share, unit = answer.share.get(first, {}).get(path), str(entry.given.dimension)
+        share = answer.share.get(first, {}).get(path)
+        unit = str(entry.given.dimension)
         slopes = answer.gradient.get(first) if base else {}
         # Some methods have no derivatives.
         elasticity = None if slopes is None else slopes.get(path, 0.0) * value / (base or 1.0)
@@ -425,7 +429,8 @@ class _CaseRanking:
         """Return the effect of one changed value on the time; the time saved is None if the spec
         does not allow the value, such as half a processor.
         """
-        given_value, first = self.case.built.entries[path].given, self.case.form.quantity
+        given_value = self.case.built.entries[path].given
+        first = self.case.form.quantity
         if given_value.value == 0.0 or not answer[first]:
             return Answer("rank", "", {"time_saved": Value(0.0, "1")}, exact=True)
         node = quantity_node(
@@ -542,7 +547,8 @@ class _CaseChanges:
                     values={**effects_by_names[names].values, "apart": apart},
                 )
             )
-        budget, effects = self.spec.budget, tuple(effects_by_names[names] for names in singles)
+        budget = self.spec.budget
+        effects = tuple(effects_by_names[names] for names in singles)
         ranking = ChangeRanking(
             self.case, self.technology, before, effects, (), budget.value if budget else None
         )
@@ -554,7 +560,8 @@ class _CaseChanges:
         costs = [
             price.value for name in names if (price := self.spec.changes[name].cost) is not None
         ]
-        values, draws = dict(after.values), dict[str, Array]()
+        values = dict(after.values)
+        draws = dict[str, Array]()
         for old, new in (("time", "time_saved"), ("overhead", "overhead_reduction")):
             if not after.failed and (before[old] or 0.0) > 0:
                 values[new] = reduction(after.values[old], before.values[old])
@@ -579,7 +586,9 @@ class ChangeReader:
     """Reads the changes of one case under one technology."""
 
     def __init__(self, case: str, settings: Settings, rank: RankSpec, study: StudyContext) -> None:
-        self.case, self.rank, self.study = case, rank, study
+        self.case = case
+        self.rank = rank
+        self.study = study
         inputs = resolved_with(settings, study.library)
         paths = {
             path for change in rank.changes.values() for path in (*change.values, *change.times)
@@ -619,7 +628,8 @@ class ChangeReader:
         """Return the values that a change sets; its factors multiply the current values of the
         quantities.
         """
-        spec, place = self.rank.changes[name], ("rank", "changes", name)
+        spec = self.rank.changes[name]
+        place = ("rank", "changes", name)
         nodes: dict[str, Node] = {}
         for path in spec.values:
             nodes[path] = self.study.written((*place, "set", path))
@@ -697,7 +707,8 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
             for path in paths
         }
         table = case.solved(columns_given)
-        columns, how = table.columns, table.provenance
+        columns = table.columns
+        how = table.provenance
         first = case.form.quantity
         overhead = OVERHEAD if OVERHEAD in columns else first
         for index, names in enumerate(points_of_case):
@@ -885,7 +896,8 @@ def _may_be_more(effect: Answer, best: Answer) -> bool:
 
 def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
     """Return the change that reduces the overhead most, in a reader's words."""
-    best, before = _best(change_ranking), change_ranking.before.values["overhead"]
+    best = _best(change_ranking)
+    before = change_ranking.before.values["overhead"]
     overhead = quantity(before.value, "s", ends=before.ends)
     gain = _reduced(best)
     if not gain.value or gain.value <= 0:
@@ -983,10 +995,8 @@ def _changes(change_ranking: ChangeRanking) -> ResultTable:
         )
     )
     for name, unit in EFFECT_VALUES.items():
-        values, writer = (
-            [effect.values.get(name) for effect in effects],
-            as_percent if unit == "1" else None,
-        )
+        values = [effect.values.get(name) for effect in effects]
+        writer = as_percent if unit == "1" else None
         columns.append(
             ResultColumn.of(name, values, unit, title=name.replace("_", " "), written=writer)
         )

@@ -63,7 +63,8 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 
     listed = list(curves.values())
-    first, single = listed[0], len(listed) == 1
+    first = listed[0]
+    single = len(listed) == 1
     limits = _limits(curves)
     low, high = _height(listed, limits)
     unit, factor = choose([low, high], Dimension.of(first.dimension))
@@ -110,7 +111,8 @@ def _height(curves: Sequence[SearchCurves], limits: Collection[float]) -> tuple[
     sides = [side[0] for curve in curves for side in (curve.left, curve.right)]
     values = np.concatenate(sides)
     values = values[np.isfinite(values)]
-    low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    low = float(values.min(initial=0.0))
+    high = float(values.max(initial=0.0))
     if (most := _ABOVE_THE_LIMIT * max(limits, default=0.0)) > 0:
         high = min(high, most)
     return 1.05 * low, 1.05 * high if high > low else low + 1.0

@@ -320,13 +320,12 @@ class _CaseSearch:
 
     def first_look(self) -> Array:
         """Return the first places to search, including both ends; fewer if each is simulated."""
-        places, spec = np.array(self.places), self.spec
+        places = np.array(self.places)
+        spec = self.spec
         estimated = self.case.form.estimated
         if self.whole:
-            ends, count = (
-                (places[0], places[-1]),
-                spec.points or (FEW_PLACES if estimated else MANY_PLACES),
-            )
+            ends = (places[0], places[-1])
+            count = spec.points or (FEW_PLACES if estimated else MANY_PLACES)
             spread = (
                 np.geomspace(*ends, count)
                 if spec.spacing == "geometric"
@@ -406,8 +405,10 @@ def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) ->
 
 def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
-    node, settings = study.written(place), study.cases[case]
-    range_of, only_whole = _axis(spec), False
+    node = study.written(place)
+    settings = study.cases[case]
+    range_of = _axis(spec)
+    only_whole = False
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
         inputs = resolved_with(settings, study.library)
         _check_ends(spec.of, place, inputs, study)
@@ -526,9 +527,13 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
     """Search a range of places for changes of a condition, refining between neighbours that
     differ.
     """
-    condition, case, places = case_search.condition, case_search.case, case_search.first_look()
-    table, longest = case_search.solved(places), 1.0
-    looked, columns = (places.tolist(), table.provenance), table.columns
+    condition = case_search.condition
+    case = case_search.case
+    places = case_search.first_look()
+    table = case_search.solved(places)
+    longest = 1.0
+    looked = (places.tolist(), table.provenance)
+    columns = table.columns
     margins, _ = condition.look(columns)
     answered = np.isfinite(margins[0])
     if (
@@ -542,7 +547,9 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
         closer.close_in()
         if case_search.whole:
             closer.decide()
-        places, longest, columns = closer.places, float(closer.longer.max()), closer.found
+        places = closer.places
+        longest = float(closer.longer.max())
+        columns = closer.found
     margins, holds = condition.look(columns)
     changes, undecided = condition.changes(
         columns, places, None if case_search.single else case_search.columns
@@ -661,7 +668,9 @@ class _Closer:
     def __init__(
         self, case_search: _CaseSearch, places: Array, columns: Mapping[str, Array]
     ) -> None:
-        self.asked, self.places, self.found = case_search, places, dict(columns)
+        self.asked = case_search
+        self.places = places
+        self.found = dict(columns)
         self.longer = np.ones(len(places))
         self.effort = EFFORT * len(places)
 
@@ -915,11 +924,9 @@ def _change_head(search: ConditionSearch, change: Change, bound: Callable[..., s
 
 def search_text(search: ConditionSearch) -> str:
     """Describe in one line where a condition starts or stops holding, or why it changes nowhere."""
-    subject, ends, gaps = (
-        f"{search.name}, {search.case}{_along(search)}: {search.condition}",
-        _ends(search),
-        _gaps(search),
-    )
+    subject = f"{search.name}, {search.case}{_along(search)}: {search.condition}"
+    ends = _ends(search)
+    gaps = _gaps(search)
     what_holds = (
         f"{_said(search)} (searched over {ends}{gaps})"
         if search.changes
@@ -972,7 +979,8 @@ def _end_of_answers(search: ConditionSearch, place: float, begins: bool) -> str:
 
 def _undecided(search: ConditionSearch) -> Iterator[str]:
     for first, last in search.undecided:
-        low, high = _value(search, first), _value(search, last)
+        low = _value(search, first)
+        high = _value(search, last)
         yield f"undecided at {low}" if first == last else f"undecided from {low} to {high}"
 
 
@@ -1001,7 +1009,8 @@ def _single(search: ConditionSearch, change: Change) -> str:
     """Write where a condition changes if only the listed values are possible: the value, or the
     two values between which it changes.
     """
-    value, before = _value(search, change.value), _value(search, change.before)
+    value = _value(search, change.value)
+    before = _value(search, change.before)
     setting_text = f"{search.of} = {value}" if search.of != YEAR else value
     if change.low == change.high:
         return (
@@ -1009,7 +1018,8 @@ def _single(search: ConditionSearch, change: Change) -> str:
             if change.starts
             else f"holds up to {before}, no longer at {setting_text}"
         )
-    low, high = _value(search, change.low), _value(search, change.high)
+    low = _value(search, change.low)
+    high = _value(search, change.high)
     sure = (
         f"holds from {search.of} = {high} on"
         if change.starts
@@ -1053,7 +1063,8 @@ def _gaps(search: ConditionSearch) -> str:
         return ""
     stretches = []
     for stretch in search.unanswered:
-        first, last = _value(search, stretch.first), _value(search, stretch.last)
+        first = _value(search, stretch.first)
+        last = _value(search, stretch.last)
         if stretch.before is None:
             stretches.append(f"up to {last}" if stretch.first < stretch.last else f"at {first}")
         elif stretch.after is None:

@@ -84,10 +84,12 @@ def changes(
     """
     changes_found = []
     for index in range(len(places) - 1):
-        near, far = margins[index], margins[index + 1]
+        near = margins[index]
+        far = margins[index + 1]
         if not (np.isfinite(near) and np.isfinite(far)) or holds[index] == holds[index + 1]:
             continue
-        low, high = float(places[index]), float(places[index + 1])
+        low = float(places[index])
+        high = float(places[index + 1])
         starts = bool(holds[index + 1])
         if function is None:
             changes_found.append(Change(high, low, starts))
@@ -141,7 +143,8 @@ def estimated_changes(
     >>> round(change.low, 3), round(change.value, 3), round(change.high, 3), stretches
     (0.667, 1.333, 1.75, [])
     """
-    states, has_answer = decided(margins, holds), np.isfinite(margins[0])
+    states = decided(margins, holds)
+    has_answer = np.isfinite(margins[0])
     changes_found: list[Change] = []
     stretches: list[tuple[float, float]] = []
     sure: int | None = None
@@ -160,7 +163,8 @@ def estimated_changes(
             )
         elif open_since is not None:
             stretches.append((float(places[open_since]), float(places[index - 1])))
-        sure, open_since = None if run_ended else index, None
+        sure = None if run_ended else index
+        open_since = None
     return changes_found, stretches
 
 

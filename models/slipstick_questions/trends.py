@@ -200,7 +200,8 @@ def trended_case(
     SpecError : the case has no classes of cost and no parameter follows a series, a parameter
         states what no trend has, or the base year is outside the trend's periods
     """
-    settings, library = study.cases[case], study.library
+    settings = study.cases[case]
+    library = study.library
     inputs = resolve(settings, library)
     stated = {
         f"{PARAMETERS}{name}": given
@@ -259,7 +260,8 @@ def _check_stated(path: str, given: Given, series: Collection[str], tree: Node) 
     """Raise if what a parameter states to follow is no series and no class of cost, or if a class
     does not tell whether the parameter rises.
     """
-    name, mark = given.technology, value_mark(tree, f"{path}.technology")
+    name = given.technology
+    mark = value_mark(tree, f"{path}.technology")
     known = [*series, PROCESSORS, *TECHNOLOGIES, FOLLOWS_NOTHING]
     if name not in known:
         why = f"no trend here has a series {name!r}, and no class of cost is called so"
@@ -325,7 +327,8 @@ def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tu
     """List the rates of a trend that are used outside their periods, between the base year and the
     given years.
     """
-    first, last = float(min(base_year, *years)), float(max(base_year, *years))
+    first = float(min(base_year, *years))
+    last = float(max(base_year, *years))
     return tuple(
         f"{name} ({period.start:g} to {period.end:g})"
         for name, rate in trend.rates.items()
@@ -341,7 +344,8 @@ def doubts(
     """
     of_amounts = any(name.startswith((PARAMETERS, "amount[")) for name in values)
     unread = {*track.unmoved, *(() if of_amounts else track.priced)}
-    first, last = float(min(track.base_year, *years)), float(max(track.base_year, *years))
+    first = float(min(track.base_year, *years))
+    last = float(max(track.base_year, *years))
     names: dict[str, list[str]] = {}
     for name, rate in track.trend.rates.items():
         doubt = doubt_of(rate, first, last)

@@ -106,7 +106,8 @@ def _base(node: Node, library: SpecFiles) -> Table:
 
 def _years(tree: Table, base: Table) -> tuple[float, float]:
     """Return the year of the base machine and the target year."""
-    year_node, node = tree.entries["year"].node, at(base, ["year"])
+    year_node = tree.entries["year"].node
+    node = at(base, ["year"])
     if not isinstance(node, Scalar) or not isinstance(node.value, int | float):
         why = "this machine does not tell its year, so no trend can start there; write year in it"
         raise tree.entries["base"].node.mark.error(why, "machine.base")

@@ -350,7 +350,8 @@ class FittedSeries:
         ends of its 90 % interval.
         """
         mean, covariance = self.log_gain(first, np.array([last]))
-        middle, deviation = float(mean[0]), sqrt(max(float(covariance[0, 0]), 0.0))
+        middle = float(mean[0])
+        deviation = sqrt(max(float(covariance[0, 0]), 0.0))
         ends = (middle, middle - NORMAL_90 * deviation, middle + NORMAL_90 * deviation)
         # Quantiles pass through a monotone function, so that the ends of the logarithm are those of
         # the factor.
@@ -360,7 +361,8 @@ class FittedSeries:
     def periods(self) -> list[tuple[float, float]]:
         """List the periods between its first point, its breaks and its last point."""
         measured = [point.year for point in self.series.measured]
-        first_year, last_year = measured[0], measured[-1]
+        first_year = measured[0]
+        last_year = measured[-1]
         inner = [year for year in self.series.breaks if first_year < year < last_year]
         return list(pairwise([first_year, *inner, last_year]))
 
@@ -376,18 +378,19 @@ def level_covariance(first_years: Array, second_years: Array, growth: RateModel)
     array([[2.25]])
     """
     damping = growth.damping
-    rows, columns = np.asarray(first_years)[:, None], np.asarray(second_years)[None, :]
-    earlier, later = np.minimum(rows, columns), np.maximum(rows, columns)
+    rows = np.asarray(first_years)[:, None]
+    columns = np.asarray(second_years)[None, :]
+    earlier = np.minimum(rows, columns)
+    later = np.maximum(rows, columns)
     if damping < 1e-3:  # the closed form cancels; a walk is the limit
         from_start = rows * columns
         from_walk = earlier**2 * (3 * later - earlier) / 6
     else:
         from_start = np.expm1(-damping * rows) * np.expm1(-damping * columns) / damping**2
-        decay_earlier, decay_between = (
-            np.exp(-damping * earlier),
-            np.exp(-damping * (later - earlier)),
-        )
-        decay_later, decay_sum = np.exp(-damping * later), np.exp(-damping * (later + earlier))
+        decay_earlier = np.exp(-damping * earlier)
+        decay_between = np.exp(-damping * (later - earlier))
+        decay_later = np.exp(-damping * later)
+        decay_sum = np.exp(-damping * (later + earlier))
         from_walk = (
             earlier
             - (1 - decay_earlier) / damping

@@ -160,7 +160,8 @@ class SeriesRate:
 
     def drawn(self, years: Array, normals: Array) -> SeriesDraws:
         """Return draws of the level in the years [samples, numbers]."""
-        count, scatter = len(years), self.fit.scatter
+        count = len(years)
+        scatter = self.fit.scatter
         return SeriesDraws(
             years,
             self.fit.paths(years, normals[:, :count]),
@@ -341,7 +342,8 @@ def used_periods(rate: PeriodRate, first_year: float, last_year: float) -> list[
     >>> [period.start for period in used_periods(PeriodRate(periods), 2024, 2034)]
     [2010]
     """
-    first, last = rate.periods[0], rate.periods[-1]
+    first = rate.periods[0]
+    last = rate.periods[-1]
     return [
         period
         for period in rate.periods
@@ -366,7 +368,8 @@ def outside(rate: Rate, first_year: float, last_year: float) -> list[tuple[Perio
     """
     if isinstance(rate, SeriesRate):
         return []
-    gaps, periods = [], rate.periods
+    gaps = []
+    periods = rate.periods
     if first_year < periods[0].start:
         gaps.append((periods[0], first_year, min(last_year, periods[0].start)))
     if last_year > periods[-1].end:

@@ -68,7 +68,8 @@ def _beyond(point: PointNumbers) -> str:
 
 def _times(point: PointNumbers, most: int) -> tuple[Array, Array]:
     """Return the times of rounds that serve 1, 2, ... customers, and their parts [s]."""
-    number, work = np.arange(1.0, most + 1), point.phases[0].work
+    number = np.arange(1.0, most + 1)
+    work = point.phases[0].work
     rounds = RoundContents([number], [number * work], np.zeros(most), [number * work * work / 2])
     parts = point.server.duration(rounds)
     parts = np.broadcast_to(parts, (len(parts), most))

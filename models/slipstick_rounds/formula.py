@@ -270,7 +270,8 @@ class BatchServerFormula(BatchServerForm):
         answers = [
             PointAnswer({}, remarks=Remarks(failed=str(saturated(float(load))))) for load in loads
         ]
-        rounds, rows = _MeanRounds(points), np.flatnonzero(loads < 1)
+        rounds = _MeanRounds(points)
+        rows = np.flatnonzero(loads < 1)
         settled = _Settled(rounds, rows)
         unknown = rounds.short_of_places(settled.present[1]) & (loads > LIGHT)
         full = settled.places >= FULL
@@ -291,7 +292,8 @@ class BatchServerFormula(BatchServerForm):
         has a load.
         """
         names, (_, answer) = list(self.model.phases), point.phases
-        times, first_phase = computed.times, f"phase_time[{names[0]}]"
+        times = computed.times
+        first_phase = f"phase_time[{names[0]}]"
         first = times.delay + times.waiting + times.first
         response_time = first + times.second
         quantiles = zip(QUANTILES, computed.quantiles, strict=False)
@@ -458,7 +460,8 @@ class _MeanRounds:
         units of the first [parts, points, rounds; s].
         """
         in_second, in_first, _ = np.broadcast_arrays(present, units, self.units)
-        done, held = in_second * self.piece, np.broadcast_to(self._held, in_second.shape)
+        done = in_second * self.piece
+        held = np.broadcast_to(self._held, in_second.shape)
         rounds = RoundContents(
             [(in_first / self.units).ravel(), in_second.ravel()],
             [in_first.ravel(), done.ravel()],
@@ -506,7 +509,8 @@ class _MeanRounds:
         """
         room = self.room(present)
         count = np.maximum(self.units / room, 1.0)
-        plain, one = self.time(present, 0.0), self.time(present, self.units / count)
+        plain = self.time(present, 0.0)
+        one = self.time(present, self.units / count)
         longer = one - plain
         if not self.rate.any() or not (2 * self.units <= room).any():
             return np.asarray(count * longer)
@@ -534,7 +538,8 @@ class _MeanRounds:
         behind : first phases that wait or are under way when that of a customer ends; as many take
             time from its second phase as its rounds have room for [1]
         """
-        second, extra = self.steps * self.time(present, 0.0), self.extra(present)
+        second = self.steps * self.time(present, 0.0)
+        extra = self.extra(present)
         if not np.any(rate):
             return np.asarray(second / present + extra)
         left = np.maximum(1 - rate * extra, 1e-9)
@@ -543,7 +548,8 @@ class _MeanRounds:
         )
         steady = np.minimum(second / left, longest)
         # First phases have about an exponential time, and so has what comes behind them.
-        most, expected = longest - steady, np.maximum(behind * extra / left, 1e-300)
+        most = longest - steady
+        expected = np.maximum(behind * extra / left, 1e-300)
         return np.asarray((steady + expected * -np.expm1(-most / expected)) / present)
 
 
@@ -634,7 +640,8 @@ def _second_quantiles(rounds: _MeanRounds, fullness: Array, times: _PhaseTimes[A
     present = fullness[:, -1:]
     visits = rounds.visit(fullness, rounds.rate, rounds.rate * times.first[:, None]) * fullness
     by_number = math.sqrt(2 / 3) * (visits[:, :-1] - visits[:, -1:])
-    plain, extra = rounds.steps * rounds.time(present, 0.0), rounds.extra(present)
+    plain = rounds.steps * rounds.time(present, 0.0)
+    extra = rounds.extra(present)
     left = np.maximum(1 - rounds.rate * extra, LEAST_ROOM)
     arrivals = rounds.rate * plain * left
     each = extra / left**2
@@ -732,7 +739,8 @@ class _PresentMeans(NamedTuple):
 
 def _of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
     """Solve the number present of a closed population as a birth-death process."""
-    population, most = point.population, float(rounds.highest[0, 0])
+    population = point.population
+    most = float(rounds.highest[0, 0])
     number = np.arange(1.0, population + 1)
     places = np.minimum(number, most)
     visit = rounds.visit(places[None, :])[0]
@@ -822,7 +830,8 @@ def _with_tail(steps: Array, last: Indices) -> tuple[Array, Array, Array]:
     """Return weights of the numbers of a birth-death process up to the last, that of all beyond it,
     and the ratio of successive ones there [points, numbers; points, 1].
     """
-    weights, ratio = _birth_death(steps, last), np.take_along_axis(steps, last - 1, axis=1)
+    weights = _birth_death(steps, last)
+    ratio = np.take_along_axis(steps, last - 1, axis=1)
     decay = np.minimum(ratio, FULL)
     beyond = np.take_along_axis(weights, last, axis=1) * decay / (1 - decay)
     return weights, beyond, ratio
@@ -923,12 +932,14 @@ class _Settled:
         self.served, self.beside, self.idle = np.zeros((3, count))
         self.taken, self.wait, self.places = np.zeros((3, count))
         self.fullness = np.zeros((count, len(QUANTILES) + 1))
-        self.means, self.round_times = np.zeros(count), np.zeros((count, 2))
+        self.means = np.zeros(count)
+        self.round_times = np.zeros((count, 2))
         self.quantiles = np.zeros((count, len(QUANTILES)))
         self._behind = np.zeros((count, 1))
         self._queued = np.zeros((count, 1))
         self._more = np.zeros((2, count, 1))
-        self.present, self.units = np.ones((2, count, 1)), np.zeros(count)
+        self.present = np.ones((2, count, 1))
+        self.units = np.zeros(count)
         for _ in range(MOST_SETTLING):
             if not len(rows):
                 break
@@ -937,12 +948,14 @@ class _Settled:
 
     def _moved(self, rounds: _MeanRounds, rows: Indices) -> Array:
         """Compute some points once more, and return by how much their times changed [rows]."""
-        most, count = np.minimum(rounds.most, MOST_PRESENT), len(rows)
+        most = np.minimum(rounds.most, MOST_PRESENT)
+        count = len(rows)
         for cut in _chunks(np.arange(count), np.ceil(most.ravel()) + 1):
             numbers = _present_of(rounds.rows(cut), self._behind[rows[cut]])
             for name, column in zip(numbers._fields, numbers, strict=True):
                 getattr(self, name)[rows[cut]] = column
-        served, before = self.served[rows, None], self._times(rows)
+        served = self.served[rows, None]
+        before = self._times(rows)
         present = np.clip(served + self._more[:, rows], 1.0, np.maximum(most, 1.0))
         for cut in _chunks(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
             at = rows[cut]
@@ -1009,7 +1022,9 @@ class _Backlog:
     """
 
     def __init__(self, rounds: _MeanRounds, present: Array, queued: Array) -> None:
-        self._rounds, self._rate, self._units = rounds, rounds.rate, rounds.units
+        self._rounds = rounds
+        self._rate = rounds.rate
+        self._units = rounds.units
         self._with_first = present[1]
         self._room, self._work, self._most = self._in_pieces(rounds, present[1])
         number = np.arange(int(self.sizes(rounds, present[1]).max()))
@@ -1053,7 +1068,8 @@ class _Backlog:
         """
         from scipy.special import ndtr
 
-        rounds, needed = self._rounds, self._rounds.units / self._room
+        rounds = self._rounds
+        needed = self._rounds.units / self._room
         more = np.maximum(rounds.steps / (rounds.highest * needed) - 1, 0.0)
         deviation = np.sqrt(np.maximum(self._with_first, 1.0))
         taken = ndtr((present - rounds.highest + 1) / deviation)
@@ -1219,7 +1235,8 @@ def _quantiles(times: Array, weights: Array, waits: _Waits) -> Array:
     parts = (np.arange(SUPPORT) + 0.5) / SUPPORT
     support = _at_parts(times[rows], order[rows], below[rows], parts)[:, None, :]
     taken, wait = (column[rows, None, None] for column in (waits.taken, waits.wait))
-    low, high = quantiles[rows], support.max(axis=2) + wait[:, :, 0] * math.log(1 / RARE)
+    low = quantiles[rows]
+    high = support.max(axis=2) + wait[:, :, 0] * math.log(1 / RARE)
     low, high = np.minimum(low, high), np.broadcast_to(high, low.shape)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -1227,7 +1244,8 @@ def _quantiles(times: Array, weights: Array, waits: _Waits) -> Array:
         reached = -np.expm1(-np.maximum(past, 0.0) / wait)
         chance = np.where(past >= 0, 1 - taken + taken * reached, 0.0).mean(axis=2)
         enough = chance >= np.array(QUANTILES)
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        low = np.where(enough, low, middle)
+        high = np.where(enough, middle, high)
     quantiles[rows] = high
     return quantiles
 
@@ -1259,7 +1277,8 @@ def _first_phase_closed(
             rounds.time(present, np.minimum(rounds.room(present), rounds.units)),
         )
     )
-    throughput, needed = numbers.throughput, float(rounds.units[0, 0]) / room
+    throughput = numbers.throughput
+    needed = float(rounds.units[0, 0]) / room
     customers = max(1, round(point.population - numbers.waiting))
     mean_round = plain / max(1 - throughput * extra, plain / full)
     away = point.think_time + point.delay
@@ -1273,21 +1292,25 @@ def _first_phase_closed(
     for number in range(1, customers + 1):
         residence = needed * (1 + queue - busy / 2)
         cycle = max(residence, 1.0) + outside
-        queue, busy = number * residence / cycle, number * needed / cycle
+        queue = number * residence / cycle
+        busy = number * needed / cycle
     # Who comes at once after a visit comes at the end of a round with all others that did; others
     # meet a round with a probability in proportion to its time, and wait for half of it.
     taken = math.ceil(needed - 1e-9)
-    rest, together = 0.0, (customers - 1) / cycle
+    rest = 0.0
+    together = (customers - 1) / cycle
     if away:
         if needed > 1:
-            part, longer = min(throughput * mean_round * taken, 1.0), plain + extra / taken
+            part = min(throughput * mean_round * taken, 1.0)
+            longer = plain + extra / taken
             met = (part * longer**2 + (1 - part) * plain**2) / (part * longer + (1 - part) * plain)
         else:
             # T' = plain + extra A, A Poisson with mean X T, in the mean T + Var T / T.
             taken_part = min(throughput * extra, 1 - LEAST_ROOM)
             met = mean_round + extra * taken_part / (1 - taken_part**2)
         met *= numbers.met
-        rest, together = met / 2, (customers - 1) / customers * throughput * met
+        rest = met / 2
+        together = (customers - 1) / customers * throughput * met
     waiting = max(residence - max(needed, 1.0), 0.0) * full
     own = plain * taken + extra
     if needed < 1:
@@ -1315,7 +1338,8 @@ def _shared_round(rounds: _MeanRounds, present: float, together: float, customer
 
     number = np.arange(float(customers))
     chances = binom.pmf(number, customers - 1, min(together / max(customers - 1, 1), 1.0))
-    units, room = (number + 1) * rounds.units[0, 0], float(rounds.room(present)[0, 0])
+    units = (number + 1) * rounds.units[0, 0]
+    room = float(rounds.room(present)[0, 0])
     whole = np.ceil(units / room - 1e-9) - 1
     full = float(rounds.time(present, room)[0, 0]) if whole.any() else 0.0
     times = whole * full + rounds.time(present, units - whole * room)[0]

@@ -424,7 +424,9 @@ def round_time_at(points: Sequence[PointNumbers]) -> Duration:
     return replace(duration, own=own_columns(points))
 
 
-_WHOLE, _ABOVE, _LEAST = "a whole number of at least 1", "more than 0", "at least 0"
+_WHOLE = "a whole number of at least 1"
+_ABOVE = "more than 0"
+_LEAST = "at least 0"
 
 _RULES = {
     "population": ("the number of customers", _WHOLE),
@@ -459,7 +461,8 @@ def _problem(numbers: Mapping[str, float], phases: Collection[str]) -> str:
             of = f" of phase {phase}" if phase else ""
             return f"{words}{of} is {number:,.6g}: give {rule}"
     for phase in phases:
-        work, least = numbers[f"{phase}.work"], numbers.get(f"{phase}.least")
+        work = numbers[f"{phase}.work"]
+        least = numbers.get(f"{phase}.least")
         if least is not None and least != work and math.ceil(least) > math.floor(work):
             return (
                 f"no whole number lies from {least:,.6g}, the least work of phase {phase}, to"

@@ -193,7 +193,9 @@ class _RoundByRound:
     def __init__(
         self, server: RoundServer, work: Array, arrivals: Array, think: Array | None = None
     ) -> None:
-        self.server, self.work, self.think = server, work, think
+        self.server = server
+        self.work = work
+        self.think = think
         self.phases = work.shape[1]
         self.arrived = np.zeros(len(work))
         self.ends = np.zeros(work.shape)
@@ -203,7 +205,8 @@ class _RoundByRound:
             heappush(self.due, (time, number))
         self.waiting: deque[_Customer] = deque()
         self.present: list[_Customer] = []
-        self.now, self.used = 0.0, 0.0
+        self.now = 0.0
+        self.used = 0.0
         self.ended = self.rounds = self.put_back = 0
         self.busy = self.served = 0.0
         self.booked: Array | float = 0.0
@@ -211,7 +214,9 @@ class _RoundByRound:
 
     def run(self, until: int | None, events: float) -> RoundRun:
         """Go on until so many visits have ended, or so many customers have been given work."""
-        most, given, pace = len(self.work) if until is None else until, 0, WorkPace()
+        most = len(self.work) if until is None else until
+        given = 0
+        pace = WorkPace()
         while self.ended < most and given < events:
             self._wait_for_a_round()
             shares = self._shares()
@@ -305,8 +310,10 @@ class _RoundByRound:
     def _durations(self, shares: list[tuple[_Customer, float]], count: int) -> Array:
         """Return the parts of the times of some rounds with the same shares [parts, rounds; s]."""
         number = np.arange(count, dtype=np.float64)
-        customers, units = [0.0] * self.phases, [0.0] * self.phases
-        products, growth = [0.0] * self.phases, [0.0] * self.phases
+        customers = [0.0] * self.phases
+        units = [0.0] * self.phases
+        products = [0.0] * self.phases
+        growth = [0.0] * self.phases
         for customer, share in shares:
             phase = customer.phase
             customers[phase] += share > 0
@@ -358,7 +365,8 @@ class _RoundByRound:
             # What it has got so far is computed anew in pieces of the first phase.
             if customer.phase and customer.left > 0:
                 customer.goes_on = customer.phase, customer.left
-                customer.phase, customer.left = 0, 0.0
+                customer.phase = 0
+                customer.left = 0.0
             customer.left += customer.held
             customer.held = 0.0
             self.waiting.appendleft(customer)

@@ -105,7 +105,8 @@ class BatchServerSimulation(BatchServerForm):
         _check_visits(visits)
         random = point.think_time > 0 or any(phase.least < phase.work for phase in point.phases)
         most = min(MOST_RUNS, MORE_VISITS * MOST_VISITS // visits) if random else 1
-        enough, precise = self._settings.cycles or FEWEST_REPLICATIONS, not random
+        enough = self._settings.cycles or FEWEST_REPLICATIONS
+        precise = not random
         while not parts or (not precise and len(parts) < most):
             run, work = self._run(point, len(parts), visits)
             _check_ended(run, visits, self._settings)
@@ -198,7 +199,8 @@ class BatchServerSimulation(BatchServerForm):
         rows = np.unique(np.searchsorted(log[:, 4], ends))
         counts = log[rows, 4].astype(int)
         times = np.concatenate([[0.0], np.cumsum(visits["response_time"])])[counts]
-        dropped, settled = 0, len(rows) > 2 * BATCHES
+        dropped = 0
+        settled = len(rows) > 2 * BATCHES
         if settled:
             dropped = warm_up(np.diff(times) / np.diff(counts))
             kept = len(rows) - 1 - dropped
@@ -227,7 +229,8 @@ class BatchServerSimulation(BatchServerForm):
         """Return what each visit that ended took, in the order of ends."""
         order = np.flatnonzero(run.ended)
         order = order[np.argsort(run.ends[order, -1], kind="stable")]
-        arrived, ends = run.arrived[order] - delay, run.ends[order]
+        arrived = run.arrived[order] - delay
+        ends = run.ends[order]
         columns = {"response_time": ends[:, -1] - arrived}
         for index, phase in enumerate(self.model.phases):
             columns[f"phase_time[{phase}]"] = ends[:, index] - arrived
@@ -246,7 +249,8 @@ class BatchServerSimulation(BatchServerForm):
         parts : batches or replications
         successive : they are batches of one run
         """
-        level, estimates = self._settings.level, {}
+        level = self._settings.level
+        estimates = {}
         visits = np.array([len(part.visits["response_time"]) for part in parts], dtype=float)
         time, rounds, busy, served, ended, put_back, *booked = np.array(
             [part.rounds for part in parts]
@@ -272,7 +276,8 @@ class BatchServerSimulation(BatchServerForm):
         add("round_time", busy, rounds)
         add("utilization", busy, time)
         add("put_back", put_back, ended)
-        phases, names = list(self.model.phases), self.model.components
+        phases = list(self.model.phases)
+        names = self.model.components
         by_phase = np.array(booked).reshape(len(phases), len(names), len(parts))
         for index, name in enumerate(names):
             add(f"account[{name}]", by_phase[:, index].sum(axis=0), ended)

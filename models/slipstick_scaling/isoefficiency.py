@@ -32,7 +32,8 @@ from slipstick.results.sweep import PointTable, Provenance
 from slipstick_laws.account import AVERAGE_LATENCY
 from slipstick_laws.scalability import LATENCY_SCALABILITY
 
-USEFUL, ONE = "useful", "one-processor"
+USEFUL = "useful"
+ONE = "one-processor"
 AGAINST = (USEFUL, ONE)
 """What counts as the work: the useful part of the account, or the time that one processor takes."""
 
@@ -252,10 +253,8 @@ class Need:
         steep = [term for term in sympy.Add.make_args(exponent_terms) if term.has(sympy.exp)]
         power = float(exponent_terms.coeff(x)) if not steep else math.inf
         fastest = max((float(sympy.log(term.subs(x, 30.0)).evalf()) for term in steep), default=0.0)
-        log, loglog = (
-            exponent_terms.coeff(sympy.log(x)),
-            exponent_terms.coeff(sympy.log(sympy.log(x))),
-        )
+        log = exponent_terms.coeff(sympy.log(x))
+        loglog = exponent_terms.coeff(sympy.log(sympy.log(x)))
         return fastest, power, float(log), float(loglog)
 
 
@@ -292,7 +291,8 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
     size, processors : the symbols n and N
     """
     log_n = sympy.log(processors)
-    power, logs = work.size - term.size, work.size_log - term.size_log
+    power = work.size - term.size
+    logs = work.size_log - term.size_log
     factor_of_work = (
         ratio
         * term.coefficient
@@ -424,7 +424,8 @@ def reached(
     """
     count = len(points[0])
     margins = np.asarray(function(np.zeros(count), *points), dtype=float)
-    low, high = np.full(count, np.nan), np.full(count, np.nan)
+    low = np.full(count, np.nan)
+    high = np.full(count, np.nan)
     low[margins == 0.0] = high[margins == 0.0] = 0.0
     for side in (1.0, -1.0):
         _bracket(function, points, margins, low, high, side, furthest, tolerance)
@@ -449,7 +450,8 @@ def last_reached(function: Function, *points: Array, places: Array) -> Array:
     array([4.5])
     """
     count = len(points[0])
-    low, high = np.full(count, np.nan), np.full(count, np.nan)
+    low = np.full(count, np.nan)
+    high = np.full(count, np.nan)
     before = np.asarray(function(np.full(count, places[0]), *points), dtype=float)
     for lower_place, right in pairwise(places):
         after = np.asarray(function(np.full(count, right), *points), dtype=float)
@@ -490,7 +492,8 @@ def _bracket(
     """Store, for each point without a bracket, two values of x between which the sign of the
     function changes.
     """
-    edge, step = np.zeros(len(margins)), 0.5
+    edge = np.zeros(len(margins))
+    step = 0.5
     searching = np.isnan(low) & np.isfinite(margins)
     while step <= furthest and searching.any():
         rows = np.flatnonzero(searching)
@@ -505,7 +508,8 @@ def _bracket(
         for row in rows[~np.isfinite(value)]:
             searching[row] = False
             point = tuple(each[row : row + 1] for each in points)
-            inner, outer = edge[row], side * step
+            inner = edge[row]
+            outer = side * step
             while abs(outer - inner) > tolerance:
                 middle = (inner + outer) / 2
                 (margin,) = np.asarray(function(np.array([middle]), *point), dtype=float)
@@ -634,7 +638,8 @@ class Isoefficiency:
         There is one where the overhead is free of the size, or all its terms hold the same power of
         it, or the equation is one of the second degree in the size.
         """
-        n, k = self.run.size, self.ratio_symbol
+        n = self.run.size
+        k = self.ratio_symbol
         if self.limit:
             return None
         if not self.run.overhead.has(n):
@@ -676,7 +681,8 @@ class Isoefficiency:
         """Solve E(n, N) = E for the size at each number of processors: the largest root; NaN where
         there is none.
         """
-        overhead, work = self._overhead, _terms(self.run.work, self.run)
+        overhead = self._overhead
+        work = _terms(self.run.work, self.run)
 
         def missing(x: Array, processors: Array) -> Array:
             with np.errstate(all="ignore"):
@@ -702,9 +708,11 @@ class Isoefficiency:
 
     def _sum(self, terms: Sequence[Term], x: Array, processors: Array | float) -> Array:
         """Return the sum of terms at log n = x."""
-        logs, total_sum = np.log(processors), np.zeros(len(x))
+        logs = np.log(processors)
+        total_sum = np.zeros(len(x))
         for term in terms:
-            p, q = float(term.processors), float(term.processors_log)
+            p = float(term.processors)
+            q = float(term.processors_log)
             with np.errstate(all="ignore"):
                 growth = np.exp(float(term.size) * x) * x ** float(term.size_log)
                 total_sum = (
@@ -736,8 +744,10 @@ class Isoefficiency:
         """Return the number of processors at which one need overtakes another, by bisection."""
         if index == 0:
             return float(places[0])
-        old, new = self.needs[int(first[index - 1])], self.needs[int(first[index])]
-        low, high = float(places[index - 1]), float(places[index])
+        old = self.needs[int(first[index - 1])]
+        new = self.needs[int(first[index])]
+        low = float(places[index - 1])
+        high = float(places[index])
         for _ in range(60):
             middle = np.array([(low * high) ** 0.5])
             ahead = self._log_work(new, middle)[0] > self._log_work(old, middle)[0]
@@ -748,8 +758,10 @@ class Isoefficiency:
         """Return log W for one need, by solving A log n + B log log n = log y; at least the work of
         the smallest size.
         """
-        term, work = need.term, _leading(self.run)
-        a, b = float(work.size - term.size), float(work.size_log - term.size_log)
+        term = need.term
+        work = _leading(self.run)
+        a = float(work.size - term.size)
+        b = float(work.size_log - term.size_log)
         logs = np.log(processors)
         y = np.log(self.ratio * self._value(term.coefficient) / self._value(work.coefficient)) + (
             float(term.processors) * logs + float(term.processors_log) * np.log(logs)
@@ -815,7 +827,9 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
     )
     if missing:
         raise ModelError(f"an isoefficiency needs a value for {', '.join(missing)}")
-    n, count, ratio = run.size, run.processors, sympy.Symbol(RATIO, positive=True)
+    n = run.size
+    count = run.processors
+    ratio = sympy.Symbol(RATIO, positive=True)
     terms = _terms(run.overhead, run)
     work = _leading(run)
     needs = tuple(need_of(term, work, ratio, n, count) for term in terms if not term.negative)
@@ -865,7 +879,8 @@ def _last(isoefficiency_found: Isoefficiency, work: Term) -> str:
     terms = [need.term for need in isoefficiency_found.needs if need.never]
     if any((term.size, term.size_log) != (work.size, work.size_log) for term in terms):
         return ""
-    ratio, value = isoefficiency_found.ratio, isoefficiency_found._value
+    ratio = isoefficiency_found.ratio
+    value = isoefficiency_found._value
     shares = [
         (
             ratio * value(term.coefficient / work.coefficient),
@@ -926,7 +941,8 @@ def _rounded(expression: Any) -> Any:
     )
 
 
-FIXED_SIZE, MEMORY_BOUND = "fixed-size", "memory-bound"
+FIXED_SIZE = "fixed-size"
+MEMORY_BOUND = "memory-bound"
 TIME_BOUND, EFFICIENCY_CONSERVED = "time-bound", "efficiency-conserved"
 """How the size depends on the number of processors: constant, or so that time, efficiency or
 memory stays constant.

@@ -294,7 +294,8 @@ class ScaleResult(QuestionResult):
         """Return where each case is fastest, how far it is efficient, and how its work must
         grow.
         """
-        lines, words = [], self._counted(self.words)
+        lines = []
+        words = self._counted(self.words)
         for scaling in self.scalings:
             sentences = [
                 _fastest_words(scaling.fastest, words),
@@ -336,7 +337,8 @@ class ScaleResult(QuestionResult):
         """Return for each case the fastest and the largest efficient number of processors."""
         rows = []
         for scaling in self.scalings[:_MOST_CHOICES]:
-            fastest, largest = scaling.fastest, scaling.largest
+            fastest = scaling.fastest
+            largest = scaling.largest
             rows.append(
                 [
                     words.case(scaling.case),
@@ -527,7 +529,8 @@ def _sizes(
     sizes: dict[str, tuple[float, float]] = {}
     problems: list[Problem] = []
     for path_as_written, power in spec.size.items():
-        path, parameters = canonical(own.inputs.tree, path_as_written), own.built.parameters
+        path = canonical(own.inputs.tree, path_as_written)
+        parameters = own.built.parameters
         value = parameters[path].value if path in parameters else None
         if path not in known_paths or value is None:
             why = (
@@ -606,7 +609,9 @@ def _scaled(scaled_case: _ScaledCase) -> Scaling:
     says so; the latency is T (1 - E). Sizes are taken as real numbers, also where only whole ones
     make sense.
     """
-    spec, runs, count = scaled_case.spec, scaled_case.runs, scaled_case.count
+    spec = scaled_case.spec
+    runs = scaled_case.runs
+    count = scaled_case.count
     ways: dict[str, Sweep] = {way: _scaled_runs(scaled_case, way) for way in spec.ways}
     numbers, scanned = _scanned(runs, count)
     growth, why = _growth(scaled_case)
@@ -640,10 +645,8 @@ def _printed(
     places = {float(number): place for place, number in enumerate(scaled_case.count)}
     for cell in scaled_case.spec.printed:
         for way, value in cell.scalability.items():
-            computed, how = (
-                float(matrix[way][places[cell.fewer], places[cell.more]]),
-                ways[way].provenance,
-            )
+            computed = float(matrix[way][places[cell.fewer], places[cell.more]])
+            how = ways[way].provenance
             published = (cell.fewer, cell.more, way, value, computed, cell.source)
             lacks = cell.lacks.get(way, "")
             yield PublishedScalability(*published, **how.at(places[cell.more]), lacks=lacks)
@@ -651,18 +654,22 @@ def _printed(
 
 def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     """Solve for the sizes that a way of scaling requires, and run the model at them."""
-    runs, count, goal = scaled_case.runs, scaled_case.count, scaled_case.goal(way)
+    runs = scaled_case.runs
+    count = scaled_case.count
+    goal = scaled_case.goal(way)
     factor = factors(runs, way, count, goal.value or 0.0 if goal else 0.0, scaled_case.used())
     finite = np.isfinite(factor)
     table = runs.solved(np.where(finite, factor, 1.0), count)
-    solved, how = table.columns, table.provenance
+    solved = table.columns
+    how = table.provenance
     names = [
         name
         for name in solved
         if _inside(name) in ("time", "efficiency") or _inside(name).startswith("account[")
     ]
     columns = {name: np.where(finite, solved[name], np.nan) for name in names}
-    time, efficiency = columns["time"], columns["efficiency"]
+    time = columns["time"]
+    efficiency = columns["efficiency"]
     columns["latency"] = time * (1.0 - efficiency)
     if {"low[time]", "low[efficiency]"} <= columns.keys():
         # The widest that the intervals of T and E allow.
@@ -704,7 +711,8 @@ def _account(sweep: Sweep) -> dict[str, Array]:
 
 def _why(scaled_case: _ScaledCase, way: str, count: float) -> str:
     """Return why no size was found, with the value at the case's own size."""
-    ones, counts = np.ones(1), np.array([count])
+    ones = np.ones(1)
+    counts = np.array([count])
     used = scaled_case.used()
     if way == "memory-bound" and used is not None:
         own = float(used(ones, counts)[0])
@@ -797,7 +805,9 @@ def _extreme(
 
 def _growth(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
     """Return the isoefficiency in symbols, or the reason why there is none."""
-    model, spec, form = scaled_case.built.model, scaled_case.spec, scaled_case.runs.forms[0][0]
+    model = scaled_case.built.model
+    spec = scaled_case.spec
+    form = scaled_case.runs.forms[0][0]
     numbers_of_processors = (
         {scaled_case.runs.processors: scaled_case.count} if scaled_case.runs.any_number else {}
     )
@@ -927,7 +937,8 @@ def _goes_on_head(scaling: Scaling, words: Words) -> str:
     """
     if scaling.growth is not None:
         return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"
-    best, goal = scaling.largest, percent(scaling.threshold)
+    best = scaling.largest
+    goal = percent(scaling.threshold)
     if best.unknown:
         return _NO_EFFICIENCY
     if best.processors is None:
@@ -972,11 +983,9 @@ def _runs_table(scaling: Scaling, way: str) -> ResultTable:
     """Build the table of one way of scaling, with a row for each number of processors; sources of
     latency are on the page only.
     """
-    sweep, goal, numbers = (
-        scaling.ways[way],
-        scaling.goals.get(way),
-        scaling.ways[way].points[scaling.path],
-    )
+    sweep = scaling.ways[way]
+    goal = scaling.goals.get(way)
+    numbers = scaling.ways[way].points[scaling.path]
     account = _account(sweep)
     causes = [
         name
@@ -1020,12 +1029,14 @@ def _matrix(scaling: Scaling, way: str) -> ResultTable:
     """Build the upper triangle of the scalability matrix of one way (Scale-Graph, IEEE TSE 1997,
     Figure 14).
     """
-    numbers, how = scaling.ways[way].points[scaling.path], scaling.ways[way].provenance
+    numbers = scaling.ways[way].points[scaling.path]
+    how = scaling.ways[way].provenance
     rows = range(len(numbers) - 1)
     columns = [ResultColumn("N \\ N'", numbers[:-1], written=as_number, place=True)]
     low, high = scaling.matrix_ends(way)
     for place in range(1, len(numbers)):
-        ends, title = (low[:-1, place], high[:-1, place]), f"{numbers[place]:g}"
+        ends = (low[:-1, place], high[:-1, place])
+        title = f"{numbers[place]:g}"
         columns.append(
             ResultColumn(title, scaling.matrix[way][:-1, place], "1", ends, written=as_ratio)
         )
@@ -1060,7 +1071,9 @@ def _statements(scaling: Scaling) -> list[StatementRow]:
     )
     rows = []
     for cell in scaling.printed:
-        few, many, verdict = cell.processors, cell.more_processors, "hit" if cell.agrees else "miss"
+        few = cell.processors
+        many = cell.more_processors
+        verdict = "hit" if cell.agrees else "miss"
         cause = (
             words.format(*exponents[few, many])
             if verdict == "miss" and (few, many) in exponents
@@ -1150,7 +1163,8 @@ def _verdict(growth: IsoefficiencyFormula, order: str = "") -> str:
 
 
 def _bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
-    bands, sweep = bands_of(scaling, spec.way), scaling.ways[spec.way]
+    bands = bands_of(scaling, spec.way)
+    sweep = scaling.ways[spec.way]
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
     numbers = np.asarray(sweep.points[scaling.path], dtype=float)
@@ -1222,7 +1236,8 @@ def _triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words) -> F
     """Draw a cell for each pair of numbers of processors, with the scalability of each way."""
     points = next(iter(scaling.ways.values())).points[scaling.path]
     numbers = [f"{number:g}" for number in np.asarray(points)]
-    rows, ways = len(numbers) - 1, scaling.matrix
+    rows = len(numbers) - 1
+    ways = scaling.matrix
     figure = sheet(max(5.0, 1.5 + 1.15 * rows), 1.6 + 0.3 * len(ways) + 0.24 * rows * len(ways))
     axes = figure.subplots()
     axes.grid(visible=False)
@@ -1256,7 +1271,9 @@ def bands_of(scaling: Scaling, way: str) -> dict[str, Array]:
     way : how the size goes with N
     """
     sweep = scaling.ways[way]
-    count, efficiency, account = sweep[scaling.path], sweep.columns["efficiency"], _account(sweep)
+    count = sweep[scaling.path]
+    efficiency = sweep.columns["efficiency"]
+    account = _account(sweep)
     if not account:
         return {"useful": count * efficiency, "lost": count * (1.0 - efficiency)}
     names = sorted(account, key=lambda name: name not in scaling.useful)

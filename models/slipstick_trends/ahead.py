@@ -366,7 +366,8 @@ def first_crossings(margins: Array, years: Array) -> Array:
     rises = (margins[:, :-1] <= 0) & (margins[:, 1:] > 0)
     index = np.argmax(rises, axis=1)
     rows = np.arange(len(margins))
-    near, far = margins[rows, index], margins[rows, index + 1]
+    near = margins[rows, index]
+    far = margins[rows, index + 1]
     with np.errstate(all="ignore"):
         place = years[index] + (years[index + 1] - years[index]) * near / (near - far)
     return np.where(margins[:, 0] > 0, years[0], np.where(rises.any(axis=1), place, np.nan))
@@ -389,7 +390,9 @@ def arrivals(
     for before in cases:
         earlier = by_name[before.name]
         for later in own_years:
-            start, came_in, name = before.track.base_year, later.year, later.name
+            start = before.track.base_year
+            came_in = later.year
+            name = later.name
             alike = earlier.kind == later.kind and before.time == later.time
             alike = alike and earlier.work == later.work
             if not came_in > start or not alike or later.along == before.track.trend.name:
@@ -450,7 +453,8 @@ def share_words(
 
 def overtaking_words(overtaking: Overtaking, words: Words = NO_WORDS) -> str:
     """Return a sentence on the year in which one case overtakes another."""
-    first, second = words.case(overtaking.case), words.case(overtaking.overtaken)
+    first = words.case(overtaking.case)
+    second = words.case(overtaking.overtaken)
     text = f"{first} takes less time than {second} from {year(overtaking.year)}"
     text += " on" if overtaking.until is None else f" to {year(overtaking.until)}"
     return text + crossing_words(overtaking.low, overtaking.high, overtaking.part)

@@ -174,7 +174,8 @@ def _start_row(test: BackTest) -> list[str]:
 
 
 def _pooled(tests: Sequence[BackTest]) -> list[str]:
-    points, widths = _all(tests), [width for test in tests for width in test.widths]
+    points = _all(tests)
+    widths = [width for test in tests for width in test.widths]
     held = float(np.mean([prediction.held for prediction in points]))
     width = f"{np.median(widths):.2f}"
     return ["all", str(len(widths)), str(len(points)), percent(held), _median_error(points), width]
@@ -220,7 +221,8 @@ def _judged(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
     """Return a table of the back-test of each start with the damping and walk chosen on the other
     starts.
     """
-    rows, tests = [], []
+    rows = []
+    tests = []
     trials = tried(series, STARTS)
     for start in STARTS:
         others = [chosen_on for chosen_on in STARTS if chosen_on != start]

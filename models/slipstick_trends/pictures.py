@@ -195,7 +195,8 @@ def _draw_rate(axes: Axes, fit: FittedSeries, last: float) -> None:
     plans = [point for point in series.used if point.announced]
     for points, marker in ((series.measured, "o"), (plans, "^"), (apart, "x")):
         if points:
-            xs, ys = [point.year for point in points], [point.value for point in points]
+            xs = [point.year for point in points]
+            ys = [point.value for point in points]
             axes.plot(xs, ys, marker, color=STROKES[1][0], markersize=4, linestyle="none")
     _whole_years(axes)
     logarithmic(axes.yaxis, np.array([*low, *high, *(point.value for point in series.points)]))

@@ -111,10 +111,12 @@ if TYPE_CHECKING:
 
     ProjectedSpec = ProjectionPictureSpec | SharesPictureSpec | RatesPictureSpec
 
-_SPAN, _PLACES = (1900.0, 2200.0), 300_001
+_SPAN = (1900.0, 2200.0)
+_PLACES = 300_001
 
 
-_MOST_TRACKS, _MOST_SENTENCES = 6, 3
+_MOST_TRACKS = 6
+_MOST_SENTENCES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,8 @@ class ProjectResult(QuestionResult):
 
     def decision(self, words: Words) -> Decision | None:
         """Return a table of the values in the first and the last year, one row for each case."""
-        projection, rows = self.projection, []
+        projection = self.projection
+        rows = []
         names = projection.tracks[0].values[:2]
         shown = projection.tracks[:_MOST_TRACKS]
         starts = {float(track.sweep.points[YEAR][0]) for track in shown}
@@ -449,7 +452,8 @@ def _years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
 
 
 def _projected(cases: _ProjectedCases, answer: Sequence[str]) -> Projection:
-    spec, ends = cases.spec, cases.ends
+    spec = cases.spec
+    ends = cases.ends
     trends = _trends(cases)
     tracks: list[ProjectedCase] = []
     drawn: list[DrawnCase] = []
@@ -516,7 +520,8 @@ def _track(
     cases: _ProjectedCases,
     answer: Sequence[str],
 ) -> tuple[ProjectedCase, DrawnCase]:
-    years, case = cases.years_of(track), track.case
+    years = cases.years_of(track)
+    case = track.case
     values = track.values(years)
     table = case.solved(values)
     stated = {**table.columns, **{path: values[path] for path in track.units}}
@@ -598,7 +603,8 @@ def _drawn(
     """Return the answers in every draw, with those that conditions and classes of cost need
     [samples, years].
     """
-    years, samples = cases.years_of(track), cases.spec.samples
+    years = cases.years_of(track)
+    samples = cases.spec.samples
     if not samples:
         return {}
     wanted = {*answer, *(name for condition in conditions for name in condition.columns.values())}
@@ -615,18 +621,23 @@ def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantCl
     """Yield each class of cost that takes the most time in some years, with its first and last
     year.
     """
-    stated, years = case.close, case.close_years
+    stated = case.close
+    years = case.close_years
     names = [name for name in stated if name.startswith(CLASS)]
     if not names:
         return
     table = np.stack([stated[name] for name in names])
     known = np.isfinite(table).all(axis=0)
-    table, years = table[:, known], years[known]
+    table = table[:, known]
+    years = years[known]
     largest = [int(index) for index in np.argmax(table, axis=0)]
     begin = 0
     for name, group in groupby(largest):
         end = begin + len(list(group))
-        first, low, high, part = float(years[begin]), None, None, None
+        first = float(years[begin])
+        low = None
+        high = None
+        part = None
         if begin:
             before = slice(begin - 1, begin + 1)
             first = _meeting(table[name, before], table[largest[begin - 1], before], years[before])
@@ -796,7 +807,8 @@ def _closed_in(
     """
     nearest = _NEAREST_ESTIMATES if condition.case.form.estimated else _NEAREST
     answered = np.isfinite(condition.look(stated)[0][0])
-    places, answers = years, dict(stated)
+    places = years
+    answers = dict(stated)
     for index in np.flatnonzero(answered[1:] != answered[:-1]).tolist():
         ends = [float(years[index]), float(years[index + 1])]
         side = int(answered[index])  # of the end that has no answer
@@ -876,7 +888,8 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
     series = rate.fit.series
     middle, low, high = rate.fit.rate(*span)
     measured = series.measured
-    first, last = measured[0], measured[-1]
+    first = measured[0]
+    last = measured[-1]
     weak = f", {'weak: ' if series.weak else ''}{len(measured)} points"
     weak += f", {series.recalled} from memory" if series.recalled else ""
     plans = len(series.used) - len(measured)

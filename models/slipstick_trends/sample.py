@@ -312,7 +312,8 @@ def _sampled(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleStudy:
     Points come in eight independent sets, each scrambled anew; how far the sets' quantiles differ
     says how sure they are (Student's t). Sensitivity indices are SciPy's, after Saltelli.
     """
-    spec, case = sampled_case.spec, sampled_case.case
+    spec = sampled_case.spec
+    case = sampled_case.case
     names = [name for name in dict.fromkeys(spec.answer or answer) if name in case.names]
     points = _points(sampled_case)
     # A value of a known name may have no meaning at any point, and then no column.
@@ -420,7 +421,8 @@ def _influences(
     rng = random_stream(sampled_case.spec.seed, "sample:indices")
     dists = [SimpleNamespace(ppf=sampled_case.distributions[path].quantile) for path in paths]
     result = sobol_indices(func=function, n=sampled_case.spec.samples, dists=dists, rng=rng)
-    first, total = np.atleast_2d(result.first_order), np.atleast_2d(result.total_order)
+    first = np.atleast_2d(result.first_order)
+    total = np.atleast_2d(result.total_order)
     return {
         name: tuple(
             sorted(

@@ -209,7 +209,8 @@ class Counts(ProgramData):
         _known("counts", data, names)
         if lacking := [key for key in names if key not in data]:
             raise ModelError(f"counts lack {', '.join(lacking)}")
-        processors, page = _whole("processors", data["processors"]), _whole("page", data["page"])
+        processors = _whole("processors", data["processors"])
+        page = _whole("page", data["page"])
         phases = tuple(_phase(phase_data, processors) for phase_data in data["phases"])
         counts = cls(data["program"], processors, page, data["unit"], phases)
         counts._check()

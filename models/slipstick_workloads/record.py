@@ -80,7 +80,8 @@ def recorded_counts(
     events = _events(path, changed)
     processors = list(dict.fromkeys(event.processor for event in events))
     own = {name: [each for each in events if each.processor == name] for name in processors}
-    pages, locks = _numbered(events, page), _locks(events)
+    pages = _numbered(events, page)
+    locks = _locks(events)
 
     def body(me: int) -> Iterator[Access]:
         yield from _accesses(own[processors[me]], pages, locks, page, events[0].begin)

@@ -49,7 +49,9 @@ from slipstick_laws.synchronization import (
     TOURNAMENT_BARRIER,
 )
 
-BUS, RING, UPPER = "bus", "ring", "upper-ring"
+BUS = "bus"
+RING = "ring"
+UPPER = "upper-ring"
 NONE = "none"
 """Name of a lock or barrier that there is not."""
 
@@ -135,7 +137,8 @@ class MemoryPort:
         component : of the account
         """
         label = _AccessSteps(name, component)
-        memory, between = self.machine.memory, self.machine.interconnect
+        memory = self.machine.memory
+        between = self.machine.interconnect
         match between:
             case Bus(request, transfer, _, split):
                 if not split:
@@ -158,8 +161,10 @@ class MemoryPort:
                         label, ratios, 2 * way + transfer + memory.access, circuits=self.retried
                     )
             case _:
-                way, transfer = between.hop, between.transfer
-        way_there, back = label.wait(way, "there"), label.wait(way, "back")
+                way = between.hop
+                transfer = between.transfer
+        way_there = label.wait(way, "there")
+        back = label.wait(way, "back")
         return then(way_there, _one_of(label, ratios, transfer + memory.access), back)
 
     def _through(
@@ -170,10 +175,8 @@ class MemoryPort:
         Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
         radix, stages = _switches(between)
-        sources, targets = (
-            range(radix ** (stages - 1)),
-            [k for k, ratio in enumerate(ratios) if ratio],
-        )
+        sources = range(radix ** (stages - 1))
+        targets = [k for k, ratio in enumerate(ratios) if ratio]
         if len(sources) * len(targets) > MOST_PATHS:
             raise ModelError(
                 f"{len(sources) * len(targets)} paths lead to {len(targets)} memory modules of"

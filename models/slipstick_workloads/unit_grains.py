@@ -174,7 +174,8 @@ def _among(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
     The data lie where they lie with all processors, the `spread` competitors, also for the test
     grain alone: T_0 and T_N are times of the same accesses.
     """
-    test, competitors = Grain.of(inputs), value_of(inputs, "competitors")
+    test = Grain.of(inputs)
+    competitors = value_of(inputs, "competitors")
     work = GrainSteps(machine, competitors, spread, *_contention(inputs))
     arrival, barriers = barrier_of(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
@@ -286,11 +287,10 @@ class GrainSteps:
         """Access one shared element: without a cache, by a hit, or over the interconnect after a
         miss.
         """
-        name, ratios = (
-            f"{grain.prefix}{'write' if grain.write else 'read'}",
-            self._ratios(grain, single),
-        )
-        straight, cache = self.port.access(name, ratios), self.machine.cache
+        name = f"{grain.prefix}{'write' if grain.write else 'read'}"
+        ratios = self._ratios(grain, single)
+        straight = self.port.access(name, ratios)
+        cache = self.machine.cache
         if not _is_zero(grain.local):
             straight = choose(
                 (grain.local, self.port.own_access(name)), (1 - grain.local, straight)
@@ -314,7 +314,8 @@ class GrainSteps:
         Assumes that competitors access the same elements, whatever their addresses.
         """
         assert self.machine.cache is not None
-        cache, per_line = self.machine.cache, _elements(self.machine.cache.line, self.machine)
+        cache = self.machine.cache
+        per_line = _elements(self.machine.cache.line, self.machine)
         hit = delay(
             _hit_time(cache, grain, per_line),
             name=f"{name}.hit",
@@ -341,7 +342,8 @@ class GrainSteps:
         release take place while the lock is held: the part that the kind of lock has there. What
         enters a processor into a list of waiting ones overlaps its wait.
         """
-        kind, inside = lock_kind(self.machine, grain.lock, self.others), []
+        kind = lock_kind(self.machine, grain.lock, self.others)
+        inside = []
         before, after = (
             self._flags(kind, grain.prefix) if self.has_flags(kind) else (then(), then())
         )
@@ -351,7 +353,8 @@ class GrainSteps:
         if not _is_zero(grain.critical):
             inside.append(self._computing(grain, grain.critical, "critical", "critical"))
         if not _is_zero(grain.critical_accesses):
-            name, ratios = f"{grain.prefix}critical", self._ratios(grain, single)
+            name = f"{grain.prefix}critical"
+            ratios = self._ratios(grain, single)
             read, write = (self.port.access(f"{name}.{kind}", ratios) for kind in ("read", "write"))
             taken = write >> self.port.invalidate(f"{name}.write")
             writes = grain.critical_writes
@@ -410,9 +413,11 @@ def _hit_time(cache: Cache, grain: Grain, per_line: int) -> Expr:
         )
 
     time: Expr = zero(TIME)
-    missed, all_missed = 1.0, miss_ratio(cache.size)
+    missed = 1.0
+    all_missed = miss_ratio(cache.size)
     for level in cache.inner:
-        time, missed = time + (missed - miss_ratio(level.size)) * level.hit, miss_ratio(level.size)
+        time = time + (missed - miss_ratio(level.size)) * level.hit
+        missed = miss_ratio(level.size)
     some_missed = 1.0 - all_missed
     return (
         (time + (missed - all_missed) * cache.hit) / some_missed
@@ -622,7 +627,8 @@ def _phases(
     machine: SharedMemory, inputs: InputValues, resources: dict[str, Resource]
 ) -> Iterator[list[Part]]:
     """Lay out each phase and its barrier; their resources are added to `resources`."""
-    repeat, processors = _list(inputs, "repeat"), _list(inputs, "processors")
+    repeat = _list(inputs, "repeat")
+    processors = _list(inputs, "processors")
     if not repeat:
         raise ModelError(
             "there are no phases; give repeat, a list with the grains of each processor in every"
@@ -787,7 +793,8 @@ class Addresses:
             if all_processors and not self.random
             else self.spacing
         )
-        visited, cycle = self.elements // spacing, _cycle(spacing, per_block * modules)
+        visited = self.elements // spacing
+        cycle = _cycle(spacing, per_block * modules)
         rounds, rest = divmod(visited, cycle)
         counts = _counts(rest, spacing, per_block, modules)
         repeated_counts = _counts(cycle, spacing, per_block, modules) if rounds else counts
@@ -837,6 +844,7 @@ def _counts(visited: int, spacing: int, per_block: int, modules: int) -> list[in
     # Several elements lie in each block: count block by block. The first element at or after x is
     # number ceil(x / spacing).
     for block in range(-(-visited * spacing // per_block)):
-        first, end = -(-block * per_block // spacing), -(-(block + 1) * per_block // spacing)
+        first = -(-block * per_block // spacing)
+        end = -(-(block + 1) * per_block // spacing)
         counts[block % modules] += min(end, visited) - min(first, visited)
     return counts

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from slipstick.schema.text import Node, Scalar
 
 
-DONE, NO_ANSWER = 0, 1
+DONE = 0
+NO_ANSWER = 1
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 json_option = click.option(

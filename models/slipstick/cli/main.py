@@ -110,7 +110,8 @@ def engine_of(
     """
     from slipstick.study.engine import Engine, Limits
 
-    time, memory = limits.time or spec.limits.time, limits.memory or spec.limits.memory
+    time = limits.time or spec.limits.time
+    memory = limits.memory or spec.limits.memory
     most = Limits(time.value if time else None, memory.value if memory else None)
     return Engine(on or spec.engine.on, jobs or spec.engine.jobs, most, journal)
 
@@ -181,7 +182,8 @@ def status(folder: Path, as_json: bool) -> int:
     if not command:
         raise InputError(f"there is no report in {folder}, and no points of one")
     stale = [*damaged]
-    points, unread = None, ""
+    points = None
+    unread = ""
     try:
         points, changes = _now(
             kept_points.about.get("command") or command,
@@ -305,13 +307,12 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
 
     parameters = _parameters(changes)
     if program.endswith(".csv"):
-        title, counted = (
-            f"Counts of the record {Path(program).name}",
-            _recorded(program, parameters),
-        )
+        title = f"Counts of the record {Path(program).name}"
+        counted = _recorded(program, parameters)
     else:
         program_found = counted_program(program)
-        title, counted = program_found.title, program_found.count(**parameters).to_dict()
+        title = program_found.title
+        counted = program_found.count(**parameters).to_dict()
     document = {**_head(program, title, parameters), **counted}
     if as_json:
         print_json({"counts": document})
@@ -359,7 +360,8 @@ def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str
 
 def _parameters(changes: Sequence[str]) -> dict[str, float]:
     """Parse the parameters of a program to count, which are plain numbers."""
-    values, problems = {}, []
+    values = {}
+    problems = []
     for name, node in nodes_of(changes).items():
         value = getattr(node, "value", None)
         if (
@@ -377,7 +379,8 @@ def _parameters(changes: Sequence[str]) -> dict[str, float]:
     return values
 
 
-WRONG_INPUT, INTERRUPTED = 2, 130
+WRONG_INPUT = 2
+INTERRUPTED = 130
 HERE = "command line"
 MODEL_OPTIONS = (
     *(

@@ -107,7 +107,8 @@ class Comparison:
 
 def compare(left: Like, relation: str, right: Like) -> Comparison:
     """Make a comparison; raises ModelError unless both sides are of one dimension."""
-    a, b = as_expr(left), as_expr(right)
+    a = as_expr(left)
+    b = as_expr(right)
     if relation not in RELATIONS:
         raise ModelError(f"there is no relation {relation!r}; write one of {' '.join(RELATIONS)}")
     one_dimension("compare", (a, b))
@@ -285,11 +286,14 @@ class _FormulaReader:
         self._tokens = _tokens(text, _ANSWER_TOKEN if answers else _TOKEN)
         self._name_of = _ANSWER if answers else _NAME
         self._here = next(self._tokens)
-        self._known, self._quantity, self._times = names, quantity, times
+        self._known = names
+        self._quantity = quantity
+        self._times = times
         self._named: dict[str, _ParsedPart] = {}
 
     def chain(self) -> list[Comparison]:
-        comparisons, first_side = [], self.sum(0)
+        comparisons = []
+        first_side = self.sum(0)
         while relation := self.accept(*RELATIONS):
             right = self.sum(0)
             comparisons.append(
@@ -387,7 +391,8 @@ class _FormulaReader:
         return inner
 
     def _call(self, name: _FormulaToken, depth: int) -> _ParsedPart:
-        opened, inner = self._next(), _limit(_NESTING, depth + 1, name)
+        opened = self._next()
+        inner = _limit(_NESTING, depth + 1, name)
         operands = [self.sum(inner)] if self._here.text != ")" else []
         while operands and self.accept(","):
             operands.append(self.sum(inner))

@@ -84,7 +84,8 @@ class Dimension:
 
 @cache
 def _dimension_text(powers: tuple[int, ...]) -> str:
-    above, below = _side(powers, 1), _side(powers, -1)
+    above = _side(powers, 1)
+    below = _side(powers, -1)
     return (above or "1") + (f"/{below}" if below else "")
 
 
@@ -401,9 +402,11 @@ def levels(count: float, radix: float) -> int:
     leaves, in integer arithmetic.
     """
     check_radix(radix)
-    k, reach = 0, 1
+    k = 0
+    reach = 1
     while reach < count:
-        k, reach = k + 1, reach * int(radix)
+        k += 1
+        reach = reach * int(radix)
     return k
 
 
@@ -451,7 +454,8 @@ def ceil_log(operand: Like, radix: Like) -> Expr:
     >>> ceil_log(46_656, 36)  # 36^3, where a quotient of logarithms says 4
     3
     """
-    count, base = as_expr(operand), as_expr(radix)
+    count = as_expr(operand)
+    base = as_expr(radix)
     need_counts("ceil_log", count, base)
     if isinstance(count, Number) and isinstance(base, Number):
         return Number(float(levels(count.value, base.value)))
@@ -609,7 +613,11 @@ _FUNCTIONS: dict[str, Callable[..., Expr]] = {
 # Letters of a text from which on its parts are written as dots.
 _LONGEST = 20_000
 Made = dict[int, tuple[str, int]]
-_SUM, _PRODUCT, _SIGN, _POWER, _ATOM = 1, 2, 3, 4, 5
+_SUM = 1
+_PRODUCT = 2
+_SIGN = 3
+_POWER = 4
+_ATOM = 5
 
 _INFIX = {
     "sum": (" + ", _SUM),

@@ -96,7 +96,8 @@ def _geometric_sum_adjoint(args: Sequence[Array], value: Array, bar: Array) -> l
 
 
 def _geometric_mean(args: Sequence[Array], out: Array) -> None:
-    step, most = np.log(args[0]), args[1]
+    step = np.log(args[0])
+    most = args[1]
     count = most + 1.0
     small = np.abs(step)
     wide = small * count
@@ -111,7 +112,8 @@ def _geometric_mean(args: Sequence[Array], out: Array) -> None:
 
 
 def _geometric_mean_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    step, count = np.abs(np.log(args[0])), args[1] + 1.0
+    step = np.abs(np.log(args[0]))
+    count = args[1] + 1.0
     wide = step * count
     # Beyond 1400 sinh(x / 2) overflows, where the term is far below rounding already.
     far = (0.5 / np.sinh(step / 2.0)) ** 2 - (
@@ -185,7 +187,8 @@ def _reaches(radix: float) -> Array:
     with them are exact.
     """
     check_radix(radix)
-    reaches, power = [], 1
+    reaches = []
+    power = 1
     while power <= _LARGEST:
         nearest = float(power)
         reaches.append(nearest if int(nearest) <= power else float(np.nextafter(nearest, 0.0)))
@@ -200,7 +203,8 @@ def _power(args: Sequence[Array], out: Array) -> None:
 
 
 def _whole_power(base: Array, exponent: int) -> Array:
-    square, result = base, np.ones_like(base)
+    square = base
+    result = np.ones_like(base)
     for bit in reversed(bin(abs(exponent))[2:]):
         result = result * square if bit == "1" else result
         square = square * square
@@ -224,7 +228,8 @@ def _select_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Arr
 
 
 def _power_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    base, exponent = args[0], int(args[1].flat[0])
+    base = args[0]
+    exponent = int(args[1].flat[0])
     # Not value / base, which has no value where the base is 0.
     return [
         bar * exponent * _whole_power(base, exponent - 1) if exponent else np.zeros_like(bar),

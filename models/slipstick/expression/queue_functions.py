@@ -81,7 +81,8 @@ def _first(largest: Array, servers: Array) -> Array:
 
 def erlang_b(args: Sequence[Array], out: Array) -> None:
     """Compute Erlang's probability of loss."""
-    load, servers = args[0], _counted(args[1])
+    load = args[0]
+    servers = _counted(args[1])
     # Without load the answer is 0; a load next to nothing gives it, where 1/0 would meet 0 servers.
     service_per_load = 1.0 / np.maximum(load, 1e-300)
     _inverse_loss(
@@ -109,7 +110,9 @@ def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
     for k in range(1, int(MOST)):
         term = term * (load / (services + k))
         sums = sums + 1.0 / (services + k)
-        total, by_load, by_services = total + term, by_load + k * term, by_services - term * sums
+        total = total + term
+        by_load = by_load + k * term
+        by_services = by_services - term * sums
         # The terms rise up to k = load - services, and fall for good behind it.
         if (np.isinf(total) | (k * term <= 1e-18 * total) | np.isnan(total)).all():
             break
@@ -129,7 +132,8 @@ def palm_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array 
 
 def engset(args: Sequence[Array], out: Array) -> None:
     """Compute Engset's time congestion."""
-    load, sources = args[0], args[2]
+    load = args[0]
+    sources = args[2]
     servers = np.where(
         sources >= args[1], _counted(args[1]), np.nan
     )  # with fewer sources the sum below has no end
@@ -302,7 +306,8 @@ def _all_levels(load: Array, count: Array, use: Callable[[int, Array, Array], No
 
 def _numbers(load: Array, count: Array) -> tuple[Array, Array]:
     shape = np.broadcast_shapes(np.shape(load), np.shape(count))
-    values, slopes = np.full(shape, np.nan), np.full(shape, np.nan)
+    values = np.full(shape, np.nan)
+    slopes = np.full(shape, np.nan)
 
     def take(level: int, value: Array, slope: Array) -> None:
         at_level = count == level
@@ -335,15 +340,18 @@ def _in_time(load: Array, elapsed: Array) -> tuple[Array, Array, Array]:
     rest = following - elapsed
     mean = np.maximum(load * rest, 1e-300)
     total, by_load, by_time = (np.zeros(load.shape) for _ in range(3))
-    present, its = np.zeros(load.shape), np.zeros(load.shape)
+    present = np.zeros(load.shape)
+    its = np.zeros(load.shape)
 
     def add(level: int, value: Array, slope: Array) -> None:
         nonlocal present, its
-        present, its = present + value, its + slope
+        present = present + value
+        its = its + slope
         if not level:
             return
         arrivals = following - level
-        chance, one_less = np.empty(load.shape), np.empty(load.shape)
+        chance = np.empty(load.shape)
+        one_less = np.empty(load.shape)
         poisson([mean, np.maximum(arrivals, 0.0)], chance)
         poisson([mean, np.maximum(arrivals - 1.0, 0.0)], one_less)
         arriving = arrivals >= 0.0

@@ -107,7 +107,8 @@ def engset(load: Like, servers: Like, sources: Like) -> Expr:
 
     Source: Engset, 1918.
     """
-    most, few = as_expr(servers), as_expr(sources)
+    most = as_expr(servers)
+    few = as_expr(sources)
     if isinstance(most, Number) and isinstance(few, Number) and few.value < most.value:
         requirement = (
             "engset(load, servers, sources) takes at least as many sources as servers,"

@@ -119,7 +119,8 @@ def _terms(arg: Any) -> tuple[Any, ...]:
 
 def _ranges(x: Any, limit: Any, below: Any, above: Any) -> Any:
     # Piecewise itself would solve a condition with another range in it, which may never end.
-    first, remaining_range = (below, sympy.Le(x, limit, evaluate=False)), (above, sympy.true)
+    first = (below, sympy.Le(x, limit, evaluate=False))
+    remaining_range = (above, sympy.true)
     pairs = (
         sympy.Basic.__new__(sympy.functions.elementary.piecewise.ExprCondPair, *value_and_condition)
         for value_and_condition in (first, remaining_range)

@@ -148,7 +148,9 @@ class Tape:
         self, values: Values, watch: Callable[[Sequence[Array]], object] | None = None
     ) -> list[Array]:
         base = self._inputs_as_arrays(values)
-        points, varying, registers = _points(base), self._varying(base), dict(base)
+        points = _points(base)
+        varying = self._varying(base)
+        registers = dict(base)
         with np.errstate(all="ignore"):
             self._execute(
                 registers,
@@ -187,14 +189,15 @@ class Tape:
             with np.errstate(all="ignore"):
                 share = spread(register) * bars[register]
             booked[label] = booked[label] + share if label in booked else share
+        by_parameter = {name: bars.get(register, none) for register, name in self._inputs.items()}
+        once = {label: spread(register) for register, label in labels.items()}
+        inputs = {name: spread(register) for register, name in self._inputs.items()}
         return Derivatives(
             value=spread(self._outputs[output]),
-            by_parameter={
-                name: bars.get(register, none) for register, name in self._inputs.items()
-            },
+            by_parameter=by_parameter,
             booked=booked,
-            once={label: spread(register) for register, label in labels.items()},
-            inputs={name: spread(register) for register, name in self._inputs.items()},
+            once=once,
+            inputs=inputs,
         )
 
     def slopes(
@@ -217,7 +220,8 @@ class Tape:
         the output [points], and by name its derivative [points]
         """
         base = self._inputs_as_arrays(values)
-        points, end = _points(base), self._outputs[output]
+        points = _points(base)
+        end = self._outputs[output]
         places = {name: register for register, name in self._inputs.items() if name in names}
         needed, followed = self._between(end, places.values())
         varying = self._varying(base)
@@ -252,7 +256,8 @@ class Tape:
         """Return the instructions that a register needs, and the registers that depend on
         `starts`.
         """
-        followed_registers, followed = {end}, set(starts)
+        followed_registers = {end}
+        followed = set(starts)
         needed = []
         for instruction in reversed(self._instructions):
             if instruction.out in followed_registers:

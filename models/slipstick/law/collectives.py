@@ -115,25 +115,27 @@ class CollectiveAlgorithm:
         figures = self.figures(any_ranks, Parameter("size", BYTES))
         if any_ranks not in walk(*map(as_expr, figures)):
             symbols = symbols[1:]  # the time is the same for any number of ranks
+        holds = " and ".join(_HOLDS.get(each.name, f"{each.name} >= 0") for each in symbols)
+        checks = tuple(
+            Check(
+                tuple({**_GIVEN, "ranks": ranks}[each.name] for each in symbols),
+                time,
+                1e-12,
+                HAND,
+            )
+            for ranks, time in ((6, self.check), (8, self.check_of_eight))
+            if time is not None
+        )
         return Law(
             name=f"{self.operation}-{self.name}",
             title=f"Time of {self.operation} by the algorithm {self.name}",
             gives=Symbol("time", TIME, "from the common start to the end at the last rank", "T"),
             symbols=symbols,
             equation=equation,
-            holds=" and ".join(_HOLDS.get(each.name, f"{each.name} >= 0") for each in symbols),
+            holds=holds,
             source=SWITCH if self.in_switch else MPICH,
             note="no contention: a rank sends and receives one message at a time, both at once",
-            checks=tuple(
-                Check(
-                    tuple({**_GIVEN, "ranks": ranks}[each.name] for each in symbols),
-                    time,
-                    1e-12,
-                    HAND,
-                )
-                for ranks, time in ((6, self.check), (8, self.check_of_eight))
-                if time is not None
-            ),
+            checks=checks,
         )
 
 
@@ -179,7 +181,8 @@ def _doubled(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined of recursive doubling, which exchanges the
     whole vector in each round, with ranks at distances 1, 2, 4 and so on.
     """
-    levels, extra = floor(log2(ranks)), _extra(ranks)
+    levels = floor(log2(ranks))
+    extra = _extra(ranks)
     # Ranks beyond a power of two send their vector to a partner first and receive the result last:
     # two more rounds.
     rounds = levels + 2 * extra
@@ -190,7 +193,8 @@ def _rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Exp
     """Return rounds, bytes moved and bytes combined of a reduce-scatter by recursive halving and a
     gather or allgather; ranks beyond a power of two pass the vector once or twice.
     """
-    moved, extra = _others(ranks, size), _extra(ranks)
+    moved = _others(ranks, size)
+    extra = _extra(ranks)
     rounds = 2 * floor(log2(ranks)) + passes * extra
     return rounds, 2 * moved + (passes * extra) * size, moved + extra * size
 

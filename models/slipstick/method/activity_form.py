@@ -60,13 +60,15 @@ class ActivityForm(CompiledModel):
 
     def __init__(self, model: Model) -> None:
         refuse_unknown(model.constructs, self.method, KNOWN[self.method])
-        self.model, self._exprs = model, model.expressions()
+        self.model = model
+        self._exprs = model.expressions()
         self.tape = Tape(self._exprs)
         self.parameters = tuple(self.tape.parameters)
         # A number of processors is whole, so that a derivative by it means nothing.
         counts = {parameter.name for parameter in parameters(*model.population.counts)}
         self.smooth = [name for name in self.parameters if name not in counts]
-        self.contention, self._deadlocks = Contention(model), Deadlocks(model)
+        self.contention = Contention(model)
+        self._deadlocks = Deadlocks(model)
         self._parallel = ParallelWork(model)
         self._single = (
             SingleProcessorValues(model.single, type(self)(model.single.model))
@@ -206,7 +208,8 @@ class ActivityForm(CompiledModel):
         return numbers[step.time] if speed is None else numbers[step.time] / numbers[speed]
 
     def _remarks(self, table: ActivityTable, exact: bool, index: int) -> Remarks:
-        model, time = self.model, float(table.time[index])
+        model = self.model
+        time = float(table.time[index])
         if index in table.wrong:
             return Remarks(failed=table.wrong[index])
         if not np.isfinite(time):

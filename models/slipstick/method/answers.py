@@ -203,7 +203,8 @@ class Solution:
 
     def remarks_at(self, index: int) -> Remarks:
         """Return the remarks on a point from the solution that holds its whole answer."""
-        solution, place = self, index
+        solution = self
+        place = index
         while solution.detail is not None:
             solution, place = solution.detail(place)
         return solution.remarks(place)
@@ -398,7 +399,8 @@ def _in_base_units(value: float, dimension: Dimension) -> str:
 
 def _refused(solution: Solution, words: str, broken: Flags) -> Solution:
     """Remove the answers of some points, for the reason in `words`."""
-    remarks, detail = solution.remarks, solution.detail
+    remarks = solution.remarks
+    detail = solution.detail
 
     def remarks_of(index: int) -> Remarks:
         return Remarks(failed=words) if broken[index] else remarks(index)
@@ -469,7 +471,8 @@ class Answers:
         ----------
         count : of points; more than were solved where nothing that was varied changes the model
         """
-        solution, points = self.solution, count or len(self)
+        solution = self.solution
+        points = count or len(self)
         methods = [*(solution.methods or [solution.method])]
         outside, errors = (
             words_by_point
@@ -526,7 +529,8 @@ class Answers:
         stages_by_pipeline = {}
         for pipeline, stages in self.solution.stages.items():
             table = np.stack([np.broadcast_to(stage, (len(self),)) for stage in stages.values()])
-            names, solved = list(stages), np.isfinite(table.sum(axis=0))
+            names = list(stages)
+            solved = np.isfinite(table.sum(axis=0))
             largest = np.argmax(table, axis=0)
             stages_by_pipeline[pipeline] = [
                 names[stage_number] if is_solved else ""
@@ -550,8 +554,10 @@ class Answers:
         given : what was set beside the files
         shares : compute shares and gradient too; of some methods they cost one more solution
         """
-        solution, bound = self.solution, self.outside.get(index, "")
-        left_out, estimates = solution.left_out, solution.estimates
+        solution = self.solution
+        bound = self.outside.get(index, "")
+        left_out = solution.left_out
+        estimates = solution.estimates
         check = solution.checks.get(index)
         # A block holds the columns; what one point alone needs, such as derivatives, is computed
         # now.
@@ -605,7 +611,8 @@ def _with_numbers(blank: Answer, solution: Solution, index: int) -> Answer:
     value, low, high = (
         _at(columns, index) for columns in (solution.values, solution.low, solution.high)
     )
-    values, intervals = dict[str, Value](), dict[str, tuple[float, float]]()
+    values = dict[str, Value]()
+    intervals = dict[str, tuple[float, float]]()
     for name in dict.fromkeys([*solution.values, *solution.low, *solution.high]):
         if name.partition("[")[0] in ("account", "technology", "step"):
             if name in low and name in high:
@@ -615,6 +622,9 @@ def _with_numbers(blank: Answer, solution: Solution, index: int) -> Answer:
                 value.get(name), solution.unit(name), low.get(name), high.get(name)
             )
     stages = {name: _at(stage, index) for name, stage in solution.stages.items()}
+    limits = tuple(
+        Limit(name, max(times, key=times.__getitem__), times) for name, times in stages.items()
+    )
     return replace(
         blank,
         values=values,
@@ -624,9 +634,7 @@ def _with_numbers(blank: Answer, solution: Solution, index: int) -> Answer:
         once=_at(solution.once, index),
         useful=solution.useful,
         exact=bool(at(solution.exact, index)),
-        limits=tuple(
-            Limit(name, max(times, key=times.__getitem__), times) for name, times in stages.items()
-        ),
+        limits=limits,
         intervals=intervals,
     )
 
@@ -646,14 +654,16 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
     """
     from slipstick.results.sweep import joined_columns
 
-    count, first_solution = 1 + max(int(np.max(rows)) for rows, _ in pieces), pieces[0][1]
+    count = 1 + max(int(np.max(rows)) for rows, _ in pieces)
+    first_solution = pieces[0][1]
     # A solution of one point may hold for several.
     solution_by_row = {
         int(row): (solution, min(index, solution.count - 1))
         for rows, solution in pieces
         for index, row in enumerate(rows)
     }
-    methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
+    methods = np.full(count, "", dtype=object)
+    exact = np.zeros(count, dtype=bool)
     for rows, solution in pieces:
         methods[np.asarray(rows)], exact[np.asarray(rows)] = (
             [*(solution.methods or [solution.method] * len(rows))],
@@ -766,10 +776,8 @@ def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[
     """
     has_speedup = {"speedup", "throughput", "time"} <= values.keys()  # none beyond all numbers
     if has_speedup and values.get("efficiency"):
-        processors, workers = (
-            values["throughput"] * values["time"],
-            values["speedup"] / values["efficiency"],
-        )
+        processors = values["throughput"] * values["time"]
+        workers = values["speedup"] / values["efficiency"]
         # Both are quotients of rounded numbers.
         if workers > processors * (1 + 1e-9):
             yield (
@@ -837,7 +845,8 @@ def activity_solution(
     """
     labels = Labels.of(model, other_labels)
     account = added_up(booked, labels.component)
-    n, values = np.broadcast_to(size, np.shape(time)), {"time": time}
+    n = np.broadcast_to(size, np.shape(time))
+    values = {"time": time}
     with np.errstate(all="ignore"):
         if model.population.open:
             values["throughput"] = np.where(np.isnan(time), np.nan, n)
@@ -957,18 +966,18 @@ def perturbed(
     -------
     each expression at the point, and with each of the parameters moved [1 + names]
     """
-    place, matrix = {name: row for row, name in enumerate(names, 1)}, {}
+    place = {name: row for row, name in enumerate(names, 1)}
+    matrix = {}
     for key, expr in exprs.items():
         if isinstance(expr, Parameter):
-            value, slopes = values_here[expr.name], {expr.name: 1.0}
+            value = values_here[expr.name]
+            slopes = {expr.name: 1.0}
         else:
             # One tape for each: a derivative of a common tape would run the instructions of all.
             tape = Tape([expr])
             derivative = tape.differentiate({name: values_here[name] for name in tape.parameters})
-            value, slopes = (
-                float(derivative.value[0]),
-                {name: float(slope[0]) for name, slope in derivative.by_parameter.items()},
-            )
+            value = float(derivative.value[0])
+            slopes = {name: float(slope[0]) for name, slope in derivative.by_parameter.items()}
         matrix[key] = np.full(1 + len(names), value, dtype=complex)
         for name in slopes.keys() & place.keys():
             matrix[key][place[name]] += 1j * complex_step(values_here[name]) * slopes[name]

@@ -35,7 +35,8 @@ from slipstick.vocabulary import (
     SIMULATION,
 )
 
-RESPONSE_QUANTILE, TIME_QUANTILE = "response_time_quantile", "time_quantile"
+RESPONSE_QUANTILE = "response_time_quantile"
+TIME_QUANTILE = "time_quantile"
 WITHIN_TARGET = "within_target"
 
 _ESTIMATED = (TIME_QUANTILE, RESPONSE_QUANTILE, WITHIN_TARGET, "fairness", "accesses")

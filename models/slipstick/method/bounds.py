@@ -115,10 +115,8 @@ class CompiledBounds(CompiledModel):
     def solution(self, values: Values) -> Solution:
         """Evaluate the bounds at aligned points."""
         size, lows, highest = self.terms(values)
-        low, high = (
-            {"time": np.max([*lows.values()], axis=0)},
-            {} if highest is None else {"time": highest},
-        )
+        low = {"time": np.max([*lows.values()], axis=0)}
+        high = {} if highest is None else {"time": highest}
         # The note names the cause that binds at the point; ties go to the first.
         binding = np.argmax([*lows.values()], axis=0)
         if not self.model.population.open:
@@ -131,7 +129,8 @@ class CompiledBounds(CompiledModel):
                 }
             low |= {"throughput": rates["low"]} if "low" in rates else {}
             high |= {"throughput": rates["high"]}
-        saturated, deadlocks = self._saturation.reasons(values), self._deadlocks.reasons(values)
+        saturated = self._saturation.reasons(values)
+        deadlocks = self._deadlocks.reasons(values)
         low["time"] = without(low["time"], saturated)
         return Solution(
             model=self.model.name,
@@ -223,7 +222,8 @@ def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]
     resources_used = dict.fromkeys(
         name for node in nodes if node.use == SERVED for name in node.uses
     )
-    asked_of, held = demands(cycle, model), held_times(cycle, model)
+    asked_of = demands(cycle, model)
+    held = held_times(cycle, model)
     for name in resources_used:
         if not is_processor(name):
             lows[name] = processors * asked_of[name] / model.resources[name].capacity

@@ -147,7 +147,8 @@ class ClosedForm(CompiledModel):
         self.parameters = tuple(self.tape.parameters)
         # Sweeps of the time alone evaluate nothing else.
         self._time_alone = Tape([self.time])
-        self._saturation, self._deadlocks = Saturation(model), Deadlocks(model)
+        self._saturation = Saturation(model)
+        self._deadlocks = Deadlocks(model)
         self._single = (
             SingleProcessorValues(model.single, ClosedForm(model.single.model))
             if model.single
@@ -218,8 +219,10 @@ class ClosedForm(CompiledModel):
         }
         left_out = self._contention.left_out(values)
         spans = {name: next(columns) for name in self._spans}
-        nothing, time = left_out.nothing(), _not_negative(time_slopes.value)
-        saturated, deadlocks = self._saturation.reasons(values), self._deadlocks.reasons(values)
+        nothing = left_out.nothing()
+        time = _not_negative(time_slopes.value)
+        saturated = self._saturation.reasons(values)
+        deadlocks = self._deadlocks.reasons(values)
         time = without(time, saturated)
         single = self._single.values(values, time_slopes.value, size) if self._single else {}
         with np.errstate(all="ignore"):
@@ -229,6 +232,10 @@ class ClosedForm(CompiledModel):
                 name: size / time * work_time + _asked_by_others(name, groups)
                 for name, work_time in work.items()
             }
+        uses = {
+            name: _use(busy_time, self.model.resources[name].capacity, nothing)
+            for name, busy_time in busy.items()
+        }
         return activity_solution(
             self.model,
             CLOSED_FORM,
@@ -241,10 +248,7 @@ class ClosedForm(CompiledModel):
             },
             think_times=think_times(self.model, values),
             single={name: np.where(nothing, column, np.nan) for name, column in single.items()},
-            uses={
-                name: _use(busy_time, self.model.resources[name].capacity, nothing)
-                for name, busy_time in busy.items()
-            },
+            uses=uses,
             beside=lambda account: self._parallel.columns(values, time, size, account, spans),
             other_labels="memory",
             once=time_slopes.once,
@@ -490,7 +494,9 @@ def _change(
         if not changed.size or not np.isfinite(times).all():
             return None
         index = int(changed[0])
-        near, far, binds = float(grid[index - 1]), float(grid[index]), int(binding[index])
+        near = float(grid[index - 1])
+        far = float(grid[index])
+        binds = int(binding[index])
         # There is no double between the two, so that the change cannot be located more closely.
         if np.nextafter(near, far) == far:
             break

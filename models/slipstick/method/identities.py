@@ -118,9 +118,11 @@ class Identities:
         columns = [number for load in self._resources for number in load.numbers]
         self._demands = Tape(columns) if columns else None
         if isinstance(model, QueueingNetwork):
-            self._products, self._members = list(_of_network(model)), "customers"
+            self._products = list(_of_network(model))
+            self._members = "customers"
         else:
-            self._products, self._members = list(_of_activity(model)), "processors"
+            self._products = list(_of_activity(model))
+            self._members = "processors"
 
     def held(self, solution: Solution, values: Values) -> Solution:
         """Remove the answers of the points at which a solution breaks an identity.
@@ -161,7 +163,8 @@ class Identities:
             columns = solution.values
             if product.rate not in columns or product.time not in columns:
                 continue
-            think_time, text = np.zeros(1), f"{product.rate} x {product.time} is {{:.6g}}, but "
+            think_time = np.zeros(1)
+            text = f"{product.rate} x {product.time} is {{:.6g}}, but "
             half_width = np.zeros(1)
             if product.population is not None and product.think_time is not None:
                 tape = Tape([product.population, product.think_time])
@@ -175,7 +178,8 @@ class Identities:
                 text += f"{product.total} is {{:.6g}}"
             else:
                 continue
-            rate, time = columns[product.rate], columns[product.time] + think_time
+            rate = columns[product.rate]
+            time = columns[product.time] + think_time
             half_width = half_width + rate * _half_width(solution, product.time)
             half_width = half_width + time * _half_width(solution, product.rate)
             product_value = rate * time
@@ -188,14 +192,19 @@ class Identities:
 
         A simulation draws services and visits, so that both hold for what it drew by definition.
         """
-        columns, answered = solution.values, ~_simulated(solution)
+        columns = solution.values
+        answered = ~_simulated(solution)
         if self._demands is None or "throughput" not in columns or not np.any(answered):
             return
         sides = iter(self._demands.run(only(values, self._demands.parameters)))
         for load in self._resources:
-            demand, visits, own_rate, name = next(sides), next(sides), next(sides), load.name
+            demand = next(sides)
+            visits = next(sides)
+            own_rate = next(sides)
+            name = load.name
             present, wait = (columns.get(f"{kind}[{name}]") for kind in ("queue_length", "wait"))
-            utilization, rate = columns.get(f"utilization[{name}]"), columns["throughput"]
+            utilization = columns.get(f"utilization[{name}]")
+            rate = columns["throughput"]
             if present is None or wait is None or (utilization is None and load.demand is None):
                 continue
             is_counted = load.rate is None and utilization is not None
@@ -235,7 +244,8 @@ def _without(solution: Solution, broken: Mapping[int, str]) -> Solution:
         index: Remarks(failed=f"{methods[index]} contradicts itself: {words}; {REPORT}")
         for index, words in broken.items()
     }
-    remarks, detail = solution.remarks, solution.detail
+    remarks = solution.remarks
+    detail = solution.detail
     rows = np.isin(np.arange(solution.count), list(broken))
 
     def remarks_of(index: int) -> Remarks:

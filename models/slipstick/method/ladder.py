@@ -132,7 +132,8 @@ class LadderForm(CompiledModel):
     ) -> None:
         self.model = model
         self._arguments = (model, parameters, simulation)
-        self._smooth, self._methods = smooth, tuple(methods)
+        self._smooth = smooth
+        self._methods = tuple(methods)
         self._forms: dict[str, CompiledModel | None] = {}
         self.refusals: dict[str, str] = {}
         self._failures: dict[str, str] = {}
@@ -592,10 +593,12 @@ def _noted(solution: Solution, reasons: Sequence[str | None]) -> Solution:
     """
 
     def detail(index: int) -> tuple[Solution, int]:
-        inner, place = solution, index
+        inner = solution
+        place = index
         while inner.detail is not None:
             inner, place = inner.detail(place)
-        remarks, reason = inner.remarks(place), reasons[index]
+        remarks = inner.remarks(place)
+        reason = reasons[index]
         note = f"{solution.method} answers by default: {reason}"
         both = reason or ""
         saturated = SATURATED in both and SATURATED in (remarks.failed or "")

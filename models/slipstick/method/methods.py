@@ -280,7 +280,8 @@ def form_of(
     >>> form.points({"population.processors": np.array([1.0, 10.0])}).provenance().methods
     ['closed-form', 'mean-value']
     """
-    settings, kind = simulation or _DEFAULT_SIMULATION, kind_of(model)
+    settings = simulation or _DEFAULT_SIMULATION
+    kind = kind_of(model)
     name = _known_method(kind, method)
     if isinstance(model, Law) or name:
         method_name = name or METHODS[LAW][0]
@@ -295,7 +296,8 @@ def form_of(
         form = LadderForm(model, parameters, settings, smooth, ladder(kind))
     form.left_out = left_out_of(model)
     if isinstance(model, Model):
-        form.estimates, form.requires = model.estimates, model.requires
+        form.estimates = model.estimates
+        form.requires = model.requires
     if isinstance(model, Model | QueueingNetwork):
         form.identities = Identities(model).held
         # An amount is computed from values, of which bounds have none.

@@ -111,7 +111,9 @@ class AnswerNames(Mapping[str, str]):
     def __init__(
         self, units: Mapping[str, str], counted: Iterable[str] = (), intervals: bool = False
     ) -> None:
-        self._units, self._counted, self._intervals = dict(units), frozenset(counted), intervals
+        self._units = dict(units)
+        self._counted = frozenset(counted)
+        self._intervals = intervals
         numbered = (
             "probability",
             "time_until",
@@ -167,10 +169,8 @@ def names_of(
     elif isinstance(model, AddedModel):
         names = iter(model.answer_names())
     else:
-        names, counted = (
-            _network(model, method == BOUNDS),
-            () if method == BOUNDS else model.stations,
-        )
+        names = _network(model, method == BOUNDS)
+        counted = () if method == BOUNDS else model.stations
     listed = list(names)
     if not isinstance(model, AddedModel) and method != BOUNDS:
         listed += [f"amount[{name}]" for name in amounts_known(model.amounts, listed)]
@@ -276,7 +276,8 @@ _OF_PLACES = (
 def _activity(model: Model, method: str | None) -> Iterator[str]:
     """List the names of an activity's answers; those of bounds are fewer."""
     waiting = method != CLOSED_FORM
-    labels, component_labels = list(_labels(model, waiting)), Labels.of(model)
+    labels = list(_labels(model, waiting))
+    component_labels = Labels.of(model)
     components = list(dict.fromkeys(map(component_labels.component, labels)))
     # Studies compute the last two, from the answers of several cases.
     yield from ("time", "throughput", OVERHEAD, REDUCTION)

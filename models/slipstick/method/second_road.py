@@ -128,7 +128,8 @@ def _replaced(
 ) -> Solution:
     """Replace the answers that were rejected by those of the usual simulation."""
     wrong = [row for row, check in checks.items() if check.word == REPLACED]
-    pieces, new_checks = [], dict(checks)
+    pieces = []
+    new_checks = dict(checks)
     for row in wrong:
         answer = simulated(_point(values, row))
         remarks = answer.remarks_at(0)
@@ -177,11 +178,12 @@ def _row(solution: Solution, row: int) -> Solution:
         return {name: np.array([at(column, row)]) for name, column in columns.items()}
 
     tables: dict[str, Any] = {name: of_row(getattr(solution, name)) for name in TABLES}
+    exact = np.array([bool(at(solution.exact, row))])
     return replace(
         solution,
         count=1,
         methods=[solution.methods[row]] if solution.methods else [],
-        exact=np.array([bool(at(solution.exact, row))]),
+        exact=exact,
         stages={name: of_row(stages) for name, stages in solution.stages.items()},
         errors={0: solution.errors[row]} if row in solution.errors else {},
         checks={0: solution.checks[row]} if row in solution.checks else {},
@@ -284,7 +286,9 @@ def _look(
     name, value = _first(plan, look.group, solution, row)
     unit = "s"
     if look.value:
-        name, value, unit = look.value, waits_and_utilizations[look.value], unit_of(look.value)
+        name = look.value
+        value = waits_and_utilizations[look.value]
+        unit = unit_of(look.value)
     method = (solution.methods or [solution.method])[row if solution.methods else 0]
     estimate = look.seen
     if look.verdict == AGREES:

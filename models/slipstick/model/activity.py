@@ -131,11 +131,15 @@ class Step(Activity):
     weight: Expr | None = None
 
     special: ClassVar[Mapping[str, str]] = {"rank": RANKS, "weight": WEIGHTS}
-    made_of, named, word = ("time", "weight"), "resource", "step"
+    made_of = ("time", "weight")
+    named = "resource"
+    word = "step"
     # Every method knows a law by its mean and scv, and a chain and the simulator in full; a delay
     # is one for every method, whether it is thinking or not.
     plain = ("name", "resource", "component", "technology", "scv", "law", "think")
-    combination, use, executions = Combination.IN_TURN, SERVED, ()
+    combination = Combination.IN_TURN
+    use = SERVED
+    executions = ()
 
     def __post_init__(self) -> None:
         for label in (self.name, self.component, self.resource or "none"):
@@ -189,8 +193,11 @@ class Then(Activity):
 
     parts: tuple[Activity, ...]
 
-    made_of, word = ("parts",), "then"
-    combination, use, variation = Combination.IN_TURN, NOTHING, NEVER
+    made_of = ("parts",)
+    word = "then"
+    combination = Combination.IN_TURN
+    use = NOTHING
+    variation = NEVER
 
     @property
     def children(self) -> tuple[Activity, ...]:
@@ -218,9 +225,12 @@ class Fork(Activity):
     branches: tuple[Activity, ...]
     join: Expr | None = None
 
-    made_of, word = ("branches", "join"), "fork"
+    made_of = ("branches", "join")
+    word = "fork"
     special: ClassVar[Mapping[str, str]] = {"join": EARLY_JOINS}
-    combination, use, variation = Combination.LONGEST, NOTHING, NEVER
+    combination = Combination.LONGEST
+    use = NOTHING
+    variation = NEVER
 
     @property
     def executions(self) -> tuple[Expr, ...]:
@@ -245,8 +255,11 @@ class Choice(Activity):
 
     options: tuple[tuple[Expr, Activity], ...]
 
-    made_of, word = ("options",), "choose"
-    combination, use, variation = Combination.IN_TURN, NOTHING, ALWAYS
+    made_of = ("options",)
+    word = "choose"
+    combination = Combination.IN_TURN
+    use = NOTHING
+    variation = ALWAYS
 
     @property
     def children(self) -> tuple[Activity, ...]:
@@ -288,7 +301,8 @@ class Repeat(Activity):
     spread: str = WHOLE
 
     made_of, word, special = ("count", "body"), "repeat", {"spread": GEOMETRIC_COUNT}
-    combination, use = Combination.IN_TURN, NOTHING
+    combination = Combination.IN_TURN
+    use = NOTHING
 
     @property
     def children(self) -> tuple[Activity, ...]:
@@ -327,10 +341,14 @@ class Hold(Activity):
     after: Activity | None = None
     permits: Expr | None = None
 
-    made_of, word, named = ("body", "after", "permits"), "hold", "resource"
+    made_of = ("body", "after", "permits")
+    word = "hold"
+    named = "resource"
     plain = ("mode",)
     special: ClassVar[Mapping[str, str]] = {"after": SECOND_PHASES, "permits": SEVERAL_PERMITS}
-    combination, use, variation = Combination.IN_TURN, HELD, NEVER
+    combination = Combination.IN_TURN
+    use = HELD
+    variation = NEVER
 
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
@@ -360,8 +378,13 @@ class EarlyReply(Activity):
 
     resource: str
 
-    made_of, word, plain = (), "reply", ("resource",)
-    combination, use, executions, variation = Combination.IN_TURN, NOTHING, (), NEVER
+    made_of = ()
+    word = "reply"
+    plain = ("resource",)
+    combination = Combination.IN_TURN
+    use = NOTHING
+    executions = ()
+    variation = NEVER
 
     @property
     def constructs(self) -> frozenset[str]:
@@ -399,7 +422,9 @@ class Attempt(Activity):
     )
     word = "attempt"
     plain = ("timeout", "patience", "retries", "back_off", "doubling", "otherwise", "queue")
-    combination, use, variation = Combination.IN_TURN, NOTHING, ALWAYS
+    combination = Combination.IN_TURN
+    use = NOTHING
+    variation = ALWAYS
 
     def __post_init__(self) -> None:
         if not (isinstance(self.visit, Hold) or (isinstance(self.visit, Step) and self.resource)):
@@ -480,8 +505,12 @@ class Pick(Activity):
     options: tuple[Activity, ...]
     by: str = SHORTEST
 
-    made_of, word, plain = ("options",), "pick", ("by",)
-    combination, use, variation = Combination.IN_TURN, NOTHING, ALWAYS
+    made_of = ("options",)
+    word = "pick"
+    plain = ("by",)
+    combination = Combination.IN_TURN
+    use = NOTHING
+    variation = ALWAYS
 
     @property
     def executions(self) -> tuple[Expr | ByState, ...]:
@@ -521,7 +550,8 @@ class Stage(ModelPart):
     bodies: tuple[Activity, ...]
     name: str
 
-    made_of, plain = ("bodies",), ("kind", "name")
+    made_of = ("bodies",)
+    plain = ("kind", "name")
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -546,8 +576,12 @@ class Pipeline(Activity):
     items: Expr
     name: str
 
-    made_of, word, plain = ("stages", "items"), "pipeline", ("name",)
-    combination, use, variation = Combination.ITEMS, NOTHING, NEVER
+    made_of = ("stages", "items")
+    word = "pipeline"
+    plain = ("name",)
+    combination = Combination.ITEMS
+    use = NOTHING
+    variation = NEVER
 
     @property
     def executions(self) -> tuple[Expr, ...]:
@@ -591,8 +625,14 @@ class BarrierWait(Activity):
     name: str
     parties: int | None = None
 
-    made_of, word, named, plain = (), "barrier", "name", ("parties",)
-    combination, use, executions, variation = Combination.IN_TURN, MET, (), NEVER
+    made_of = ()
+    word = "barrier"
+    named = "name"
+    plain = ("parties",)
+    combination = Combination.IN_TURN
+    use = MET
+    executions = ()
+    variation = NEVER
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -603,8 +643,12 @@ class UnitStep(Activity):
 
     counter: str = field()  # without the default that the base class would give
 
-    made_of, use, plain = (), TAKEN, ("counter",)
-    combination, executions, variation = Combination.IN_TURN, (), NEVER
+    made_of = ()
+    use = TAKEN
+    plain = ("counter",)
+    combination = Combination.IN_TURN
+    executions = ()
+    variation = NEVER
 
 
 class WaitUnit(UnitStep):
@@ -614,7 +658,8 @@ class WaitUnit(UnitStep):
 
     __slots__ = ()
 
-    word, use = "wait", TAKEN
+    word = "wait"
+    use = TAKEN
 
 
 class SignalUnit(UnitStep):
@@ -624,7 +669,8 @@ class SignalUnit(UnitStep):
 
     __slots__ = ()
 
-    word, use = "signal", GIVEN
+    word = "signal"
+    use = GIVEN
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -638,8 +684,13 @@ class Ask(Activity):
 
     pool: str
 
-    made_of, word, named = (), "ask", "pool"
-    combination, use, executions, variation = Combination.IN_TURN, ASKED, (), NEVER
+    made_of = ()
+    word = "ask"
+    named = "pool"
+    combination = Combination.IN_TURN
+    use = ASKED
+    executions = ()
+    variation = NEVER
 
 
 _LAW = optional(instance(TimeLaw, "the distribution of a time"))

@@ -124,7 +124,8 @@ def _program(network: QueueingNetwork, label: str, member: CustomerClass) -> Act
     ]
     activities: list[Activity] = []
     if isinstance(member, ClosedClass) and _value(member.think_time) > 0:
-        think, has_visits = f"{label}.think", bool(visited)
+        think = f"{label}.think"
+        has_visits = bool(visited)
         activities.append(Step(think, member.think_time, None, "think", scv=1.0, think=has_visits))
     visits_by_station: list[tuple[str, list[Activity]]] = []
     for name, station in visited:
@@ -155,7 +156,8 @@ def _service(station: NetworkStation, label: str) -> tuple[Expr, Expr]:
     """Return the time of one visit of a class, and its visits in a cycle [s, 1]."""
     if label in station.service:
         return station.service[label], station.visits.get(label, ONCE)
-    demand, members = station.demand[label], station.demand.values()
+    demand = station.demand[label]
+    members = station.demand.values()
     is_same_exponential = DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
     if not is_same_exponential or len(members) == 1:
         return demand, ONCE
@@ -166,7 +168,8 @@ def _service(station: NetworkStation, label: str) -> tuple[Expr, Expr]:
 def _step(station: NetworkStation, label: str, name: str, time: Expr) -> Step:
     rank = station.priority.get(label, 0) if DISCIPLINES[station.discipline].ranked else 0
     weight = station.weight.get(label)
-    law, scv = station.distribution.get(label), _value(station.scv.get(label, ONCE))
+    law = station.distribution.get(label)
+    scv = _value(station.scv.get(label, ONCE))
     return Step(f"{label}.{name}", time, name, name, scv=scv, law=law, rank=rank, weight=weight)
 
 

@@ -222,7 +222,8 @@ def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> di
     """
     outputs = {}
     for stage in range(1, stages):
-        high_digits, low_digits = radix**stage, radix ** (stages - stage)
+        high_digits = radix**stage
+        low_digits = radix ** (stages - stage)
         outputs[f"stage {stage}"] = source % low_digits * high_digits + target // low_digits
     return {**outputs, "module": target}
 

@@ -688,7 +688,8 @@ class _Inspection:
                 )
 
     def _station(self, name: str) -> Iterator[Fault]:
-        station, place = self._network.stations[name], ("stations", name)
+        station = self._network.stations[name]
+        place = ("stations", name)
         for key in BY_CLASS:
             for label in getattr(station, key):
                 if label not in self._names:

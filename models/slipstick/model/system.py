@@ -291,7 +291,9 @@ class Station(ResourceKind):
     discipline: str = "fcfs"
     rates: tuple[Any, ...] = ()
 
-    noun, use, plain = "a station", SERVED, ("servers", "discipline")
+    noun = "a station"
+    use = SERVED
+    plain = ("servers", "discipline")
     special: ClassVar[Mapping[str, str]] = {"rates": RATES}
 
     def __post_init__(self) -> None:
@@ -362,7 +364,8 @@ class HeldResource(ResourceKind, abstract=True):
 
     __slots__ = ()
 
-    use, waits = HELD, "lock"
+    use = HELD
+    waits = "lock"
 
     def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
         return self.access_time(name, booked)
@@ -441,7 +444,8 @@ class Lock(HeldResource):
     home: int | None = None
     together: bool = False
 
-    noun, capacity = "a lock", 1
+    noun = "a lock"
+    capacity = 1
     time_words: ClassVar[Mapping[str, str]] = {
         "access": "an access to the word of",
         "base": "the back-off of",
@@ -487,7 +491,9 @@ class Permits(HeldResource):
 
     number: int
 
-    noun, waits, plain = "permits", "wait", ("number",)
+    noun = "permits"
+    waits = "wait"
+    plain = ("number",)
 
     @property
     def capacity(self) -> int:
@@ -509,7 +515,8 @@ class ReaderWriterLock(HeldResource):
     order: str = "fair"
     readers: int = MOST_HOLDERS
 
-    noun, plain = "a reader-writer lock", ("order", "readers")
+    noun = "a reader-writer lock"
+    plain = ("order", "readers")
 
     def __post_init__(self) -> None:
         _one_of("order", self.order, READER_WRITER_ORDERS)
@@ -548,7 +555,10 @@ class Monitor(HeldResource):
 
     conditions: Mapping[str, int] = field(default_factory=dict, hash=False)
 
-    noun, waits, capacity, plain = "a monitor", "entry", 1, ("conditions",)
+    noun = "a monitor"
+    waits = "entry"
+    capacity = 1
+    plain = ("conditions",)
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -567,7 +577,10 @@ class Semaphores(ResourceKind):
 
     units: Mapping[str, int] = field(hash=False)
 
-    noun, use, capacity, plain = "semaphores", TAKEN, 1, ("units",)
+    noun = "semaphores"
+    use = TAKEN
+    capacity = 1
+    plain = ("units",)
 
     def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
         return zero(TIME)
@@ -636,7 +649,9 @@ class TaskPool(ResourceKind):
     queues: int = 1
     component: str = "busy"
 
-    noun, use, capacity = "a pool of tasks", ASKED, 1
+    noun = "a pool of tasks"
+    use = ASKED
+    capacity = 1
     plain = ("source", "leaf", "interior", "inside", "order", "queues", "component")
 
     def __post_init__(self) -> None:
@@ -691,7 +706,10 @@ class Barrier(ResourceKind):
     kind: str = "central"
     cost: Expr = field(default_factory=lambda: zero(TIME))
 
-    noun, use, capacity, plain = "a barrier", MET, 1, ("kind", "cost")
+    noun = "a barrier"
+    use = MET
+    capacity = 1
+    plain = ("kind", "cost")
 
     @property
     def time_classes(self) -> Mapping[str, str]:
@@ -781,12 +799,14 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
 
     # One table for all bodies keeps parts that they share shared.
     known: dict[int, Activity] = {}
+    population = model.population.rebuilt(
+        [mapped(body, changed, known=known) for body in model.bodies]
+    )
+    resources = {name: resource.scaled(factors) for name, resource in model.resources.items()}
     return replace(
         model,
-        population=model.population.rebuilt(
-            [mapped(body, changed, known=known) for body in model.bodies]
-        ),
-        resources={name: resource.scaled(factors) for name, resource in model.resources.items()},
+        population=population,
+        resources=resources,
         single=model.single and replace(model.single, model=scaled(model.single.model, factors)),
     )
 
@@ -1028,7 +1048,10 @@ class ClosedPopulation(PopulationKind):
 
     groups: tuple[Group, ...]
 
-    made_of, open, finite, variation = ("groups",), False, False, NEVER
+    made_of = ("groups",)
+    open = False
+    finite = False
+    variation = NEVER
 
     def __post_init__(self) -> None:
         if not self.groups:
@@ -1073,8 +1096,11 @@ class OpenPopulation(PopulationKind):
     target_time: Expr | None = None
 
     made_of: ClassVar[tuple[str, ...]] = ("rate", "cycle", "pattern", "target_time")
-    open, finite, variation = True, False, NEVER
-    plain, present = ("pattern", "target_time"), Number(MANY)
+    open = True
+    finite = False
+    variation = NEVER
+    plain = ("pattern", "target_time")
+    present = Number(MANY)
 
     @property
     def constructs(self) -> frozenset[str]:
@@ -1110,7 +1136,9 @@ class PhasedPopulation(PopulationKind):
 
     phases: tuple[Phase, ...]
 
-    made_of, open, finite = ("phases",), False, True
+    made_of = ("phases",)
+    open = False
+    finite = True
 
     @property
     def size(self) -> Expr:
@@ -1180,7 +1208,9 @@ class SuperstepPopulation(PopulationKind):
 
     supersteps: tuple[Superstep, ...]
 
-    made_of, open, finite = ("supersteps",), False, True
+    made_of = ("supersteps",)
+    open = False
+    finite = True
 
     @property
     def processors(self) -> int:
@@ -1575,7 +1605,8 @@ class Model:
     def _check_attempt(self, node: Attempt) -> None:
         """Raise if an attempt visits a resource whose queue cannot be abandoned."""
         resource = self.resources.get(node.resource)
-        queued, kind = False, "a processor" if resource is None else resource.noun
+        queued = False
+        kind = "a processor" if resource is None else resource.noun
         if isinstance(resource, Station):
             discipline = DISCIPLINES[resource.discipline]
             queued = discipline.queued and not discipline.preemptive and not resource.rates
@@ -1799,7 +1830,8 @@ def _check_waits(model: Model) -> None:
             check(child, enclosing_child, ends or bool(node.held))
 
     def check_unit(node: Activity, enclosing: tuple[Activity, ...], last: bool) -> None:
-        monitor, waits = model.monitor_of(node.counter), node.use == TAKEN
+        monitor = model.monitor_of(node.counter)
+        waits = node.use == TAKEN
         if waits and node.counter not in signalled:
             raise ModelError(f"no step signals {node.counter}, so a wait for it never ends")
         held = [name for outer in enclosing for name in outer.held]

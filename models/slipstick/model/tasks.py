@@ -229,7 +229,8 @@ def longest_paths(
     while ahead:
         task, inner, outer, times = ahead.pop()
         for more_inner, more_outer, added in tasks[task]:
-            inner, outer = inner + more_inner, outer + more_outer
+            inner = inner + more_inner
+            outer = outer + more_outer
             if added >= 0:
                 times += 1
                 ahead.append((added, inner, outer, times + 1))

@@ -90,7 +90,8 @@ class Uncertainty:
     """
 
     def __init__(self, kind: str, *numbers: float | Sequence[float]) -> None:
-        self.kind, self.given = kind, numbers
+        self.kind = kind
+        self.given = numbers
 
     def quantile(self, part: Array) -> Array:
         """Return the value below which the fraction `part` of all values lies."""
@@ -98,7 +99,8 @@ class Uncertainty:
 
     def value_at(self, probability: float) -> float:
         """Return one quantile as a plain number, without importing NumPy, for the checks of files."""
-        normal, upper_probability = NormalDist().inv_cdf(probability), 1.0 - probability
+        normal = NormalDist().inv_cdf(probability)
+        upper_probability = 1.0 - probability
         numbers: tuple[Any, ...] = self.given
         value = numbers[0]
         match self.kind, numbers:
@@ -122,7 +124,8 @@ class Uncertainty:
         return float(value)
 
 
-QUASI_RANDOM, RANDOM = "quasi-random", "random"
+QUASI_RANDOM = "quasi-random"
+RANDOM = "random"
 
 _EDGE = 2.0**-53  # no part is 0 or 1, where a quantile may be infinite
 

@@ -163,7 +163,8 @@ class MachineOperations:
         Processors fill one domain after the other, so the first one is the fullest, and a program
         whose processors do the same waits for those in it.
         """
-        alone, domain = self.machine.bandwidth, self.machine.domain
+        alone = self.machine.bandwidth
+        domain = self.machine.domain
         if domain is None:
             return 1 / self._required(alone, "machine.memory.bandwidth")
         sharing = domain.processors
@@ -204,7 +205,8 @@ class MachineOperations:
             raise ModelError(
                 f"{operation} has no algorithm {algorithm!r}{did_you_mean(algorithm, names)}"
             )
-        node, task = self.machine.node, Collective(operation, size, ranks, algorithm, combine)
+        node = self.machine.node
+        task = Collective(operation, size, ranks, algorithm, combine)
         if placement is not None or node is None:
             if algorithm == LEVELS:
                 way_out = "give machine.node" if node is None else "leave placement out"
@@ -249,7 +251,8 @@ class MachineOperations:
         collectives compares them with measured times.
         """
         empty = replace(task, size=0 * task.size)
-        levels, fill = self._part("levels"), self._part("fill")
+        levels = self._part("levels")
+        fill = self._part("fill")
         orders = []
         for first, second in ((levels, fill), (fill, levels)):
             inside = first._inside_nodes(task if first is levels else empty, node)
@@ -283,7 +286,8 @@ class MachineOperations:
         """Return the part of a collective operation between nodes, with its time [s]: as many
         processors of a node as it has adapters exchange their parts of the vector with other nodes.
         """
-        width, nodes = node.processors, ceil(task.ranks / node.processors)
+        width = node.processors
+        nodes = ceil(task.ranks / node.processors)
         between = self._part("between")
         if task.operation == "alltoall":
             pairs = replace(task, algorithm="pairwise")
@@ -347,10 +351,8 @@ class MachineOperations:
         steps = operations._message_steps(
             moved / maximum(rounds, 1), placement, shared
         )  # one rank alone has no rounds
-        operation, time = (
-            repeat(rounds, then(*steps)),
-            rounds * total((step.time for step in steps), TIME),
-        )
+        operation = repeat(rounds, then(*steps))
+        time = rounds * total((step.time for step in steps), TIME)
         if task.combine is None or not algorithm.combines:
             return operation, time
         reduction = operations._delay("combine", combined * task.combine, "application")
@@ -522,7 +524,8 @@ def latency(
     messages : one after the other [1]
     switches : between two processors; those of the network by default [1]
     """
-    count, between = as_expr(messages), network.switches if switches is None else switches
+    count = as_expr(messages)
+    between = network.switches if switches is None else switches
     adapters = ADAPTER_LATENCY(messages=count, adapter=network.adapter)
     crossed = SWITCH_LATENCY(messages=count, switch=network.switch, switches=between)
     assert isinstance(adapters, Expr)

@@ -142,7 +142,8 @@ def _residence_times(network: NetworkArrays, seen: SeenOnArrival, other_customer
 def _product_form_residence(
     network: NetworkArrays, seen: SeenOnArrival, other_customers: Array, station: int
 ) -> Array:
-    servers, unit_weights = network.servers[station], np.ones((1, len(network.classes)))
+    servers = network.servers[station]
+    unit_weights = np.ones((1, len(network.classes)))
     present_others = seen.waiting(unit_weights, station)
     if servers > 1:
         busy = seen.served(unit_weights, station)
@@ -182,12 +183,11 @@ def _by_rates(network: NetworkArrays, seen: SeenOnArrival, station: int) -> Arra
 def _waiting_in_line(
     network: NetworkArrays, seen: SeenOnArrival, other_customers: Array, station: int
 ) -> Array:
-    service, servers = network.service[:, :, station], network.servers[station]
-    rank, not_behind, discipline = (
-        network.priority[:, station],
-        None,
-        DISCIPLINES[network.discipline[station]],
-    )
+    service = network.service[:, :, station]
+    servers = network.servers[station]
+    rank = network.priority[:, station]
+    not_behind = None
+    discipline = DISCIPLINES[network.discipline[station]]
     # Measured (benchmarks/approximations.py): Linearizer's corrections improve queues in the order
     # of arrival, but neither the work in service nor anything with priorities.
     seen = replace(seen, busy_shift=None)
@@ -259,7 +259,9 @@ NEWTON_RULE = (
 SUBSTITUTION_RULE = (
     "substitution until no queue moves by more than 1e-11 of the customers, no derivative by 1e-7"
 )
-MOST_NEWTON, MOST_SUBSTITUTIONS, DAMPED_AFTER = 200, 20_000, 100
+MOST_NEWTON = 200
+MOST_SUBSTITUTIONS = 20_000
+DAMPED_AFTER = 100
 MOST_AT_ONCE = 0.95
 """Largest part of a station's idle capacity, and of a throughput, by which one step of Newton's
 method changes them.
@@ -280,7 +282,8 @@ def _by_newton(
     that.
     """
     flow = _flow_of_alike_queues(demand, delay, count).astype(np.result_type(demand, delay, change))
-    own, step = 1 / np.maximum(count, 1)[:, :, None], 0
+    own = 1 / np.maximum(count, 1)[:, :, None]
+    step = 0
     run = loop(newton_steps, flow, np.asarray(change))
     if run and not isinstance(change, np.ndarray):
         step = run(demand, delay, count, flow, MOST_NEWTON, MOST_AT_ONCE)
@@ -298,8 +301,10 @@ def _newton_steps(
     the number of steps. `newton_steps` is the same, compiled.
     """
     # A class without customers has no cycle; a cycle of 1 s keeps its row of the system regular.
-    idle, settled = count == 0, np.zeros(len(count), dtype=bool)
-    away, keeps = delay + idle, len(count) > 1 or bool(idle.any())
+    idle = count == 0
+    settled = np.zeros(len(count), dtype=bool)
+    away = delay + idle
+    keeps = len(count) > 1 or bool(idle.any())
     for step in range(1, MOST_NEWTON + 1):
         x = flow[:, :, None] * demand
         share_met = 1 / (1 + x * own)
@@ -396,7 +401,8 @@ def _by_substitution(
     The customers of the closed classes are `count` (P, R), and the iteration starts at `queue` (P,
     R, K).
     """
-    closed, demand = network.closed, network.demand
+    closed = network.closed
+    demand = network.demand
     own = np.where(closed & (count > 0), 1 / np.maximum(count, 1), 0.0)
     # With an open class any number of others may be present.
     other_customers = (
@@ -415,7 +421,8 @@ def _by_substitution(
         cycle = network.think + time.sum(axis=2)
         cycle_or_one = np.where((count > 0) & closed, cycle, 1)
         flow = np.where(closed, count / cycle_or_one, network.arrivals)
-        next_queue, served = flow[:, :, None] * time, flow[:, :, None] * demand
+        next_queue = flow[:, :, None] * time
+        served = flow[:, :, None] * demand
         # Before the second step nothing is known to be in service, so a first difference says
         # nothing.
         if step > 1:
@@ -429,11 +436,10 @@ def _by_substitution(
                 return flow, time, step
         # A substitution that has not settled for long may swing between two states, and the middle
         # of them is nearer to the solution.
-        new, unchanged = (
-            next_queue if step < DAMPED_AFTER else (queue + next_queue) / 2,
-            settled[:, None, None],
-        )
-        queue, busy = np.where(unchanged, queue, new), np.where(unchanged, busy, served)
+        new = next_queue if step < DAMPED_AFTER else (queue + next_queue) / 2
+        unchanged = settled[:, None, None]
+        queue = np.where(unchanged, queue, new)
+        busy = np.where(unchanged, busy, served)
     raise NoAnswerError(
         f"the approximation does not settle within {MOST_SUBSTITUTIONS:,} steps; a station may be"
         " at its limit"
@@ -710,7 +716,8 @@ def _within_capacity(
     factor = np.where(over[:, None] & is_used, busy[:, None], 1)
     worst = factor.real.argmax(axis=2)[:, :, None]
     lower = np.take_along_axis(factor, worst, axis=2)[:, :, 0]
-    time, slower = time.astype(factor.dtype), flow / lower
+    time = time.astype(factor.dtype)
+    slower = flow / lower
     # All of the longer cycle is waiting at the worst station, so that N = X (Z + R) still holds.
     cycle = count / np.where(flow == 0, 1, flow)
     longer_cycle = count / np.where(slower == 0, 1, slower) - cycle
@@ -784,10 +791,8 @@ def _linearize(fixed_point: FixedPoint, count: Array, demand: Array) -> tuple[Ar
     for _ in range(ROUNDS):
         flow, time, steps = fixed_point(variants.reshape(points * (classes + 1), classes), shift)
         flow = flow.reshape(points, classes + 1, classes, 1)
-        queue, busy = (
-            flow * time.reshape(points, classes + 1, *demand.shape[1:]),
-            flow * demand[:, None],
-        )
+        queue = flow * time.reshape(points, classes + 1, *demand.shape[1:])
+        busy = flow * demand[:, None]
         shift = (
             _change(queue / per_head, population_left),
             _change(busy / per_head, population_left),

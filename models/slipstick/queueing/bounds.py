@@ -32,10 +32,12 @@ def asymptotic(network: NetworkArrays) -> Bounds:
     >>> asymptotic(network_arrays([0.6, 0.4], population=4, think=1.0))
     (array([[0.8]]), array([[1.66666667]]))
     """
-    count, closed = network.population, network.closed
+    count = network.population
+    closed = network.closed
     shortest, longest, capacity = _cycles(network)
     with np.errstate(divide="ignore", invalid="ignore"):
-        without_waits, behind_all = count / shortest, count / longest
+        without_waits = count / shortest
+        behind_all = count / longest
     bottleneck_bound = _nearest(network, capacity)
     high = np.where(without_waits.real <= bottleneck_bound.real, without_waits, bottleneck_bound)
     if network.all_closed and count.all():
@@ -138,7 +140,8 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
     )
     least = np.ones((network.points, len(network.stations)))
     # All customers of the network at one station are its longest queue.
-    most, capacity = np.maximum(1.0, total / network.servers), least * network.servers
+    most = np.maximum(1.0, total / network.servers)
+    capacity = least * network.servers
     most[:, network.delays], capacity[:, network.delays] = 1.0, np.inf
     for station, rates in enumerate(network.rates):
         if rates is None or network.delays[station]:
@@ -282,7 +285,8 @@ def _proportional_high(count: Array, away: Array, demand: Array, slowest: Array)
 
 
 def _asymptotic(count: Array, away: Array, total: Array, slowest: Array) -> tuple[Array, Array]:
-    low, high = count / (away + count * total), np.minimum(count / (away + total), 1 / slowest)
+    low = count / (away + count * total)
+    high = np.minimum(count / (away + total), 1 / slowest)
     return np.where(count > 0, low, 0.0), np.where(count > 0, high, 0.0)
 
 
@@ -310,7 +314,8 @@ def geometric(network: NetworkArrays) -> Bounds:
     (array([[1.50273823]]), array([[1.55494366]]))
     """
     count, away, demand, slowest = _one_class(network, "geometric")
-    total, customers_met = demand.sum(axis=1), count - 1
+    total = demand.sum(axis=1)
+    customers_met = count - 1
     bounds = []
     with np.errstate(divide="ignore", invalid="ignore"):
         fast = _proportional_high(customers_met, away, demand, slowest)
@@ -318,7 +323,8 @@ def geometric(network: NetworkArrays) -> Bounds:
             (customers_met / (away + total + slowest * customers_met), customers_met),
             (fast, count),
         ):
-            spare, y = slowest[:, None] - demand, demand * flow[:, None]
+            spare = slowest[:, None] - demand
+            y = demand * flow[:, None]
             # Where y may be 1, at the slowest station, the term is left out: its factor is 0.
             queues = np.where(spare > 0, spare * (y - y ** count[:, None]) / (1 - y), 0.0).sum(
                 axis=1

@@ -49,10 +49,12 @@ def lru_hit_ratios(popularity: Array, capacity: float) -> NDArray[np.float64]:
             f" {capacity:g}"
         )
     chances = weights / weights.sum()
-    low, high = 0.0, float(capacity)
+    low = 0.0
+    high = float(capacity)
     # The expected number in the cache rises with t: bracket the root, then bisect to rounding.
     while -np.expm1(-chances * high).sum() < capacity:
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     for _ in range(200):
         middle = (low + high) / 2
         if middle in (low, high):

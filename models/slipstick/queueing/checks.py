@@ -52,11 +52,15 @@ def checked(
 
 class _SolutionCheck:
     def __init__(self, network: NetworkArrays, solution: NetworkSolution, within: float) -> None:
-        self.network, self.method, self.within = network, solution.method, within
+        self.network = network
+        self.method = solution.method
+        self.within = within
         names = ("throughput", "residence", "queue", "utilization")
         self.x, self.r, self.q, self.u = (getattr(solution, name).real for name in names)
         self.chance = [None if chance is None else chance.real for chance in solution.probability]
-        self.d, self.z, self.n = network.demand.real, network.think.real, network.population
+        self.d = network.demand.real
+        self.z = network.think.real
+        self.n = network.population
 
     def numbers(self) -> None:
         """Check that every number is finite and none is negative."""
@@ -85,11 +89,11 @@ class _SolutionCheck:
         """Check that customers at the stations and away add up to the population, and that a class
         without customers is nowhere.
         """
-        away, closed, count = self.x * self.z, self.network.closed, self._closed(self.n)
-        customers, customers_by_cycles = (
-            sum_over_stations(self.q) + away,
-            away + self.x * sum_over_stations(self.r),
-        )
+        away = self.x * self.z
+        closed = self.network.closed
+        count = self._closed(self.n)
+        customers = sum_over_stations(self.q) + away
+        customers_by_cycles = away + self.x * sum_over_stations(self.r)
         for law, sums in (
             ("population, sum of Q + X Z = N", customers),
             ("Little's law in all, X (Z + R) = N", customers_by_cycles),
@@ -101,12 +105,14 @@ class _SolutionCheck:
         at most all of them.
         """
         network = self.network
-        busy_servers, work = self.u, self.x[:, :, None] * self.d
+        busy_servers = self.u
+        work = self.x[:, :, None] * self.d
         if not network.plain:
             # At stations with rates the utilization is the part of the time that they are not
             # empty, and at delays a number present: neither is work over servers.
             counted = network.without_rates & ~network.delays
-            busy_servers, work = busy_servers * counted, work / network.servers * counted
+            busy_servers = busy_servers * counted
+            work = work / network.servers * counted
         self._equal("flow balance, U c = X D", busy_servers, work)
         busy = self.u[:, 0] if self.u.shape[1] == 1 else np.einsum("prk->pk", self.u)
         busy = busy if network.plain else busy * ~network.delays

@@ -74,7 +74,8 @@ def recurrences(series: Array, paces: Array) -> None:
     for point in range(series.shape[0]):
         row = series[point]
         for k in range(paces.shape[0]):
-            term, pace = 0.0, paces[k, point]
+            term = 0.0
+            pace = paces[k, point]
             for n in range(row.size):
                 term = row[n] + pace * term
                 row[n] = term
@@ -109,7 +110,8 @@ def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
     G(N) (P,), and at N - e_r, G and all h (P, R, 1 + K)
     """
     points, classes, stations = pace.shape
-    total, with_one_less = np.zeros(points), np.zeros((points, classes, 1 + stations))
+    total = np.zeros(points)
+    with_one_less = np.zeros((points, classes, 1 + stations))
     stride = np.ones(classes, np.int64)
     for r in range(classes - 2, 0, -1):
         stride[r] = stride[r + 1] * (counts[r + 1] + 1)
@@ -117,7 +119,8 @@ def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
     for r in range(1, classes):
         size *= counts[r] + 1
     for point in range(points):
-        plane, numbers = np.zeros((size, 2 * stations)), np.zeros(classes, np.int64)
+        plane = np.zeros((size, 2 * stations))
+        numbers = np.zeros(classes, np.int64)
         for number_of_first in range(counts[0] + 1):
             numbers[0] = number_of_first
             if number_of_first == counts[0]:
@@ -167,14 +170,17 @@ def newton_steps(
     the steps of the point that takes most, or 0 if one does not settle
     """
     points, classes, stations = demand.shape
-    demand_squares, load, spare = (
-        np.empty((stations, classes)),
-        np.empty(classes),
-        np.empty(stations),
-    )
-    steep, move, longest = np.empty((classes, classes)), np.empty(classes), 0
+    demand_squares = np.empty((stations, classes))
+    load = np.empty(classes)
+    spare = np.empty(stations)
+    steep = np.empty((classes, classes))
+    move = np.empty(classes)
+    longest = 0
     for point in range(points):
-        x, n, settled, step = flow[point], count[point], False, 0
+        x = flow[point]
+        n = count[point]
+        settled = False
+        step = 0
         while not settled:
             step += 1
             if step > most:

@@ -80,10 +80,8 @@ def is_single_queue(network: NetworkArrays) -> bool:
     if len(queues) != 1 or network.closed.any() or network.losses or network.not_poisson:
         return False
     k = int(queues[0])
-    visited_once, discipline = (
-        np.isin(visits[:, :, k], (0, 1)).all(),
-        DISCIPLINES[network.discipline[k]],
-    )
+    visited_once = np.isin(visits[:, :, k], (0, 1)).all()
+    discipline = DISCIPLINES[network.discipline[k]]
     if not visited_once or not any(network.without_product_form):
         return False
     return bool(network.single[k] and discipline.queued) or _has_servers_with_ranks(network, k)
@@ -94,7 +92,8 @@ def _has_servers_with_ranks(network: NetworkArrays, k: int) -> bool:
     for all classes.
     """
     present = (network.demand.real[:, :, k] != 0).any(axis=0)
-    service, scv = network.service.real[:, present, k], network.scv.real[:, present, k]
+    service = network.service.real[:, present, k]
+    scv = network.scv.real[:, present, k]
     one_exponential = (service == service[:, :1]).all() and (scv == 1).all()
     several_servers = network.rates[k] is None and network.servers[k] > 1
     arriving = (network.arrivals.real[:, present] > 0).all()
@@ -123,14 +122,13 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
     k = int(np.flatnonzero(is_visited & ~network.delays)[0])
     if not network.single[k]:
         return _servers_with_ranks(network, k)
-    discipline, service, visits = (
-        DISCIPLINES[network.discipline[k]],
-        network.service[:, :, k],
-        network.visits[:, :, k],
-    )
+    discipline = DISCIPLINES[network.discipline[k]]
+    service = network.service[:, :, k]
+    visits = network.visits[:, :, k]
     rate = network.arrivals * visits
     rank = network.priority[:, k] if discipline.ranked else np.zeros(len(network.classes))
-    higher, upto = (rank[:, None] < rank).astype(float), (rank[:, None] <= rank).astype(float)
+    higher = (rank[:, None] < rank).astype(float)
+    upto = (rank[:, None] <= rank).astype(float)
     residual = rate * service**2 * (1 + network.scv[:, :, k]) / 2
     share_free_of_higher = 1 - (rate * service) @ higher
     residual_work = (
@@ -166,10 +164,12 @@ def _servers_with_ranks(network: NetworkArrays, k: int) -> NetworkSolution:
     Source: Cobham, Oper. Res. 2(1), 1954, 70-76 (several servers: his second case); Buzen and Bondi,
     Oper. Res. 31(3), 1983, 456-465.
     """
-    c, visits = int(network.servers[k]), network.visits[:, :, k]
+    c = int(network.servers[k])
+    visits = network.visits[:, :, k]
     present = (network.demand.real[:, :, k] != 0).any(axis=0)
     service = network.service[:, present, k][:, :1]
-    rate, rank = network.arrivals * visits, network.priority[:, k]
+    rate = network.arrivals * visits
+    rank = network.priority[:, k]
     higher = (rate @ (rank[:, None] < rank)) * service
     up_to = (rate @ (rank[:, None] <= rank)) * service
     if DISCIPLINES[network.discipline[k]].preemptive:
@@ -209,11 +209,9 @@ def _mended(answer: ClosedSolution, closed: ClosedPart) -> ClosedSolution:
     """Solve again, in logarithms, the few points whose constants left the range of doubles."""
     if answer.in_range.all():
         return answer
-    throughput, queue, shown = (
-        answer.throughput.copy(),
-        answer.queue.copy(),
-        list(answer.probability),
-    )
+    throughput = answer.throughput.copy()
+    queue = answer.queue.copy()
+    shown = list(answer.probability)
     for point in np.flatnonzero(~answer.in_range):
         single = slice(point, point + 1)
         solution = solve_logarithms(closed.select(single))
@@ -259,12 +257,10 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
     ------
     NoAnswerError : too many terms
     """
-    demand, last, several, population = (
-        closed.demand,
-        closed.last,
-        closed.several,
-        closed.population,
-    )
+    demand = closed.demand
+    last = closed.last
+    several = closed.several
+    population = closed.population
     points, classes, stations = demand.shape
     box = tuple(int(customers) + 1 for customers in population[0])
     work = points * (stations + 1) * prod(box) ** 2
@@ -276,7 +272,8 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
     away = _terms(closed.delay, np.arange(1.0, sum(box) + 1)[None], box)
     # The network without a station is the product of those before and those behind it: 3 K
     # convolutions instead of K^2.
-    products_before, products_after = [away], [np.full(away.shape, -np.inf)]
+    products_before = [away]
+    products_after = [np.full(away.shape, -np.inf)]
     products_after[0].reshape(points, -1)[:, 0] = 0
     for terms in own:
         products_before.append(_convolve(products_before[-1], terms))
@@ -288,7 +285,8 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
         *(tuple(n - (i == r) for i, n in enumerate(corner)) for r in range(classes)),
     ]
     corners = [products_before[-1][(slice(None), *place)] for place in ends]
-    queue, shown = np.zeros(demand.shape, dtype=corners[0].dtype), list[Array | None]()
+    queue = np.zeros(demand.shape, dtype=corners[0].dtype)
+    shown = list[Array | None]()
     present = np.indices(box).reshape(classes, -1)
     for k, terms in enumerate(own):
         elsewhere = _convolve(products_before[k], products_after[k])

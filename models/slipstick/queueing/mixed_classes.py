@@ -153,21 +153,17 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
         np.arange(network.demand.shape[1]) if network.all_closed else np.flatnonzero(network.closed)
     )
     demand = network.demand if network.all_closed else network.demand[:, classes]
-    last, several, empty = (
-        np.ones((len(load), len(queueing)), dtype=load.dtype),
-        dict[int, Array](),
-        dict[int, Array](),
-    )
+    last = np.ones((len(load), len(queueing)), dtype=load.dtype)
+    several = dict[int, Array]()
+    empty = dict[int, Array]()
     if not network.all_closed:
         single = network.single[queueing]
         last[:, single] -= load[:, queueing[single]]
     for place, station in () if network.plain else enumerate(queueing.tolist()):
         if network.single[station]:
             continue
-        speed, most_customers = (
-            speeds(network, station),
-            int(network.population.sum(axis=1).max(initial=0)),
-        )
+        speed = speeds(network, station)
+        most_customers = int(network.population.sum(axis=1).max(initial=0))
         if load[:, station].any():
             sums = len(load) * speed.shape[1] * min(most_customers + 2, speed.shape[1])
             sums_in_words = (
@@ -184,9 +180,11 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
         if remaining.shape[1] > 1:
             several[place] = remaining
     all_queueing = len(queueing) == demand.shape[2]
-    away, count = network.think, network.population
+    away = network.think
+    count = network.population
     if not network.all_closed:
-        away, count = away[:, classes], count[:, classes]
+        away = away[:, classes]
+        count = count[:, classes]
     delay = away
     if not all_queueing:
         delay = away + demand[:, :, network.delays].sum(axis=2)
@@ -221,7 +219,8 @@ def _log_sums(speed: Array, load: Array, most: int) -> Array:
     """Return log F(n) of `closed_part` for n up to `most`, or to the last speed, (P, n): a sum over
     the speeds before the last, and the geometric rest in closed form.
     """
-    last, top = speed.shape[1] - 1, speed[:, -1, None]
+    last = speed.shape[1] - 1
+    top = speed[:, -1, None]
     # A load of zero has no logarithm; 1e-300 adds nothing to any sum.
     load = np.where(load == 0, 1e-300, load)[:, None]
     log_products = -np.cumsum(np.log(speed), axis=1)
@@ -266,12 +265,15 @@ def whole_solution(
     idle : for stations with rates, P(no closed customer), (P,)
     method : its name in the solution
     """
-    shape, demand = network.service.shape, network.demand
-    throughput, queue = closed_solution.throughput, closed_solution.queue
+    shape = network.service.shape
+    demand = network.demand
+    throughput = closed_solution.throughput
+    queue = closed_solution.queue
     kind = np.result_type(throughput, queue, demand, network.arrivals, network.think)
     if queue.shape == shape:
         # All classes are closed and all stations have a queue.
-        flow, present = throughput.astype(kind), queue.astype(kind)
+        flow = throughput.astype(kind)
+        present = queue.astype(kind)
     else:
         flow = np.where(network.closed, 0, network.arrivals).astype(kind)
         flow[:, closed.classes] = throughput
@@ -312,7 +314,9 @@ def _number_present(network: NetworkArrays, station: int, chance: Array, load: A
     `closed_part`.
     """
     speed = speeds(network, station)
-    points, most, last = len(load), np.arange(MOST_SHOWN), speed.shape[1] - 1
+    points = len(load)
+    most = np.arange(MOST_SHOWN)
+    last = speed.shape[1] - 1
     speed = np.broadcast_to(speed, (points, last + 1))
     sums = _log_sums(speed, load, chance.shape[1])
     steps = np.log(speed[:, np.minimum(most, last)])
@@ -432,14 +436,16 @@ def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
     present_classes = np.flatnonzero(closed.population.any(axis=0))
     if len(present_classes) == classes > 0:
         return solve(closed)
-    throughput, queue = np.zeros_like(closed.delay), np.zeros_like(closed.demand)
+    throughput = np.zeros_like(closed.delay)
+    queue = np.zeros_like(closed.demand)
     if not len(present_classes):
         return ClosedSolution(
             throughput, queue, [np.ones((points, 1))] * stations, np.ones(points, dtype=bool)
         )
     solution = solve(closed.select(slice(None), present_classes))
     kind = np.result_type(solution.throughput, solution.queue)
-    throughput, queue = throughput.astype(kind), queue.astype(kind)
+    throughput = throughput.astype(kind)
+    queue = queue.astype(kind)
     throughput[:, present_classes], queue[:, present_classes] = solution.throughput, solution.queue
     return replace(solution, throughput=throughput, queue=queue)
 

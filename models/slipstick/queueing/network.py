@@ -206,11 +206,10 @@ class NetworkArrays:
             DISCIPLINES[discipline].product_form == ANY_SERVICE for discipline in self.discipline
         ):
             return ("",) * len(self.stations)
-        visited, times = self.visits != 0, self.service.real
-        high, low = (
-            np.max(times, axis=1, where=visited, initial=0.0),
-            np.min(times, axis=1, where=visited, initial=np.inf),
-        )
+        visited = self.visits != 0
+        times = self.service.real
+        high = np.max(times, axis=1, where=visited, initial=0.0)
+        low = np.min(times, axis=1, where=visited, initial=np.inf)
         # The same time may have been computed in two ways, which differ by rounding.
         differ = (high > low * (1 + 1e-12)).any(axis=0)
         uneven = (visited & (self.scv.real != 1) & (times != 0)).any(axis=(0, 1))
@@ -357,7 +356,8 @@ def solved_in_parts(
     solve : gives the solution of a part
     """
     solutions = [solve(closed.select(rows)) for rows in row_sets]
-    points, shown = len(closed.demand), list[Array | None]()
+    points = len(closed.demand)
+    shown = list[Array | None]()
     for chances in zip(*(solution.probability for solution in solutions), strict=True):
         present = [probability for probability in chances if probability is not None]
         if len(present) < len(chances):
@@ -558,7 +558,8 @@ def network_arrays(
     spread: dict[str, Any] = {
         name: _spread(numbers, (points, kinds, count), name) for name, numbers in cubes.items()
     }
-    ranks, number = np.asarray(priority, dtype=np.int64), _numbers(servers)
+    ranks = np.asarray(priority, dtype=np.int64)
+    number = _numbers(servers)
     populations = squares.pop("population")
     spread |= {name: _spread(numbers, (points, kinds), name) for name, numbers in squares.items()}
     built = NetworkArrays(

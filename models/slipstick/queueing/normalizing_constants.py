@@ -112,7 +112,8 @@ def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
         closed = closed.select(rows)
         largest_populations = np.zeros(len(rows), dtype=np.int64)
         np.maximum.at(largest_populations, row_of, population)
-    demand, delay = closed.demand[:, 0], closed.delay[:, 0]
+    demand = closed.demand[:, 0]
+    delay = closed.delay[:, 0]
     pace = demand / closed.last
     scale = _scale(demand.real, pace.real, delay.real, largest_populations)
     # What leaves the range of doubles here is solved again in logarithms.
@@ -120,10 +121,8 @@ def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
         length = int(largest_populations.max(initial=0)) + 1
         series = _Series(scale * demand.T, scale * pace.T, closed.several, scale * delay, length)
         total = series.total
-        constant, constant_with_one_less = (
-            total[row_of, population],
-            total[row_of, population - (population > 0)],
-        )
+        constant = total[row_of, population]
+        constant_with_one_less = total[row_of, population - (population > 0)]
         # X = G(N - 1) / G(N): the common scale of demands and delays cancels but for one factor.
         throughput = (population > 0) * scale[row_of] * constant_with_one_less / constant
         queue, shown = series.stations(row_of, population, constant, marginals)
@@ -140,7 +139,8 @@ def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array
     The upper balanced job bound, with a station of several speeds as one of its last speed and a
     delay.
     """
-    cycle, total = np.maximum(delay + demand.sum(axis=1), 1e-300), pace.sum(axis=1)
+    cycle = np.maximum(delay + demand.sum(axis=1), 1e-300)
+    total = pace.sum(axis=1)
     present = (population - 1) * total * total / (max(1, demand.shape[1]) * cycle)
     times_between = (cycle + present) / np.maximum(population, 1)
     slowest = np.maximum(pace.max(axis=1, initial=1e-300), times_between)
@@ -152,7 +152,10 @@ class _Series:
     """The normalizing constants of a block of points, (P, N + 1), from loads and paces (K, P)."""
 
     def __init__(self, load: Array, pace: Array, several: Speeds, away: Array, length: int) -> None:
-        self.load, self.pace, self.several, self.length = load, pace, several, length
+        self.load = load
+        self.pace = pace
+        self.several = several
+        self.length = length
         kind = np.result_type(load, pace, away, *several.values())
         if away.any():
             numbers = np.arange(1.0, max(2, length))[None]
@@ -212,7 +215,8 @@ class _Series:
             back = self._backwards(self.total, row, population)
             back[:, 0] = 0
             return polynomial(back, pace)
-        stations, points = pace.shape[1], len(self.total)
+        stations = pace.shape[1]
+        points = len(self.total)
         pace_of_rows = pace.T.reshape(-1)
         powers = pace_of_rows[:, None] * geometric(np.tile(self.total, (stations, 1)), pace_of_rows)
         index = row * self.length + population - (population > 0)
@@ -322,12 +326,15 @@ def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
     powers_of_step = np.empty((points, 2, stations, stations), dtype=kind)
     np.multiply(paces[:, :, None], np.tri(stations).T, out=powers_of_step[:, 0])
     powers_of_step[:, 1] = powers_of_step[:, 0].transpose(0, 2, 1)
-    powers, filled = np.ones((points, 2, width, stations), dtype=kind), 1
+    powers = np.ones((points, 2, width, stations), dtype=kind)
+    filled = 1
     powers[:, 1, 0] = paces
     while filled < width:
         np.matmul(powers[:, :, :filled], powers_of_step, out=powers[:, :, filled : 2 * filled])
-        powers_of_step, filled = powers_of_step @ powers_of_step, 2 * filled
-    ends, step = blocks[:, :, ::-1] @ powers[:, 0], powers_of_step[:, 0]
+        powers_of_step = powers_of_step @ powers_of_step
+        filled = 2 * filled
+    ends = blocks[:, :, ::-1] @ powers[:, 0]
+    step = powers_of_step[:, 0]
     for exponent in range((rows - 1).bit_length()):
         ends[:, 1 << exponent :] += ends[:, : -1 << exponent] @ step
         step = step @ step
@@ -345,7 +352,8 @@ def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
 
 def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
     """Return the product of the other stations' series with that of a station of several speeds."""
-    length, last = series.shape[1], speed.shape[1] - 1
+    length = series.shape[1]
+    last = speed.shape[1] - 1
     own = terms(load, speed, length)
     head = min(last, length)
     # A convolution of one row is a single call.
@@ -377,11 +385,10 @@ def check_size(closed: ClosedPart, marginals: bool = False) -> None:
     ------
     NoAnswerError : with the number of steps, and what to ask for instead
     """
-    vector, stations = (
-        tuple(closed.population.max(axis=0, initial=0).tolist()),
-        closed.demand.shape[2],
-    )
-    count, classes = sorted(vector), len(vector)
+    vector = tuple(closed.population.max(axis=0, initial=0).tolist())
+    stations = closed.demand.shape[2]
+    count = sorted(vector)
+    classes = len(vector)
     varying = stations if marginals else len(closed.several)
     listed = sum(min(speed.shape[1], sum(count)) for speed in closed.several.values())
     if classes == 1:
@@ -431,15 +438,15 @@ def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolu
 
 
 def _solve_lattice(closed: ClosedPart) -> ClosedSolution:
-    demand, delay, several, population = (
-        closed.demand,
-        closed.delay,
-        closed.several,
-        closed.population[0],
-    )
+    demand = closed.demand
+    delay = closed.delay
+    several = closed.several
+    population = closed.population[0]
     pace = demand / closed.last[:, None]
     scale = _scales(demand.real, pace.real, delay.real, population)
-    load, pace, grid = demand * scale[:, :, None], pace * scale[:, :, None], _Grid(population)
+    load = demand * scale[:, :, None]
+    pace = pace * scale[:, :, None]
+    grid = _Grid(population)
     probability: list[Array | None] = [None] * demand.shape[2]
     compiled_lattice = loop(lattice, pace, delay) if pace.shape[2] and not several else None
     with np.errstate(all="ignore"):
@@ -447,10 +454,8 @@ def _solve_lattice(closed: ClosedPart) -> ClosedSolution:
             total, with_one_less = compiled_lattice(
                 _powers(scale * delay, population), population, pace
             )
-            total_with_one_less, queue = (
-                with_one_less[..., 0],
-                pace * with_one_less[..., 1:] / total[:, None, None],
-            )
+            total_with_one_less = with_one_less[..., 0]
+            queue = pace * with_one_less[..., 1:] / total[:, None, None]
         elif several:
             start = grid.thinking(scale * delay)
             total, total_with_one_less, queue, probability = _with_several(
@@ -570,17 +575,16 @@ class _Grid:
         `steps` is (P or 1, R J, J): the M_r below each other. `start` enters every one of the J
         columns.
         """
-        points, columns = len(start), len(self.population) * width
+        points = len(start)
+        columns = len(self.population) * width
         kind = np.result_type(start, steps)
         plane = np.zeros((points, *self.shape, width), dtype=kind)
         # What a plane is made of: itself one customer of each class back, and what starts there.
         sources = np.zeros((points, *self.shape, columns + 1), dtype=kind)
         source_steps = np.ones((len(steps), 1, width))
         steps = np.concatenate([steps, source_steps], axis=1).astype(kind)
-        flat, flat_sources = (
-            plane.reshape(points, -1, width),
-            sources.reshape(points, -1, columns + 1),
-        )
+        flat = plane.reshape(points, -1, width)
+        flat_sources = sources.reshape(points, -1, columns + 1)
         all_points = slice(None)
         moves = [(sources[..., :width], plane)]
         for r, (to, of) in enumerate(zip(self.to, self.of, strict=True), start=1):
@@ -590,7 +594,8 @@ class _Grid:
         places_in_slice = prod(self.shape[1:])
         for s in range(self.planes):
             # Places in the first of the plane's axes that lead from the origin to the corner.
-            low, high = max(0, s - self.planes + self.shape[0]), min(self.shape[0], s + 1)
+            low = max(0, s - self.planes + self.shape[0])
+            high = min(self.shape[0], s + 1)
             for target, source in moves:
                 target[...] = source
             sources[..., columns] = start[:, s]
@@ -639,7 +644,8 @@ def _with_several(
     speeds.
     """
     stations = load.shape[2]
-    base, singles = start, [k for k in range(stations) if k not in several]
+    base = start
+    singles = [k for k in range(stations) if k not in several]
     if singles:
         steps = _steps(pace[:, :, singles], np.tri(len(singles)).T)
         planes = grid.sweep(start, steps, len(singles))
@@ -658,7 +664,8 @@ def _with_several(
                     several[station],
                 )
         corner, less = _levels(grid, without_station, load[:, :, k], speed)
-        total, with_one_less = corner.sum(axis=1), less.sum(axis=2)
+        total = corner.sum(axis=1)
+        with_one_less = less.sum(axis=2)
         shown[k] = corner / total[:, None]
         present = np.arange(1.0, grid.planes) / _extended(speed, grid.planes - 1)
         met_by_arrivals = (less[:, :, :-1] * present[:, None]).sum(axis=2)
@@ -686,7 +693,8 @@ def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -
     last = speed.shape[1] - 1
     if not last:
         return grid.repeated(planes, pace)
-    served, level = planes, planes
+    served = planes
+    level = planes
     for n in range(1, min(last, grid.planes)):
         level = grid.shifted(level, load) / speed[:, n - 1][to_planes]
         served = served + level
@@ -702,7 +710,9 @@ def _levels(grid: _Grid, without_station: Array, load: Array, speed: Array) -> t
     """
     to_planes = (slice(None),) + (None,) * (without_station.ndim - 1)
     pace = _extended(speed, grid.planes)
-    level, corner, less = without_station, [], []
+    level = without_station
+    corner = []
+    less = []
     for n in range(grid.planes):
         total, with_one_less = grid.ends(level)
         corner.append(total.copy())  # not a view, which would keep its level

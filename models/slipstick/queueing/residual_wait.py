@@ -95,7 +95,8 @@ def finite_source_residual(
     """
     # The same load from fewer customers: the error is that of `MOST_SOURCES`.
     if customers > MOST_SOURCES:
-        elsewhere, customers = elsewhere * (MOST_SOURCES / customers), MOST_SOURCES
+        elsewhere = elsewhere * (MOST_SOURCES / customers)
+        customers = MOST_SOURCES
     rates = np.arange(1, customers) / elsewhere[..., None]
     service: Array = np.zeros(1)
     transform: Array = np.zeros(1)
@@ -123,7 +124,8 @@ _LEAST_TRANSFORM = 1e-200
 
 def _transform(mean: Array, scv: Array, rates: Array) -> Array:
     """Return the Laplace transform of a service time at some rates [..., rates]."""
-    over, varied = rates * mean[..., None], scv[..., None]
+    over = rates * mean[..., None]
+    varied = scv[..., None]
     # Two moments do not fix a distribution. These are the ones that the simulation draws of the
     # same mean and scv, so that both answer for one model.
     short = balanced_means(np.where(varied.real > 1, varied, 1.0))
@@ -175,7 +177,9 @@ def erlang_b(busy: Array, servers: int) -> Array:
     # from about 170 servers on.
     lost = np.ones(1)
     if busy.size == 1:  # in numbers of Python, which are ten times as fast
-        load, loss, count = busy.item(), 1.0, 0
+        load = busy.item()
+        loss = 1.0
+        count = 0
         while count < servers and loss != 0:
             count += 1
             loss = load * loss / (count + load * loss)
@@ -301,7 +305,8 @@ def finite_source_few(ratios: Array, customers: int) -> Array:
     >>> finite_source_few(np.array([1.0]), 2).tolist()
     [0.2, 0.8]
     """
-    servers, last = ratios.shape[-1], ratios[..., -1:]
+    servers = ratios.shape[-1]
+    last = ratios[..., -1:]
     largest = np.maximum(customers - 1 / last.real, servers)
     half = int(_half_width(customers - largest).max())
     if customers <= max(_ALL_TERMS, servers + 2 * half):

@@ -79,7 +79,8 @@ def traffic_equations(
     stays = cells[1] >= 0
     start = reference[0] * shape[1] + reference[1]
     places = np.unique(np.concatenate([[start], cells[0], cells[1][stays]]))
-    points, size = len(of.probability), len(places)
+    points = len(of.probability)
+    size = len(places)
     balance = np.zeros((points, size, size), dtype=of.probability.dtype)
     into, out_of = (np.searchsorted(places, cell[stays]) for cell in reversed(cells))
     for route, i, j in zip(chosen[stays], into, out_of, strict=True):
@@ -136,7 +137,9 @@ def joined_chains(
     total, mean, spread = (np.zeros(shape, np.result_type(service, visits, scv)) for _ in range(3))
     for c in range(shape[1]):
         members = np.flatnonzero(chain_of == c)
-        v, s, scv_of_members = visits[:, members], service[:, members], scv[:, members]
+        v = visits[:, members]
+        s = service[:, members]
+        scv_of_members = scv[:, members]
         total[:, c] = v.sum(axis=1)
         visit_share = quotient(v, total[:, c, None])
         mean[:, c] = (visit_share * s).sum(axis=1)

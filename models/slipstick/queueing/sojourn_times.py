@@ -80,7 +80,8 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
     # Relative to the largest time, so that the constants of large populations stay within the range
     # of doubles.
     scale = max(*demand, think / population)
-    load, away = np.array(demand) / scale, np.full(1, think / scale)
+    load = np.array(demand) / scale
+    away = np.full(1, think / scale)
 
     def constant(x: Array) -> Array:
         other_terms = terms(away, np.arange(1.0, max(2, population))[None], population) * np.ones(
@@ -144,7 +145,10 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
 
     if float(transform(np.array([1e9 / scale]))[0].real) >= q:
         return 0.0  # So many take no time at all.
-    low, high, below, above = scale, 2 * scale, excess(scale), excess(2 * scale)
+    low = scale
+    high = 2 * scale
+    below = excess(scale)
+    above = excess(2 * scale)
     for _ in range(MOST_STEPS):
         if below >= 0 >= above:
             break
@@ -156,16 +160,23 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
         return math.nan
     # Regula falsi that halves the value of an end that stays twice (Illinois): the logarithm is
     # nearly a straight line.
-    time, side = high, 0
+    time = high
+    side = 0
     for _ in range(MOST_STEPS):
         time = (low * above - high * below) / (above - below)
         excess_here = excess(time)
         if abs(excess_here) < 1e-8 or high - low < 1e-12 * high:
             break
         if excess_here > 0:
-            low, below, above, side = time, excess_here, above / 2 if side > 0 else above, 1
+            low = time
+            below = excess_here
+            above = above / 2 if side > 0 else above
+            side = 1
         else:
-            high, above, below, side = time, excess_here, below / 2 if side < 0 else below, -1
+            high = time
+            above = excess_here
+            below = below / 2 if side < 0 else below
+            side = -1
     return time
 
 

@@ -590,7 +590,8 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
     The sign of the derivative says whether less or more of a parameter shortens the time: the sign
     of a share does not, because shares of rates are turned so that all add up to 1.
     """
-    shares, slopes = answer.share[name], answer.gradient.get(name, {})
+    shares = answer.share[name]
+    slopes = answer.gradient.get(name, {})
     ranked = sorted(
         (name_and_share for name_and_share in shares.items() if name_and_share[1]),
         key=lambda path_and_share: -abs(path_and_share[1]),

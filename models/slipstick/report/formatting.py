@@ -109,7 +109,8 @@ def value_amount(name: str, value: float | None, unit: str, ends: Ends = NO_ENDS
     if name.partition("[")[0] in SHARES and unit == "1":
         return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
     if unit == "1/s":  # a computed rate has no prefix that would shorten it
-        value, ends = _to_four_digits(value), (_to_four_digits(ends[0]), _to_four_digits(ends[1]))
+        value = _to_four_digits(value)
+        ends = (_to_four_digits(ends[0]), _to_four_digits(ends[1]))
     return quantity(value, unit, ends=ends)
 
 
@@ -175,7 +176,8 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
     >>> setting("classes.users.population", 44, "1", words)
     '44 users'
     """
-    amount, meaning = setting_amount(path, value, unit, words, ends), words.quantity(path)
+    amount = setting_amount(path, value, unit, words, ends)
+    meaning = words.quantity(path)
     if rate := _rate_of_class(path, amount):
         return rate
     first, _, further_words = meaning.partition(" ")
@@ -421,7 +423,8 @@ def markdown_table(
     | a    |  1 s |
     | b    |  2 s |
     """
-    texts, numbers = [list(row) for row in rows], set(right)
+    texts = [list(row) for row in rows]
+    numbers = set(right)
     above, kept_columns = telling(head, texts)
     sides = [index for index, column in enumerate(kept_columns) if column in numbers]
     tables = _fitting(
@@ -553,7 +556,8 @@ def _width(table: str) -> int:
 
 
 def _github(head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int]) -> str:
-    numbers, widths = set(right), _widths(head, rows)
+    numbers = set(right)
+    widths = _widths(head, rows)
     rule = [
         "-" * (size - 1) + (":" if column in numbers else "-") for column, size in enumerate(widths)
     ]
@@ -642,7 +646,8 @@ def _folded(cell: str, width: int) -> str:
             if len(cell) > width
             else cell
         )
-    lines, line = [], ""
+    lines = []
+    line = ""
     for word in [*words[:-1], words[-1][:-1]]:
         if line and len(line) + len(word) > width:
             lines.append(line)
@@ -697,7 +702,9 @@ def table_texts(
     """
     safe = escape if markdown else str
     rows = range(len(table)) if table.rows is None else table.rows
-    head, columns, right = [], [], []
+    head = []
+    columns = []
+    right = []
     for column in table.columns:
         if column.on_page:
             path = markdown and "." in column.name
@@ -751,7 +758,8 @@ def _labels(table: ResultTable, row: int) -> Iterable[str]:
     """Yield the labels that identify a row."""
     for column in table.columns:
         if column.place and column.on_page and column.cells[row] is not None:
-            name, cell = column.title or column.name, column.cells[row]
+            name = column.title or column.name
+            cell = column.cells[row]
             yield f"{escape(name)} = {cell if isinstance(cell, str) else _cell(column, row)}"
 
 
@@ -780,7 +788,8 @@ def section(title: str, blocks: Iterable[str]) -> str:
     # A single subsection would put two headings one below the other.
     headings = re.findall(r"^#+ .*\n\n", text, re.MULTILINE)
     if len(headings) == 1 and headings[0].startswith("### "):
-        title, text = f"{title}: {headings[0][4:].strip()}", text.replace(headings[0], "", 1)
+        title = f"{title}: {headings[0][4:].strip()}"
+        text = text.replace(headings[0], "", 1)
     return f"## {title}\n\n{text}"
 
 

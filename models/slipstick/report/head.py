@@ -191,7 +191,8 @@ def _alike(results: Results, base: str, case: str, name: str) -> bool:
     the technology alone; without useful work, in other hardware alone. What is done in a second is
     compared where the model and the load are the same.
     """
-    base_answer, case_answer = results.cases[base], results.cases[case]
+    base_answer = results.cases[base]
+    case_answer = results.cases[case]
     before, after = (results.settings.get(case_name, {}) for case_name in (base, case))
     differing = {path for path in {*before, *after} if before.get(path) != after.get(path)}
     if base_answer.model != case_answer.model or any(path.startswith(_LOAD) for path in differing):
@@ -416,7 +417,8 @@ def _methods(how: Sequence[tuple[str, bool]], answers: Sequence[Answer]) -> Iter
     inexact = Counter(method for method, exact in how if not exact)
     if not inexact:
         return
-    approximate_count, total = sum(inexact.values()), len(how)
+    approximate_count = sum(inexact.values())
+    total = len(how)
     if set(inexact) == {"simulation"}:
         share = (
             ""

@@ -97,7 +97,8 @@ def _axis_text(axis: Axis) -> str:
             f"{code(axis.path)}:"
             f" {', '.join(escape(axis_value(value, axis.unit)) for value in axis.values)}"
         )
-    first, last = axis_value(axis.values[0], axis.unit), axis_value(axis.values[-1], axis.unit)
+    first = axis_value(axis.values[0], axis.unit)
+    last = axis_value(axis.values[-1], axis.unit)
     return f"{code(axis.path)}: {len(axis.values)} values from {first} to {last}"
 
 
@@ -134,7 +135,8 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
     """Write a table of the first and the last point of each part of a sweep, and where each value
     is least and greatest.
     """
-    rows, groups = [], _groups(sweep)
+    rows = []
+    groups = _groups(sweep)
     for group in groups:
         for name in names:
             values = sweep.columns[name][list(group.indices)]
@@ -177,7 +179,8 @@ def _stages(sweep: Sweep) -> str:
     """
     if not len(sweep):
         return ""
-    groups, paragraphs = _groups(sweep), []
+    groups = _groups(sweep)
+    paragraphs = []
     along = f", along {code(sweep.axes[-1].path)}" if len(groups[0].axes) == 1 else ""
     for pipeline, stages in sweep.limits.items():
         lines = []
@@ -199,7 +202,8 @@ def _stages(sweep: Sweep) -> str:
 
 
 def _runs(sweep: Sweep, stages: Sequence[str], places: Sequence[int]) -> list[str]:
-    runs, axis = [], sweep.axes[-1]
+    runs = []
+    axis = sweep.axes[-1]
     for stage, run in groupby(places, key=lambda index: stages[index]):
         inside = [sweep.points[axis.path][index] for index in run]
         first, last = (escape(axis_value(value, axis.unit)) for value in (inside[0], inside[-1]))
@@ -332,7 +336,8 @@ def _cases(results: Results, answer: Sequence[str], words_said: Mapping[str, str
     names = [name for name in dict.fromkeys(answer) if "[" not in name] or _first_wanted(
         results, answer
     )
-    answers, notes = list(results.cases.values()), Notes()
+    answers = list(results.cases.values())
+    notes = Notes()
     table = case_table(results, names)
     numbers = [", ".join(str(notes.number(note)) for note in answer.notes) for answer in answers]
     several = len({answer.model for answer in answers}) > 1  # else the head has it

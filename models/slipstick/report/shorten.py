@@ -19,7 +19,8 @@ PAGE_LINES = 66
 ABOUT, INPUTS = "About this study", "Inputs"
 """Sections that every report has."""
 
-_MOST_ROWS, _LEAST_ROWS = 12, 4
+_MOST_ROWS = 12
+_LEAST_ROWS = 4
 _LEAST_ROOM = 10  # of a table with its headings
 _PICTURE = re.compile(r"^\[?!\[.*(\n\n|$)", re.MULTILINE)
 _SHARES = {ABOUT: 9, "Pictures": 1, "Cases": 1, "What limits": 0, "Notes": 0}
@@ -56,7 +57,8 @@ def first_page(text: str) -> str:
         printed_lines(section_share) / share if share else inf
         for section_share, share in zip(sections, shares, strict=True)
     ]
-    shown, shares_left = [""] * len(sections), sum(shares)
+    shown = [""] * len(sections)
+    shares_left = sum(shares)
     # Sections that need the least of their share come first: what they leave is shared among the
     # longer ones.
     ranked = sorted(range(len(sections)), key=need.__getitem__)

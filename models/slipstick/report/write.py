@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from slipstick.schema.kinds.study import StudySpec
 
 
-PAGE, TABLE, HTML = "report.md", "results.csv", "report.html"
+PAGE = "report.md"
+TABLE = "results.csv"
+HTML = "report.html"
 PICTURE_ENDINGS = (".png", ".svg")
 _QUOTED = re.compile('[",\n\r]')
 

@@ -146,7 +146,8 @@ class ResultTable:
                         point[column.name] = cell if isinstance(cell, str) else float(cell)
                 elif (value := column.value(row)) != Value(None, value.unit):
                     values[column.name] = value
-            failed, how = self.failed.get(row), self.provenance.at(row)
+            failed = self.failed.get(row)
+            how = self.provenance.at(row)
             # A row without an answer is not exact, whatever its method would have been.
             how["exact"] &= not failed
             yield Answer(self.name, values=values, point=point, failed=failed, **how)

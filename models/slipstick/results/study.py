@@ -112,7 +112,8 @@ class Timeline:
                 # Ends and starts at one instant add up in one entry, so that a step followed by the
                 # next is not counted as a pause.
                 change[span.end] = change.get(span.end, 0) - 1
-        counted, count = [], 0
+        counted = []
+        count = 0
         for time in sorted(change):
             count += change[time]
             counted.append((time, count))

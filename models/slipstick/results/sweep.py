@@ -146,7 +146,8 @@ class Provenance:
         pieces : the places of some of them, and how those were computed
         """
 
-        methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
+        methods = np.full(count, "", dtype=object)
+        exact = np.zeros(count, dtype=bool)
         outside: dict[int, str] = {}
         errors: dict[int, str] = {}
         left_out: dict[int, Mapping[str, str]] = {}
@@ -363,10 +364,8 @@ class Sweep(Labelled, ShownAsTables):
         """
 
         nothing = np.full(len(self), np.nan)
-        low, high = (
-            self.columns.get(f"low[{name}]", nothing),
-            self.columns.get(f"high[{name}]", nothing),
-        )
+        low = self.columns.get(f"low[{name}]", nothing)
+        high = self.columns.get(f"high[{name}]", nothing)
         how = self.provenance
         # A simulated value without an interval is not exact: its ends are infinite, so that no
         # order is decided by it.
@@ -455,9 +454,8 @@ class Sweep(Labelled, ShownAsTables):
         columns = {
             name: (self.dims, self[name], {"unit": self.units[name]}) for name in self.columns
         }
-        return need("xarray", "a table of xarray", "").Dataset(
-            columns, coords={path: list(coordinates) for path, coordinates in self.coords.items()}
-        )
+        coords = {path: list(coordinates) for path, coordinates in self.coords.items()}
+        return need("xarray", "a table of xarray", "").Dataset(columns, coords=coords)
 
     @checked(index=whole(0))
     def answer(self, index: int) -> Answer:

@@ -240,7 +240,8 @@ class Words:
         keys = re.sub(r"\.ranges\.[^.]+", "", path).split(".")
         keys = [key for key in keys if key not in _INSIDE and not key.isdigit()]
         keys = keys[1:] if len(keys) > 1 and keys[0] in _CONTAINERS else keys
-        last, about = keys[-1], keys[-2] if len(keys) > 1 else ""
+        last = keys[-1]
+        about = keys[-2] if len(keys) > 1 else ""
         if about == "technology":
             factor = f"factor on the time of the class {spelt(last)}"
             return _OF_TECHNOLOGY.get(last, factor)
@@ -308,7 +309,8 @@ class Words:
         if kind in ("account", "step", "technology"):
             return _VALUES[kind].format(self.part(label))
         if match := _AT_A_TIME.fullmatch(name):
-            steady, when = f"{match[1]}[{match[2]}]", match[3]
+            steady = f"{match[1]}[{match[2]}]"
+            when = match[3]
             after = self.quantity(when) if when.startswith("parameters.") else when
             unit = "" if after[-1].isalpha() else " s"
             return f"{self.value(steady)} after {after}{unit}"
@@ -373,7 +375,8 @@ class Words:
                 answered = self._answered(kind, inside.removesuffix("]"))
                 return f"{answered} within {number} {unit or ''}".strip()
             if kind in SHARES and not unit:
-                number, unit = f"{100 * float(number):g}", "%"
+                number = f"{100 * float(number):g}"
+                unit = "%"
             amount = " ".join(filter(None, (number, unit)))
             return f"{self.value(name)} {_RELATIONS[relation]} {amount}"
         words = _TERM.sub(self._term, text)

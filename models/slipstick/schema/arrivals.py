@@ -70,7 +70,8 @@ def with_traces(tree: Node, library: SpecFiles) -> Node:
         names = [[name] for name in named.entries] if isinstance(named, Table) else []
         for name in [[]] if group == "population" else names:
             place = [group, *name, "trace"]
-            trace, file = at(tree, place), at(tree, [*place, "file"])
+            trace = at(tree, place)
+            file = at(tree, [*place, "file"])
             if (
                 not isinstance(trace, Table)
                 or not isinstance(file, Scalar)
@@ -169,7 +170,8 @@ def _numbers(path: Path, words: dict[str, str], mark: Mark, place: str) -> list[
     if not rows:
         raise wrong("has no lines with numbers")
     cells = list(_cells(rows))
-    unit, column = words.get("unit", ""), 0
+    unit = words.get("unit", "")
+    column = 0
     # A first line without a number, or a named column, is a line of names.
     if _number(cells[0][1][0]) is None or "column" in words:
         header = [_IN_BRACKETS.fullmatch(heading) for heading in cells[0][1]]
@@ -183,7 +185,8 @@ def _numbers(path: Path, words: dict[str, str], mark: Mark, place: str) -> list[
             raise wrong(f"has the columns {', '.join(map(short, names))}; name one as column")
         column = names.index(words.get("column", names[0]))
         heading = header[column]
-        unit, cells = unit or (heading["unit"] if heading else ""), cells[1:]
+        unit = unit or (heading["unit"] if heading else "")
+        cells = cells[1:]
     elif len(cells[0][1]) > 1:
         raise wrong("has several columns and no line of names; keep the one of the times")
     if not unit:

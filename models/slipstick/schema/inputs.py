@@ -446,7 +446,8 @@ def _refuse_some_parameters(tree: Table, values: Settings) -> None:
     """Raise if new parameters replace all of a model's parameters and leave some out: only some
     were meant to change.
     """
-    given, own = values.get(_PARAMETERS), at(tree, [_PARAMETERS])
+    given = values.get(_PARAMETERS)
+    own = at(tree, [_PARAMETERS])
     if not isinstance(given, Table) or not isinstance(own, Table):
         return
     missing = [name for name in own.entries if name not in given.entries]
@@ -783,12 +784,11 @@ def build(inputs: Inputs) -> BuiltModel:
     described = _entries(inputs, spec)
     numbers = _parameters(inputs, described)
     own, build_part = _builders(inputs, spec, numbers)
-    shape, sample = cache(lambda: ModelShape(own())), None
+    shape = cache(lambda: ModelShape(own()))
+    sample = None
     if inputs.kind == "program":
-        once, values = (
-            inputs.library.once,
-            {path: value.given.value for path, value in described.items()},
-        )
+        once = inputs.library.once
+        values = {path: value.given.value for path, value in described.items()}
         words = _shaping_words(inputs, described)
         shape = cache(partial(_shared_shape, once(("shapes", words), list), values, own))
         # Models that differ in numbers alone need the same of their machine.
@@ -802,7 +802,9 @@ def build(inputs: Inputs) -> BuiltModel:
         )
     sample = sample or shape()
     _check_machine(inputs, numbers, sample)
-    notes, class_factors, shapeless = inputs.notes, {}, frozenset[str]()
+    notes = inputs.notes
+    class_factors = {}
+    shapeless = frozenset[str]()
     if inputs.kind == "program":
         notes = (
             *notes,
@@ -875,12 +877,14 @@ def _notes_of_machine(
         parameter = numbers.get(f"{MACHINE}{path}")
         return (parameter and parameter.value) or 0.0
 
-    working_processors, most = (working and working.value) or 0.0, machine_value("processors.count")
+    working_processors = (working and working.value) or 0.0
+    most = machine_value("processors.count")
     if working_processors > most > 0:
         yield f"{working_processors:g} processors work, more than the {most:g} that the machine has"
     if f"{MACHINE}node.adapters" not in shape.parameters:
         return
-    width, adapters = machine_value("node.processors"), machine_value("node.adapters")
+    width = machine_value("node.processors")
+    adapters = machine_value("node.adapters")
     if width > adapters > 0 and not 0 < working_processors <= width:
         noun = "adapter" if adapters == 1 else "adapters"
         yield (
@@ -1120,7 +1124,9 @@ def solve_settings(
     from slipstick.method.names import group_names
 
     inputs, built = built_with(settings, library)
-    model, options, names = built.model, built.options, built.shape.names(None) if values else ()
+    model = built.model
+    options = built.options
+    names = built.shape.names(None) if values else ()
     groups = group_names(model)
     for name in values:
         hint = without_group(name, groups)
@@ -1128,10 +1134,8 @@ def solve_settings(
             hint = hint or another_name(name, groups, names)
             raise UnknownNameError("value of an answer", name, list(names), hint)
     own = model.notes if isinstance(model, Model) else ()
-    values_given, notes = (
-        given_values(settings, inputs, built),
-        (*built.notes, *own, *_without_effect(settings, inputs, built)),
-    )
+    values_given = given_values(settings, inputs, built)
+    notes = (*built.notes, *own, *_without_effect(settings, inputs, built))
     answers = (
         replace(
             answer,

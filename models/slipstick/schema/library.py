@@ -148,7 +148,8 @@ def unknown_name(kind: str, name: str, known_names: Sequence[str]) -> UnknownNam
     >>> print(unknown_name("study", "lock-and-bus", []))
     there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus
     """
-    hint, kinds_by_name = "", _of_other_kinds(name, known_names)
+    hint = ""
+    kinds_by_name = _of_other_kinds(name, known_names)
     if name in kinds_by_name and not any(
         known_name.endswith(f"/{name}") for known_name in known_names
     ):
@@ -485,7 +486,8 @@ class Library:
         """Return a name of a file that is the same on every machine: relative to the shipped specs,
         or to the folder of the first file.
         """
-        file, ours = path.resolve(), shipped().resolve()
+        file = path.resolve()
+        ours = shipped().resolve()
         first = next(iter(self._folders.values()), Path()).resolve()
         # The folder of a shipped first file says nothing of where the user's files are.
         start = Path.cwd() if first.is_relative_to(ours) else first
@@ -771,7 +773,8 @@ def with_present_names(kind: str, tree: Table) -> Table:
         return tree
     announce = ANNOUNCE.get()
     for key in old_keys:
-        mark, new_key = tree.entries[key].key_mark, new_names[key]
+        mark = tree.entries[key].key_mark
+        new_key = new_names[key]
         if new_key in tree.entries:
             raise mark.error(f"the key {new_key} stands there too; write one of them", key)
         if announce is not None:

@@ -64,7 +64,8 @@ def _place(model: type[BaseModel], node: Node, detail: Any) -> tuple[Loc, bool]:
     """Return the place of an error in the file, and whether the error is about the key at that
     place or about its value.
     """
-    kind, context = detail["type"], detail.get("ctx", {})
+    kind = detail["type"]
+    context = detail.get("ctx", {})
     path = (*_written(model, detail["loc"]), *context.get("at", ()))
     if kind == "union_tag_invalid":
         return (*path, _telling(context)), False
@@ -99,7 +100,9 @@ def _telling(context: dict[str, Any]) -> str:
 def _words(
     model: type[BaseModel], places: Mapping[str, Sequence[str]], detail: Any, location: Loc
 ) -> str:
-    kind, loc, context = detail["type"], detail["loc"], detail.get("ctx", {})
+    kind = detail["type"]
+    loc = detail["loc"]
+    context = detail.get("ctx", {})
     if kind == "extra_forbidden":
         inside = places.get(str(loc[-1]), ())
         if len(loc) == 1 and len(inside) == 2:

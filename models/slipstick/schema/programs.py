@@ -79,7 +79,8 @@ def _fits(program: Program, machine: Node) -> bool:
 def _check_fits(program: Program, reference: Node, machine: Node) -> None:
     """Raise one error for a machine of the wrong kind, instead of one for each key."""
     if not _fits(program, machine):
-        needed, got = "shared memory (an interconnect)", "a network"
+        needed = "shared memory (an interconnect)"
+        got = "a network"
         if program.machine is not SharedMemory:
             needed, got = got, needed
         fitting = ", ".join(machines_for(program))
@@ -109,7 +110,8 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
     tree, notes = with_technology(
         Table(entries, mark), name, input_names, settings, values, library
     )
-    form, data = program_spec(PROGRAMS[name]), data_named(name, tree, library)
+    form = program_spec(PROGRAMS[name])
+    data = data_named(name, tree, library)
     if data or isinstance(PROGRAMS[name], CountedProgram):
         notes = (*notes, *_network_notes(machine, tree))
     return Inputs("program", name, tree, form, library, notes=notes, data=data)
@@ -136,7 +138,8 @@ def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
     used = tree.entries["machine"].node
     if not (isinstance(machine, Table) and isinstance(used, Table) and "dvsm" in used.entries):
         return
-    costs, network = at(used, ("dvsm", "send_call")), used.entries["network"]
+    costs = at(used, ("dvsm", "send_call"))
+    network = used.entries["network"]
     mixed = costs is not None and costs.mark.file != network.key_mark.file
     if mixed or network.node is not machine.entries["network"].node:
         yield (

@@ -574,7 +574,8 @@ class _TreeReader:
     """
 
     def __init__(self, text: str, file: str) -> None:
-        self.text, self.file = text, file
+        self.text = text
+        self.file = file
         self.events: Iterator[Any] = iter(())
         self.problems: list[Problem] = []
         self.open: list[
@@ -582,7 +583,8 @@ class _TreeReader:
         ] = []  # what has not ended: where it begins, and whether brackets enclose it
         self.path: list[str | int] = []
         self.last = Mark(file, 1, 1)
-        self.values, self.most = 0, limit("spec_values")
+        self.values = 0
+        self.most = limit("spec_values")
 
     def report(self, mark: Mark, message: str, *inside: str) -> None:
         self.problems.append(mark.problem(message, (*self.path, *inside)))
@@ -706,7 +708,8 @@ class _TreeReader:
             self.report(self.last, _sharing(f"the tag {short(tag_name)}"))
 
     def scalar(self, event: Any, mark: Mark, is_key: bool, key: Mark | None) -> Scalar:
-        style, text = event.style, event.value
+        style = event.style
+        text = event.value
         if style or (self.open and self.open[-1][1]):
             self.check_written(event)
         if is_key:
@@ -729,7 +732,8 @@ class _TreeReader:
         """Report scalars that one of the two YAML parsers refuses, so that a file is read alike by
         both; most of them end the reading.
         """
-        start, end = event.start_mark.index, event.end_mark
+        start = event.start_mark.index
+        end = event.end_mark
         if event.style == '"':
             self.check_escapes(event.value)
         elif event.style in ("|", ">") and re.match(r"[|>][-+0-9]*#", self.text[start : start + 4]):

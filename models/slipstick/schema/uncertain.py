@@ -83,12 +83,14 @@ def told_apart(
         if read is not None:
             plain[path], middle, ranges[path] = read
             centre.append(middle)
-    fit, values = UncertainValues(), dict[str, Node]()
+    fit = UncertainValues()
+    values = dict[str, Node]()
     if FITTED in settings:
         fit, values = _fit_of(settings, plain, library)
     # A setting by hand goes before the value of the fit.
     plain = {**values, **plain}
-    count, own = len(ranges), len(fit.paths)
+    count = len(ranges)
+    own = len(fit.paths)
     # Ranges are independent of the fit and of each other: zeros beside the diagonal.
     rows = [(*row, *[0.0] * count) for row in fit.covariance]
     for place, deviation in enumerate(ranges.values()):
@@ -110,7 +112,8 @@ def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
     match = _RANGE.fullmatch(node.text.strip())
     if match is None:
         return None
-    low, high = match["low"].rstrip(), match["high"]
+    low = match["low"].rstrip()
+    high = match["high"]
     unit = high.lstrip("+-0123456789.eE ")
     # In `1..3 us` the unit is that of both ends.
     if _BARE.fullmatch(low) and unit:
@@ -125,7 +128,8 @@ def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
         raise node.mark.error(
             f"a range is from a value above 0 to a larger one; got {node.text}", path
         )
-    middle, deviation = (log(least) + log(most)) / 2, (log(most) - log(least)) / 2 / NORMAL_90
+    middle = (log(least) + log(most)) / 2
+    deviation = (log(most) - log(least)) / 2 / NORMAL_90
     whole_numbers = dimension == COUNT and low.isdigit() and high.isdigit()
     value = float(round(exp(middle))) if whole_numbers else exp(middle)
     return _node(node, value, dimension), log(value), deviation
@@ -195,7 +199,8 @@ def _owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
     for path, node in settings.items():
         if not path.startswith(f"{FITTED}."):
             continue
-        column, owner = path.removeprefix(f"{FITTED}."), str(getattr(node, "text", ""))
+        column = path.removeprefix(f"{FITTED}.")
+        owner = str(getattr(node, "text", ""))
         if column not in columns_by_owner:
             raise node.mark.error(
                 f"the fit has no owners called {column!r}; it has {', '.join(columns_by_owner) or 'none'}",

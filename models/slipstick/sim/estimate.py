@@ -56,14 +56,14 @@ class Layout:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.time, self.order, self.width = 0, 1, 2
+        self.time = 0
+        self.order = 1
+        self.width = 2
         self.cycles, self.cycle_time = self._add(2, len(plan.groups))
         self.area, self.use, self.done = self._add(3, len(plan.resources))
         booked = self._add(len(plan.labels), len(plan.groups))
-        self.labels, self.booked = (
-            len(plan.labels),
-            booked[0] if booked else [self.width] * len(plan.groups),
-        )
+        self.labels = len(plan.labels)
+        self.booked = booked[0] if booked else [self.width] * len(plan.groups)
         self.tried, self.refused = self._add(2, len(plan.tallies))
         self.taken, self.waited, self.squares = self._add(3, len(plan.locks))
         rated = [number for number, station in enumerate(plan.stations) if station.rates]
@@ -74,7 +74,8 @@ class Layout:
         """Reserve `columns` columns for each of `count` groups or resources; return the column
         numbers, one list for each kind of column.
         """
-        first_column, self.width = self.width, self.width + columns * count
+        first_column = self.width
+        self.width = self.width + columns * count
         return [
             list(range(first_column + column, self.width, columns)) for column in range(columns)
         ]
@@ -269,7 +270,8 @@ class Quantiles:
             values = values[room:]
             if self._part_size == self.section:
                 self._done.append(_histogram(np.concatenate(self._part)))
-                self._part, self._part_size = [], 0
+                self._part = []
+                self._part_size = 0
                 # Sections are joined in pairs, so that memory does not grow with the run and each
                 # stays nearly independent of its neighbours.
                 if len(self._done) == self.SECTIONS:
@@ -314,7 +316,8 @@ class Quantiles:
         if not sections:
             return Estimate(math.nan)
         counts, sums = _aligned(sections)
-        index, counts_by_bin = _bin_of(np.array([time]))[0], counts.sum(axis=0)
+        index = _bin_of(np.array([time]))[0]
+        counts_by_bin = counts.sum(axis=0)
         if index >= len(counts_by_bin):
             return Estimate(1.0, 1.0, 1.0)
         mean = sums[index] / counts_by_bin[index] if counts_by_bin[index] else time
@@ -322,7 +325,8 @@ class Quantiles:
         # most of them lie.
         share_of_bin = 1.0 if mean <= time * (1 + 1e-12) else 0.5
         within = counts[:, :index].sum(axis=1) + share_of_bin * counts[:, index]
-        share, k = float(within.sum() / counts_by_bin.sum()), len(sections) - bool(self._part_size)
+        share = float(within.sum() / counts_by_bin.sum())
+        k = len(sections) - bool(self._part_size)
         if k < 8:  # too few sections for the error of a share
             return Estimate(share)
         spread = float((within[:k] / counts[:k].sum(axis=1)).std(ddof=1))
@@ -473,7 +477,8 @@ class Result(ReplicationResult):
         Of a closed group it is the time of all its customers over the cycles that they ended, by
         Little's law; see `time_spent`. A group that ended no cycle has none.
         """
-        sums, layout = self.batches, self.layout
+        sums = self.batches
+        layout = self.layout
         cycles = layout.column(layout.cycles[group])
         if len(sums) and not (sums @ cycles).any():
             return Estimate(math.nan)
@@ -577,7 +582,8 @@ def _thinks_outside(plan: Plan, sums: Array, group: int) -> bool:
     """Return whether the cycles of a closed group contain time, such as think time, that its
     response time leaves out.
     """
-    layout, total = Layout(plan), sums.sum(axis=0)
+    layout = Layout(plan)
+    total = sums.sum(axis=0)
     booked = _booked(plan, group)
     outside = booked - layout.column(layout.cycle_time[group])
     # Both add up the same times in another order, and differ by rounding.
@@ -597,8 +603,10 @@ def unended(plan: Plan, sums: Array, group: int) -> float:
     """
     if plan.groups[group].kind != "closed" or not len(sums):
         return 0.0
-    layout, total = Layout(plan), sums.sum(axis=0)
-    customers, cycles = len(plan.groups[group].starts), float(total[layout.cycles[group]])
+    layout = Layout(plan)
+    total = sums.sum(axis=0)
+    customers = len(plan.groups[group].starts)
+    cycles = float(total[layout.cycles[group]])
     time_of_customers = customers * float(total[layout.time])
     share = (
         float(total @ unbooked(plan, group)) / time_of_customers if time_of_customers > 0 else 0.0
@@ -628,7 +636,8 @@ def _booked(plan: Plan, group: int) -> Array:
     """Return the weights with which the columns of a row add up to the time of the ended cycles of
     a group [s].
     """
-    layout, weights = Layout(plan), np.zeros(Layout(plan).width)
+    layout = Layout(plan)
+    weights = np.zeros(Layout(plan).width)
     first_column = layout.booked[group]
     weights[first_column : first_column + layout.labels] = 1.0
     return weights
@@ -687,7 +696,8 @@ class Record:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.layout = plan, Layout(plan)
+        self.plan = plan
+        self.layout = Layout(plan)
         self.quantiles = tuple(Quantiles() for _ in plan.groups)
         self.last = np.zeros(self.layout.width)
         self.seen = 0
@@ -715,7 +725,8 @@ class Record:
         """
         rows_beyond = np.flatnonzero(self._waiting[:rows, self.layout.order] >= events)
         count = int(rows_beyond[0]) + 1 if len(rows_beyond) else min(rows, len(self._waiting))
-        added, self._waiting = self._waiting[:count], self._waiting[count:]
+        added = self._waiting[:count]
+        self._waiting = self._waiting[count:]
         # Of the whole run every row whose number is a multiple of the step is kept, however many
         # rows are added at a time.
         first_row = (-self.seen - 1) % self._step

@@ -47,7 +47,8 @@ from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import NOTHING_TO_ESTIMATE, Simulation
 from slipstick.vocabulary import DISCIPLINES, REVERSE
 
-PLAIN, COMPILED = "plain", "compiled"
+PLAIN = "plain"
+COMPILED = "compiled"
 
 KERNELS: Registry[Callable[[Plan, int, int], AnyKernel]] = Registry(
     "slipstick.kernels", {PLAIN: Kernel}
@@ -229,7 +230,8 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
     """
     # The half width falls with the root of the length, so the next length follows from the square
     # of what is missing.
-    count, spread = settings.replications, SPREAD.get()
+    count = settings.replications
+    spread = SPREAD.get()
     least = settings.cycles or max(settings.least, 2 * BATCHES * chunk(plan) * count)
     while True:
         # Rounded up, so that all replications together have at least the cycles asked for.
@@ -260,12 +262,15 @@ def _steady(replication: Replication) -> ReplicationResult:
     """Run one replication; unless its number of cycles is given, estimate after growing numbers of
     rows until the mean times are known.
     """
-    plan, settings = replication.plan, replication.settings
-    record, layout = Record(plan), Layout(plan)
+    plan = replication.plan
+    settings = replication.settings
+    record = Record(plan)
+    layout = Layout(plan)
     kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
     last_row = -(-(settings.cycles or 2**60) // chunk(plan))
     look_at = max(-(-settings.least // chunk(plan)), 2 * BATCHES)
-    stopped, pace = "", WorkPace()
+    stopped = ""
+    pace = WorkPace()
     try:
         while not stopped:
             # Short stretches at first, so that a run which soon is precise is not simulated far
@@ -329,7 +334,8 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
     layout = record.layout
     sums = record.sums()
     cycles = sums[:, layout.cycles].sum(axis=1)
-    dropped, trusted = 0, len(sums) >= 2 * BATCHES
+    dropped = 0
+    trusted = len(sums) >= 2 * BATCHES
     if trusted:
         series = sums[:, layout.cycle_time].sum(axis=1) / cycles
         dropped = warm_up(series)
@@ -376,7 +382,8 @@ def _buries(plan: Plan, batches: Array) -> bool:
     """
     if len(plan.groups) < 2 or not len(batches):
         return False
-    layout, total = Layout(plan), batches.sum(axis=0)
+    layout = Layout(plan)
+    total = batches.sum(axis=0)
     last_come = [
         station for station in plan.stations if DISCIPLINES[station.discipline].order == REVERSE
     ]
@@ -390,7 +397,8 @@ def _buries(plan: Plan, batches: Array) -> bool:
 
 def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResult]) -> Result:
     """Estimate the mean times from the batches of all replications."""
-    layout, first_run = Layout(plan), runs[0]
+    layout = Layout(plan)
+    first_run = runs[0]
     stops = {run.stopped for run in runs}
     stopped = next((why for why in ("interrupted", "events") if why in stops), first_run.stopped)
     is_single = len(runs) == 1
@@ -447,7 +455,10 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
     times_of_groups = tuple(Quantiles(section=1) for _ in plan.groups)
     layout = Layout(plan)
     least = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.random else 1)
-    look_at, events, stopped, pace = least, 0, "", WorkPace()
+    look_at = least
+    events = 0
+    stopped = ""
+    pace = WorkPace()
 
     def next_replications() -> Iterator[Replication]:
         # One after the other each has what is left of the budget; side by side, what was left when
@@ -481,7 +492,8 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
 
 def _program(replication: Replication) -> ReplicationResult:
     """Run a program once, or as far as the budget of events reaches."""
-    plan, settings = replication.plan, replication.settings
+    plan = replication.plan
+    settings = replication.settings
     kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
     pace = WorkPace()
     while kernel.run(_STRETCH) and kernel.events < settings.events:

@@ -32,7 +32,10 @@ from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import COMPILED, KERNELS, PLAIN, can_compile, is_loaded
 
-AGREES, DIFFERS, UNDECIDED, UNSETTLED = "agrees", "differs", "undecided", "unsettled"
+AGREES = "agrees"
+DIFFERS = "differs"
+UNDECIDED = "undecided"
+UNSETTLED = "unsettled"
 
 WAIT, UTILIZATION = "wait", "utilization"
 """Kinds of values of a resource that are held against the run beside the time."""
@@ -159,7 +162,8 @@ def second_look(
     'differs'
     """
     run: _Steady | _Programs = _Programs(plan, events) if plan.once else _Steady(plan)
-    look, events_of_look = Look(UNSETTLED, reason="nothing was simulated"), FIRST_LOOK
+    look = Look(UNSETTLED, reason="nothing was simulated")
+    events_of_look = FIRST_LOOK
     most_events = max(events, FIRST_LOOK)
     while events_of_look <= most_events:
         verdict_before = look.verdict
@@ -185,7 +189,8 @@ class _Steady:
     """A steady-state run that can always be continued."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.layout = plan, Layout(plan)
+        self.plan = plan
+        self.layout = Layout(plan)
         # Loading the compiled loop costs more than such a short run.
         make = KERNELS[COMPILED if is_loaded() and can_compile() else PLAIN]
         self._kernel: AnyKernel = make(plan, SEED, 0)
@@ -228,8 +233,11 @@ class _Programs:
     """Part of the events of a steady run: an event costs so many times as much."""
 
     def __init__(self, plan: Plan, events: int) -> None:
-        self.plan, self.layout, self.events = plan, Layout(plan), 0
-        self._most, self._rows = events, list[Array]()
+        self.plan = plan
+        self.layout = Layout(plan)
+        self.events = 0
+        self._most = events
+        self._rows = list[Array]()
 
     def until(self, events: int) -> bool:
         """Run replications up to a number of events, and at the last look until there are enough
@@ -271,10 +279,8 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
         if reason:
             looks.append(Look(UNSETTLED, group, estimate, reason=reason))
             continue
-        half_width, difference = (
-            estimate.half_width / estimate.mean,
-            answer.mean / estimate.mean - 1,
-        )
+        half_width = estimate.half_width / estimate.mean
+        difference = answer.mean / estimate.mean - 1
         verdict = _verdict(
             abs(difference), half_width, answer, run.plan.random and run.events < FEWEST_EVENTS
         )
@@ -350,9 +356,11 @@ def _differences(
     ----------
     waits_and_utilizations : what is expected, by names such as ``wait[bus]`` [s, 1]
     """
-    plan, sums = run.plan, run.sums()
+    plan = run.plan
+    sums = run.sums()
     total = sums.sum(axis=0, keepdims=True)
-    layout, groups = Layout(plan), range(len(plan.groups))
+    layout = Layout(plan)
+    groups = range(len(plan.groups))
     time_of_customers = sum((time_spent(plan, total, group) for group in groups), np.zeros(1))
     cycles = sum(float(total[0, layout.cycles[group]]) for group in groups)
     differences = {}
@@ -389,7 +397,8 @@ def _part_columns(plan: Plan, kind: str, place: str) -> tuple[Array, Array]:
     layout = Layout(plan)
     servers = {station.name: station.servers for station in plan.stations}
     servers |= {lock.name: lock.permits for lock in plan.locks}
-    top, bottom = np.zeros(layout.width), np.zeros(layout.width)
+    top = np.zeros(layout.width)
+    bottom = np.zeros(layout.width)
     for index in (index for index, name in enumerate(plan.resources) if name == place):
         if kind == WAIT:
             # All customers present less those in service: the integral of both is the time that
@@ -429,7 +438,8 @@ def _seen(
     ----------
     sums, total : rows over stretches of the run, and all of them added up to one row
     """
-    layout, name = Layout(plan), plan.groups[group].name
+    layout = Layout(plan)
+    name = plan.groups[group].name
     cycles = float(total[0, layout.cycles[group]])
     nothing = Estimate(math.nan)
     if plan.once and not plan.random and len(sums):
@@ -465,7 +475,9 @@ def _unlike_the_model(plan: Plan, total: Array, group: int, answer: Expected) ->
     if unended(plan, total, group):
         return False
     layout = Layout(plan)
-    cycles, weighted_difference, total_weight = float(total[0, layout.cycles[group]]), 0.0, 0.0
+    cycles = float(total[0, layout.cycles[group]])
+    weighted_difference = 0.0
+    total_weight = 0.0
     for label, mean in answer.steps.items():
         if label in plan.labels and mean > 0:
             booked = float(total[0, layout.booked[group] + plan.labels.index(label)])

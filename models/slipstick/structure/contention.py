@@ -246,7 +246,8 @@ class Variation:
     def there(self, values: Values) -> Flags:
         """Return at which points a time or a count is random in every group."""
         columns = np.broadcast_arrays(*self._tape.run(only(values, self._tape.parameters)))
-        varied, sizes = np.stack(columns[: self._count]), columns[self._count :]
+        varied = np.stack(columns[: self._count])
+        sizes = columns[self._count :]
         # A group without processors takes no part, so that its constant times do not count.
         empty = np.stack(sizes) == 0 if sizes else False
         flags: Flags = np.atleast_1d(((varied > 0) | empty).all(axis=0))
@@ -337,7 +338,8 @@ class Saturation:
     """
 
     def __init__(self, model: Model) -> None:
-        self._model, self._streams = model, model.population.streams
+        self._model = model
+        self._streams = model.population.streams
         self._names = [
             name
             for name, resource in model.resources.items()
@@ -349,7 +351,8 @@ class Saturation:
                 work_by_name = demands(cycle, model) | held_times(cycle, model)
                 columns += [rate, *(work_by_name.get(name, zero(TIME)) for name in self._names)]
         except NoAnswerError:  # what is asked depends on the state, so a queue may limit itself
-            self._names, columns = [], []
+            self._names = []
+            columns = []
         self._tape = Tape(columns)
 
     def reasons(self, values: Values) -> dict[int, str]:
@@ -357,7 +360,8 @@ class Saturation:
         if not self._names:
             return {}
         evaluated = iter(self._tape.run(only(values, self._tape.parameters)))
-        points, count = (count_of(values),), len(self._names)
+        points = (count_of(values),)
+        count = len(self._names)
         speeds = [next(evaluated) for _ in self._names]
         streams = [
             [np.broadcast_to(next(evaluated), points) for _ in range(1 + count)]

@@ -140,7 +140,8 @@ def _closing(path: tuple[_NestedHold, ...], requests: Sequence[_NestedHold]) -> 
     """Follow requests from lock to lock until the first lock is reached again; return the locks of
     that cycle, or an empty tuple where no cycle closes.
     """
-    first, last = path[0], path[-1]
+    first = path[0]
+    last = path[-1]
     if last.wanted == first.held:
         return tuple(step.held for step in path)
     for request in requests:
@@ -168,7 +169,8 @@ def _nested_holds(model: Model, cycle: Activity, body: int) -> Iterator[_NestedH
     """List the requests for a lock under another one in a body, section by section; `body` is the
     number of the body among those that run one after the other.
     """
-    requests, sections = list[_NestedHold](), 0
+    requests = list[_NestedHold]()
+    sections = 0
 
     def visit(node: Activity, held: frozenset[str]) -> None:
         nonlocal sections

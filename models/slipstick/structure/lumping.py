@@ -123,7 +123,9 @@ class _Shape:
     """
 
     def __init__(self, body: Activity, model: Model) -> None:
-        self._model, self._places, self._labels = model, dict[str, int](), list[str]()
+        self._model = model
+        self._places = dict[str, int]()
+        self._labels = list[str]()
         self.key = self._of(body)
 
     @property
@@ -170,7 +172,8 @@ def _alike_options(
         shape = _Shape(body, model)
         alike.setdefault((p, shape.key), []).append((shape, (p, body)))
     for group in alike.values():
-        shapes, options = [shape for shape, _ in group], [option for _, option in group]
+        shapes = [shape for shape, _ in group]
+        options = [option for _, option in group]
         names = [name for shape in shapes for name in shape.names]
         # Options that share a resource are not symmetric: each name occurs once.
         if len(group) >= LUMPED_FROM and len(set(names)) == len(names) > 0:

@@ -123,7 +123,10 @@ class VisitedStep(Activity):
     step: Step | LockAccess
     visit: Visit | None
 
-    made_of, use, combination, executions = (), SERVED, Combination.IN_TURN, ()
+    made_of = ()
+    use = SERVED
+    combination = Combination.IN_TURN
+    executions = ()
     plain = ("step", "visit")
 
     @property
@@ -143,9 +146,12 @@ class VisitedHold(Activity):
     body: Activity
     together: bool = False
 
-    made_of, use, combination = ("body",), HELD, Combination.IN_TURN
+    made_of = ("body",)
+    use = HELD
+    combination = Combination.IN_TURN
     plain = ("visit", "together")
-    executions, variation = (ONCE,), NEVER
+    executions = (ONCE,)
+    variation = NEVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +173,8 @@ def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]
     ------
     NoAnswerError : a barrier stands inside a lock, fork, choice or pipeline
     """
-    builder, trees = _TreeBuilder(model), []
+    builder = _TreeBuilder(model)
+    trees = []
     for activity in activities:
         visits_before = len(builder.visits)
         root = builder.rebuilt(activity, frozenset())
@@ -238,7 +245,8 @@ class _TreeBuilder:
         ]
         visit = self._visit(lock, held, mode=node.mode)
         # The acquisition comes between: no release before it is immediate any more.
-        self.released, written_outside = frozenset(), self.written
+        self.released = frozenset()
+        written_outside = self.written
         self.written = written_outside | {lock} if node.mode == WRITE else written_outside
         bodies = [self.rebuilt(node.body, held | {lock})]
         self.written = written_outside

@@ -137,7 +137,8 @@ def work_of_steps(model: Model, key: StepKey) -> dict[str, Expr]:
     """Return the work of a processor in a cycle or a program: the times of its steps in all
     branches and items, added up by the names that `key` gives them [s].
     """
-    population, known = model.population, dict[int, dict[str, Expr]]()
+    population = model.population
+    known = dict[int, dict[str, Expr]]()
 
     def work(body: Activity) -> dict[str, Expr]:
         return total_work(body, lambda node: time_of(node, model, key), known)
@@ -328,7 +329,8 @@ class ParallelWork:
         account : seconds of a processor by component
         spans : mean time of one execution of each pipeline, where it is known [s]
         """
-        numbers, columns = self.numbers(values), dict[str, Array]()
+        numbers = self.numbers(values)
+        columns = dict[str, Array]()
         if ("work", "") in numbers:
             speedup = SPEEDUP.equation(size, EFFICIENCY.equation(numbers["work", ""], time))
             columns = {"efficiency": speedup / self.workers(numbers, size), "speedup": speedup}

@@ -92,7 +92,8 @@ def _checked(path: Path) -> Iterator[str]:
     """Check a spec file; yield its kind, then the defaults that a reader should know of."""
     library = Library()
     kind, tree = library.open(path)
-    spec, notes = validate(spec_model(kind, tree), tree), list[str]()
+    spec = validate(spec_model(kind, tree), tree)
+    notes = list[str]()
     if kind == "technology":
         from slipstick.schema.kinds.technology import check_values
 

@@ -265,7 +265,9 @@ class Engine:
         executor, workers = self._started()
         # At least four groups for each worker, so that none is idle for long at the end.
         most = 1 if self.on == THREADS else max(1, min(_MOST_TOGETHER, len(rest) // (4 * workers)))
-        waiting, tries, pending = deque(rest), dict[int, int](), dict[Future[Any], list[int]]()
+        waiting = deque(rest)
+        tries = dict[int, int]()
+        pending = dict[Future[Any], list[int]]()
         while waiting or pending:
             # Twice as many as workers, so that each finds its next group at once, and few are lost
             # when the run is interrupted.
@@ -329,7 +331,8 @@ class Engine:
         assert self.on is not None
         if self._executor is None:
             if self.on in (THREADS, PROCESSES):
-                self._executor, self._workers = ThreadPoolExecutor(self.jobs), self.jobs
+                self._executor = ThreadPoolExecutor(self.jobs)
+                self._workers = self.jobs
             elif self.on == MPI:
                 self._executor, self._workers = _mpi()
             else:
@@ -342,7 +345,8 @@ def _with_pace(progress: Progress, points: int) -> Progress:
     solved so far.
     """
     # Time on the clock, since several workers solve at once.
-    pace, done = WorkPace(elapsed=True), 0
+    pace = WorkPace(elapsed=True)
+    done = 0
 
     def told(more: int) -> None:
         nonlocal done

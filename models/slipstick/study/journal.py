@@ -80,7 +80,8 @@ class Journal:
     """
 
     def __init__(self, folder: Path, about: dict[str, str], fresh: bool = False) -> None:
-        self.path, self.about = folder / NAME, about
+        self.path = folder / NAME
+        self.about = about
         self.found = 0
         self._asked: set[bytes] = set()
         self._new: set[bytes] = set()

@@ -301,7 +301,8 @@ def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> 
     """
     from slipstick.method.names import names_of
 
-    model, names = block.solvable.model, block.wanted or ()
+    model = block.solvable.model
+    names = block.wanted or ()
     added_columns: dict[str, Array] = {}
     if isinstance(model, Model) and "time" in columns and (not block.every or OVERHEAD in names):
         added_columns |= overhead(columns, model.useful)
@@ -346,7 +347,8 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
 
     Beside estimates each is its own interval, for it is no estimate.
     """
-    varied, solvable = {**block.axis_values, **block.values}, block.solvable
+    varied = {**block.axis_values, **block.values}
+    solvable = block.solvable
     if not any(map(is_transient, names)):
         return {}
     transient_values = FUNCTIONS["transient values"]

@@ -205,7 +205,8 @@ def read_study(
     SpecError : everything that is wrong
     NoAnswerError : nothing can be fitted to the data of the study
     """
-    study, sweeps = StudyContext.of(spec, tree, library, overrides or {}), sweeps_of(spec, tree)
+    study = StudyContext.of(spec, tree, library, overrides or {})
+    sweeps = sweeps_of(spec, tree)
     problems: list[Problem] = []
     with kept(problems):
         check_names(study, sweeps)
@@ -265,10 +266,8 @@ def _case(name: str, settings: Settings, study: StudyContext) -> Evaluator:
     try:
         return evaluator(name, settings, study.library)
     except SpecError as error:
-        base, changed = (
-            study.base,
-            [path for path in REFERENCES if settings.get(path) is not study.base.get(path)],
-        )
+        base = study.base
+        changed = [path for path in REFERENCES if settings.get(path) is not study.base.get(path)]
         # A value that fits the base's model may have no place in the model of the case.
         why = f" (case {name} takes it from the base, but has another {' and '.join(changed)})"
         taken = [
@@ -415,7 +414,8 @@ def run(
 
 
 def _results(study: PreparedStudy, with_answers: bool, progress: Progress) -> Results:
-    spec, cases = study.spec, study.cases
+    spec = study.spec
+    cases = study.cases
     base = cases.get(BASE, {})
     answers: dict[str, Answer] = {}
     resolved: dict[str, object] = {}
@@ -477,15 +477,17 @@ def _in_order(study: PreparedStudy, results: Results) -> Results:
     """Put the questions in the order of display: those that the study's title asks first, then as
     written.
     """
-    spec, keys = study.spec, list(study.context.tree.entries)
+    spec = study.spec
+    keys = list(study.context.tree.entries)
     wanted_first = _asked_by(spec.title)
     ordered_keys = [key for key in keys if key in results.questions]
     ordered_keys.sort(key=lambda key: key not in wanted_first)  # which keeps their order
     alone = all({*cases_of(question_spec)} <= {BASE} for question_spec in spec.questions.values())
     before = "cases" in keys and all(keys.index("cases") < keys.index(key) for key in ordered_keys)
+    questions = {key: results.questions[key] for key in ordered_keys}
     return replace(
         results,
-        questions={key: results.questions[key] for key in ordered_keys},
+        questions=questions,
         cases_first=alone and before and not {*wanted_first} & {*ordered_keys},
     )
 

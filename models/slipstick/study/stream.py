@@ -90,7 +90,9 @@ def streamed(
         the method gives no value of a name
     """
     polars = need("polars", "writing Parquet", "frames")
-    fixed, form, count = fixed or {}, solvable.form, math.prod(map(len, axes.values()))
+    fixed = fixed or {}
+    form = solvable.form
+    count = math.prod(map(len, axes.values()))
     _check(form, axes, fixed)
     # The first point tells the columns, which the writer has to know before any row.
     first = _solved(solvable, fixed, axes, names, np.zeros(1, dtype=np.int64))
@@ -148,18 +150,19 @@ def _solved(
     numbers: Array,
 ) -> dict[str, Any]:
     """Solve the points with the given numbers; return the columns of the file."""
-    form, count, points = solvable.form, len(numbers), _points(axes, numbers)
+    form = solvable.form
+    count = len(numbers)
+    points = _points(axes, numbers)
     columns_given = points | {path: np.full(count, value) for path, value in fixed.items()}
     table: dict[str, Array] = {form.quantity: np.full(count, np.nan)}
-    methods, outside, exact = (
-        np.full(count, "", dtype=object),
-        np.full(count, "", dtype=object),
-        np.zeros(count, dtype=bool),
-    )
+    methods = np.full(count, "", dtype=object)
+    outside = np.full(count, "", dtype=object)
+    exact = np.zeros(count, dtype=bool)
     for cut in form.blocks(columns_given, count):
         values = {path: column[cut] for path, column in columns_given.items()}
         answers = form.points(values) if names else form.brief_points(values)
-        solution, columns = answers.solution, answers.columns()
+        solution = answers.solution
+        columns = answers.columns()
         for index, bound in answers.outside.items():
             outside[cut[index]] = bound
         for name in dict.fromkeys((form.quantity, *names)):

@@ -171,8 +171,10 @@ def checked_sweep(
     ------
     SpecError : a path does not exist, a value is not allowed, or the axes do not fit together
     """
-    settings, library = study.cases[case], study.library
-    inputs, axes = resolved_with(settings, library), definition.axes()
+    settings = study.cases[case]
+    library = study.library
+    inputs = resolved_with(settings, library)
+    axes = definition.axes()
     problems: list[Problem] = []
     definition.check_lengths({path: len(nodes) for path, nodes in axes.items()})
     first = {path: nodes[0] for path, nodes in axes.items()}
@@ -324,7 +326,8 @@ def _groups(
             if not axis.named
         }
         chosen = _where(definition, alike.built, values, len(rows))
-        rows, model_paths = rows[chosen], set(alike.form.parameters) - changes.keys()
+        rows = rows[chosen]
+        model_paths = set(alike.form.parameters) - changes.keys()
         read = {path: array[chosen] for path, array in values.items() if path in model_paths}
         uncertain = alike if alike.built.uncertain.paths else None
         point_groups.append(PointGroup(alike.solvable, read, rows, alike.built.notes, uncertain))
@@ -463,7 +466,8 @@ sweep, the block.
 def _blocks(
     group: PointGroup, plan: SweepPlan, answer: Sequence[str], as_answers: bool
 ) -> Iterator[_Part]:
-    form, rows = group.form, group.rows
+    form = group.form
+    rows = group.rows
     blocks = list(form.blocks(group.values, len(rows)))
     block = PointBlock(
         group.solvable,
@@ -527,13 +531,14 @@ def _assembled(
     failed = _failures(plan, columns, table.failed)
     for column in columns.values():
         column[list(failed)] = np.nan
+    units = {key: "s" if OVERHEAD in key else form.unit(key) for key, form in forms.items()}
     return Sweep(
         name=name,
         axes=plan.axes,
         cases=plan.cases,
         points=plan.points,
         columns=columns,
-        units={key: "s" if OVERHEAD in key else form.unit(key) for key, form in forms.items()},
+        units=units,
         limits=table.limits,
         provenance=table.provenance,
         failed=failed,
@@ -555,7 +560,8 @@ def _failures(
     """Return the reason why each point has no answer; a point whose reason is not known yet is
     solved alone.
     """
-    failed, alone = dict(messages), dict[int, PointBlock]()
+    failed = dict(messages)
+    alone = dict[int, PointBlock]()
     for group in plan.groups:
         for number in np.flatnonzero(
             ~np.isfinite(columns[group.form.quantity][group.rows])

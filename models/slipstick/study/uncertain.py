@@ -20,7 +20,8 @@ POINTS = 512
 BAND_DRAWS = 64
 """Draws at each of many points: ends of intervals are then those of three draws."""
 
-LOW_PART, HIGH_PART = 0.05, 0.95
+LOW_PART = 0.05
+HIGH_PART = 0.95
 # Shares of the width that a note names: at least this part of it, and at most so many settings.
 LEAST_SHARE = 0.01
 MOST_SHARES = 5
@@ -83,8 +84,10 @@ def _columns_of_draws(
     count : how many draws
     varied, number : what is varied beside the settings, and at how many points
     """
-    uncertain, smooth = case.built.uncertain, _of_draws(case)
-    normal, size = _standard(uncertain, count), len(uncertain.paths)
+    uncertain = case.built.uncertain
+    smooth = _of_draws(case)
+    normal = _standard(uncertain, count)
+    size = len(uncertain.paths)
 
     def solved(at: Array) -> dict[str, Array]:
         # Draws vary slowest: the order in which the columns are reshaped below.
@@ -206,7 +209,8 @@ def bands(
     ends_by_name = {}
     own = _of_draws(case).columns(values, names)
     for name, draws in drawn_columns(case, values, names, count).items():
-        column, noise = columns[name], uncertain.noise.get(name, 0.0)
+        column = columns[name]
+        noise = uncertain.noise.get(name, 0.0)
         answered = np.isfinite(draws)
         answered_draws = np.where(answered, draws, np.nan)
         enough = answered.mean(axis=0) > HIGH_PART

@@ -209,7 +209,8 @@ def caches_of(
     NoAnswerError : reads of the largest set are as fast as those of the smallest
     """
     order = np.argsort(sizes)
-    sets, times = np.asarray(sizes, dtype=float)[order], np.asarray(seconds, dtype=float)[order]
+    sets = np.asarray(sizes, dtype=float)[order]
+    times = np.asarray(seconds, dtype=float)[order]
     chosen = _refined(sets, times, near) if near else _found(sets, times)
     if not chosen:
         raise NoAnswerError(
@@ -247,7 +248,8 @@ def _found(sets: Array, times: Array) -> tuple[float, ...]:
         levels = np.cumsum(rises)
         if min(levels[1:] / levels[:-1]) < 1 + LEAST_RISE or reached > (1 - LEAST_GAIN) * error:
             break
-        chosen, error = better, reached
+        chosen = better
+        error = reached
     return chosen
 
 

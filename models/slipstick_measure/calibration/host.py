@@ -28,7 +28,8 @@ LEAST_SET, MOST_SET = 4 << 10, 256 << 20
 _NOISY = 0.10
 # ratio of a size that is found to the size that the system reports, up to which they are the same
 _SAME_SIZE = 1.5
-_ELEMENT, _LINE = 8, 64
+_ELEMENT = 8
+_LINE = 64
 _READS = 64
 """Reads of one turn."""
 _STRIDES = (8, 16, 32, 64, 128, 256)
@@ -131,7 +132,9 @@ class Calibration:
     """
 
     def __init__(self, cores: Sequence[int], seconds: float, most: int = MOST_SET) -> None:
-        self.cores, self.seconds, self.most = Cores(cores, most), seconds, most
+        self.cores = Cores(cores, most)
+        self.seconds = seconds
+        self.most = most
         self.parties = len(cores)
 
     def timings(self) -> list[Timing]:
@@ -141,7 +144,8 @@ class Calibration:
         ------
         NoAnswerError : other programs use the cores all the time
         """
-        kernels, words = self.cores.kernels, self.cores.words
+        kernels = self.cores.kernels
+        words = self.cores.words
         sets = np.geomspace(LEAST_SET, self.most, 1 + round(3 * np.log2(self.most / LEAST_SET)))
         runs = [self._grain(Timing("step", {}, 1000), compute=1000)]
         for pages in (int(count) for count in np.unique(sets // kernels.PAGE)):
@@ -197,7 +201,8 @@ class Calibration:
         return self._run([self._of(grain) for grain in grains], parts=1)
 
     def _of(self, grain: Mapping[str, Any]) -> TimedKernel:
-        parties, write = 1 + grain.get("competitors", 0), grain.get("access") == "write"
+        parties = 1 + grain.get("competitors", 0)
+        write = grain.get("access") == "write"
         apart = ("pattern", "competitors", "access")
         shape = {key: value for key, value in grain.items() if key not in apart}
         return self._grain(Timing("grain", grain), parties, write=write, **shape)
@@ -227,7 +232,8 @@ class Calibration:
         barrier: str = "",
         other_lock: str = "",
     ) -> TimedKernel:
-        kernels, cores = self.cores.kernels, self.cores
+        kernels = self.cores.kernels
+        cores = self.cores
         warmed = min(elements * _ELEMENT // _LINE, _MOST_WARM)
 
         def plan(*work: Any) -> Array:
@@ -254,23 +260,22 @@ class Calibration:
         )
 
     def _visits(self, pages: int) -> TimedKernel:
-        kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
-        size, warm = pages * kernels.PAGE, min(4 * pages, _MOST_WARM // kernels.VISIT)
-        timing, reader = (
-            Timing("visit", {"bytes": size}, kernels.VISIT),
-            self._reader(size // _ELEMENT),
-        )
+        kernels = self.cores.kernels
+        memory = self.cores.memory
+        words = self.cores.words
+        size = pages * kernels.PAGE
+        warm = min(4 * pages, _MOST_WARM // kernels.VISIT)
+        timing = Timing("visit", {"bytes": size}, kernels.VISIT)
+        reader = self._reader(size // _ELEMENT)
         return TimedKernel(
             timing, lambda rank, *rest: kernels.visits(memory, words, pages, warm, *rest), 1, reader
         )
 
     def _pairs(self, stride: int) -> TimedKernel:
-        kernels, memory, words, apart = (
-            self.cores.kernels,
-            self.cores.memory,
-            self.cores.words,
-            stride // _ELEMENT,
-        )
+        kernels = self.cores.kernels
+        memory = self.cores.memory
+        words = self.cores.words
+        apart = stride // _ELEMENT
         timing = Timing("pair", {"stride": stride})
         return TimedKernel(
             timing, lambda rank, *rest: kernels.pairs(memory, words, 1024, 64, apart, *rest)
@@ -280,7 +285,9 @@ class Calibration:
         """Return the kernel that sums the elements, or the first of them, in pieces; each core sums
         its own part.
         """
-        kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
+        kernels = self.cores.kernels
+        memory = self.cores.memory
+        words = self.cores.words
         portion = (elements or len(memory)) // parties
         piece = min(portion, _PIECE)
         timing = Timing("stream", {"processors": parties}, piece * parties * _ELEMENT)
@@ -349,10 +356,8 @@ def machine_spec(
     for name in tables.get("barriers", {}):
         tables["barriers"][name] = {"kind": name, **tables["barriers"][name]}
     spec.document |= tables
-    disturbed, many = (
-        sum(timing.disturbed for timing in timings),
-        sum(len(timing.seconds) + timing.disturbed for timing in timings),
-    )
+    disturbed = sum(timing.disturbed for timing in timings)
+    many = sum(len(timing.seconds) + timing.disturbed for timing in timings)
     spec.say(f"{disturbed} of {many} repetitions were disturbed by other programs, and left out")
     if parties == 1:
         spec.say(
@@ -372,7 +377,8 @@ def _with_told(host_values: Mapping[str, HostValue], spec: ImportedSpec) -> dict
     """Widen the intervals of cache sizes to what the system reports, and note larger
     differences.
     """
-    corrected, reported = dict(host_values), told_caches()
+    corrected = dict(host_values)
+    reported = told_caches()
     paths = sorted(
         (path for path in host_values if path.endswith("size")),
         key=lambda path: host_values[path].value,
@@ -451,7 +457,8 @@ def compared(file: Path, host_values: Mapping[str, HostValue]) -> list[HostChang
         )
     changes = []
     for path in dict.fromkeys([*host_values, *_measured_paths(spec)] if host_values else ()):
-        now, then = host_values.get(path), _given(spec, path)
+        now = host_values.get(path)
+        then = _given(spec, path)
         if now is None or then is None:
             changes.append(
                 HostChange(path, then.value if then else None, now.value if now else None, True)

@@ -21,7 +21,8 @@ import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
 Array = np.ndarray[Any, Any]
-numba, extending = import_module("numba"), import_module("numba.extending")
+numba = import_module("numba")
+extending = import_module("numba.extending")
 cgutils = import_module("numba.core.cgutils")
 
 MOST_PARTIES = 64
@@ -33,7 +34,8 @@ _FLAGS = _NODES + 2 * _APART * MOST_PARTIES
 _SLOTS = _FLAGS + 8 * _APART * MOST_PARTIES
 WORDS = _SLOTS + _APART * MOST_PARTIES
 TAS, TTAS, TICKET, ARRAY, MCS = range(1, 6)
-CENTRAL, DISSEMINATION = 1, 2
+CENTRAL = 1
+DISSEMINATION = 2
 TICKS = 17
 """Numbers that a kernel is given: seconds and nanoseconds of eight clocks, and the outcome of the
 gauge. Before the kernel runs, the first is the seed of its addresses."""
@@ -96,7 +98,8 @@ _compare = _atomic(2, _swap_if)
 _now = numba.types.ExternalFunction(
     "clock_gettime", numba.types.int32(numba.types.int32, numba.types.intp)
 )
-_ELAPSED, _USED = time.CLOCK_MONOTONIC, time.CLOCK_THREAD_CPUTIME_ID
+_ELAPSED = time.CLOCK_MONOTONIC
+_USED = time.CLOCK_THREAD_CPUTIME_ID
 
 
 @_compiled
@@ -105,11 +108,19 @@ def _gauge(ticks: Array, at: int) -> None:
     core's second hardware thread.
     """
     one = ticks[0]
-    two, three, four, five, six = one + 1, one + 2, one + 3, one + 5, one + 7
+    two = one + 1
+    three = one + 2
+    four = one + 3
+    five = one + 5
+    six = one + 7
     _now(_ELAPSED, ticks.ctypes.data + 8 * at)
     for turn in range(_GAUGE):
-        one, two, three = one ^ (two + turn), two + (three ^ turn), three ^ (four + turn)
-        four, five, six = four + (five ^ turn), five ^ (six + turn), six + (one ^ turn)
+        one = one ^ (two + turn)
+        two = two + (three ^ turn)
+        three = three ^ (four + turn)
+        four = four + (five ^ turn)
+        five = five ^ (six + turn)
+        six = six + (one ^ turn)
     _now(_ELAPSED, ticks.ctypes.data + 8 * at + 16)
     ticks[TICKS - 1] = one + two + three + four + five + six  # or no compiler would keep the chains
 
@@ -138,7 +149,8 @@ def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
     """Acquire a lock once `zero` is known; return the last value read, of which conditions leave a
     bit unknown to the compiler, so that it cannot drop the read.
     """
-    previous, mine = np.int64(1), np.int64(0)
+    previous = np.int64(1)
+    mine = np.int64(0)
     if kind == TAS:
         while previous & 1:
             previous = _swap(words, LOCK + zero, 1)
@@ -158,7 +170,8 @@ def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
             previous = _load(words, node + _APART)
     else:  # the lock is whose number is served; in the array each has a slot of its own to look at
         mine = _add(words, NEXT + zero, 1)
-        previous, at = ~mine, SERVING if kind == TICKET else _SLOTS + _APART * (mine % parties)
+        previous = ~mine
+        at = SERVING if kind == TICKET else _SLOTS + _APART * (mine % parties)
         while (previous ^ mine) << 1:
             previous = _load(words, at)
     return previous
@@ -193,12 +206,14 @@ def _arrive(words: Array, kind: int, rank: int, parties: int, turn: int) -> None
             while _load(words, SENSE) != turn:
                 pass
     elif kind == DISSEMINATION:
-        distance, level = 1, 0
+        distance = 1
+        level = 0
         while distance < parties:
             _put(words, _FLAGS + _APART * (8 * ((rank + distance) % parties) + level), turn)
             while _load(words, _FLAGS + _APART * (8 * rank + level)) < turn:
                 pass
-            distance, level = 2 * distance, level + 1
+            distance = 2 * distance
+            level += 1
 
 
 @_compiled
@@ -220,7 +235,9 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
     parties, elements, accesses, write, compute, lock, critical, barrier, warm, factor, summand = (
         plan
     )
-    state, value, completed = np.uint64(ticks[0]), np.int64(0), 0
+    state = np.uint64(ticks[0])
+    value = np.int64(0)
+    completed = 0
     many = np.uint64(elements)
     for _ in range(warm):  # what another program has put out of the caches comes back
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
@@ -262,7 +279,8 @@ def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks
     """Read a quarter of the lines of a random page, so that few reads miss the TLB and few are
     prefetched.
     """
-    state, value = np.uint64(ticks[0]), np.int64(0)
+    state = np.uint64(ticks[0])
+    value = np.int64(0)
     for turn in range(-warm, turns):
         if turn == 0:
             _begin(words, 1, ticks)
@@ -287,7 +305,8 @@ def pairs(
     memory: Array, words: Array, blocks: int, per_block: int, stride: int, turns: int, ticks: Array
 ) -> Any:
     """Read the first element of a random block, then the one `stride` elements further."""
-    state, value = np.uint64(ticks[0]), np.int64(0)
+    state = np.uint64(ticks[0])
+    value = np.int64(0)
     _begin(words, 1, ticks)
     for _ in range(turns):
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)

@@ -102,7 +102,8 @@ class Cores:
             raise MissingExtraError("numba", "slipstick calibrate", "fast")
         from slipstick_measure.calibration import kernels
 
-        self.cores, self.kernels = cores, kernels
+        self.cores = cores
+        self.kernels = kernels
         large = hasattr(
             mmap, "MADV_HUGEPAGE"
         )  # so that pages are found faster; only private memory gets such
@@ -140,7 +141,8 @@ class Cores:
         for future in futures:
             future.result()
         begun, used, ended, spent, *gauged = (ticks[:, :-1].reshape(parties, 8, 2) @ (1.0, 1e-9)).T
-        elapsed, gauges = ended - begun, np.array([gauged[1] - gauged[0], gauged[3] - gauged[2]])
+        elapsed = ended - begun
+        gauges = np.array([gauged[1] - gauged[0], gauged[3] - gauged[2]])
         self.gauge[:parties] = np.minimum(self.gauge[:parties], gauges.min(axis=0))
         return (
             float(elapsed[0]),
@@ -159,7 +161,8 @@ class Cores:
         if run.warm:
             run.warm()
         self.once(run.kernel, run.parties, 1)  # which compiles it as well
-        end, needed = time.perf_counter() + seconds, len(timing.seconds) + MOST // PASSES
+        end = time.perf_counter() + seconds
+        needed = len(timing.seconds) + MOST // PASSES
         while len(timing.seconds) < needed:
             if (now := time.perf_counter()) > end and len(timing.seconds) + len(
                 timing.crowded

@@ -99,7 +99,8 @@ def calibrate(
         f"measuring on cores {', '.join(map(str, numbers))}, for at most about {seconds:g} s",
         err=True,
     )
-    timings, grains = calibration.timings(), calibration.grains()
+    timings = calibration.timings()
+    grains = calibration.grains()
     host_values = estimates(timings, clock())
     spec = machine_spec(host_values, timings, clock(), len(numbers), str(out or machine_file))
     if out is not None:

@@ -821,7 +821,8 @@ def _families(
             "name the one model whose parameters are free; got"
             f" {', '.join(own) or 'families only'}",
         )
-    library, settings = Library(), {"model": text_node(own[0], "--model"), **nodes_of(changes)}
+    library = Library()
+    settings = {"model": text_node(own[0], "--model"), **nodes_of(changes)}
     if method:
         settings["method"] = text_node(method, "--with")
     free_paths = [text_node(word, "--free") for word in _words(free)]

@@ -113,7 +113,8 @@ def read_columns(path: Path | str) -> ColumnTable:
     ------
     SpecError : the file is missing, has no rows, or a row has more or fewer cells than the heading
     """
-    file, text = shown_name(path), file_text(path, "data_bytes", "keep what you need of it")
+    file = shown_name(path)
+    text = file_text(path, "data_bytes", "keep what you need of it")
     lines = [
         (number, line)
         for number, line in enumerate(text.splitlines(), 1)
@@ -277,7 +278,9 @@ class _TableReader:
         library: Library,
         owners: Sequence[str],
     ) -> None:
-        self.table, self.settings, self.library = table, settings, library
+        self.table = table
+        self.settings = settings
+        self.library = library
         if not table.rows:
             raise Mark(table.file, 1, 1).error("no row is left to compare a model with")
         for heading in (*uses, *owners):
@@ -404,7 +407,8 @@ class _TableReader:
 
     def _numbers(self) -> dict[str, Array]:
         """Return the columns with numbers of the model in base units, by path."""
-        numbers, problems = {}, []
+        numbers = {}
+        problems = []
         for path in self.paths:
             parameter = self.built.parameters.get(path)
             if parameter is None or any(path not in settings for settings in self.row_settings):

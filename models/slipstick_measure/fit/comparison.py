@@ -241,7 +241,8 @@ class FitComparison:
         fitted to the runs on most / step processors and fewer, then predicts the largest runs.
         Families that agree on the data may differ beyond any bound.
         """
-        step, best = p / self.most, self.best
+        step = p / self.most
+        best = self.best
         if step > 1 and self.misfit:
             return (
                 f"no prediction at p = {p:g}, beyond the rows, as no law describes them: of"
@@ -383,7 +384,8 @@ class FitComparison:
         """Return which families the data prefer, and which they cannot distinguish, for predictions
         on some numbers of processors.
         """
-        names, best = ", ".join(rival.name for rival in self.rivals), self.best
+        names = ", ".join(rival.name for rival in self.rivals)
+        best = self.best
         if self.misfit:
             return f"no law describes these rows: of the nearest, {best.name}, {self.misfit}"
         if len(self.rivals) == 1:
@@ -509,7 +511,8 @@ def _left_out(family: Family, fitted: FittedFormula, most: float, limit: float) 
     None if such a fit is impossible.
     """
     timings = fitted.timings
-    inside, largest = timings.select(timings.p <= limit), timings.select(timings.p == most)
+    inside = timings.select(timings.p <= limit)
+    largest = timings.select(timings.p == most)
     if len(inside.processors) <= len(fitted.theta):
         return None
     try:
@@ -670,7 +673,9 @@ def _answer(
     reach: float,
 ) -> Answer:
     """Return the answer of a fit; it has intervals only if the data do not exclude the family."""
-    fitted, family, sure = candidate.fitted, candidate.family, None
+    fitted = candidate.fitted
+    family = candidate.family
+    sure = None
     notes = [f"{family.title}: {fitted.formula.text} ({family.source})"]
     if candidate.behind < APART:
         try:

@@ -78,7 +78,8 @@ class FreeParameter:
     @property
     def prior(self) -> Prior:
         """The log-normal distribution with these two quantiles."""
-        low, high = log(self.low), log(self.high)
+        low = log(self.low)
+        high = log(self.high)
         return Prior(self.path, (low + high) / 2, (high - low) / 2 / NORMAL_90, self.owners)
 
 
@@ -271,7 +272,8 @@ def _posterior(
     priors = [parameter.prior for parameter in task.free]
     logs = task.observed.logs[:, rows]
     precision = SIMULATED_PRECISION if task.observed.estimated else PRECISION
-    slopes, owners = _slopes(task, fixed, rows), task.owners(rows)
+    slopes = _slopes(task, fixed, rows)
+    owners = task.owners(rows)
     try:
         return estimate(slopes, logs, owners, priors, start, precision)
     except FloatingPointError:
@@ -293,7 +295,8 @@ def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array
     over the choices. A new owner has the mean weights of the others.
     """
     shape = (len(task.observed.measured), len(rows))
-    mean, square = np.zeros(shape), np.zeros(shape)
+    mean = np.zeros(shape)
+    square = np.zeros(shape)
     options = [range(len(choice.values)) for choice in task.choices]
     for chosen in product(*options):
         weight = np.ones(len(rows))
@@ -459,7 +462,8 @@ def _result(
     errors: Sequence[GroupError],
     factor: float,
 ) -> Estimation:
-    observed, posterior = task.observed, fit.posterior
+    observed = task.observed
+    posterior = fit.posterior
     chosen = tuple(
         ChosenValue(
             task.choices[choice_index].path,
@@ -471,7 +475,8 @@ def _result(
     )
     values, _ = predicted(task, fit, np.arange(task.count))
     own = np.abs(np.expm1((values - observed.logs)[np.isfinite(observed.logs)]))
-    score, simple = None, None
+    score = None
+    simple = None
     if len(errors) >= 3:
         groups = [(np.array(error.residuals), np.array(error.halves)) for error in errors]
         score, simple = (float(scores.mean()) for scores in interval_scores(groups))
@@ -507,7 +512,8 @@ def _result(
 
 
 def _parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]:
-    posterior, k = fit.posterior, len(task.free)
+    posterior = fit.posterior
+    k = len(task.free)
     for index, parameter in enumerate(task.free):
         entry = task.observed.built.entries[parameter.path]
         deviation = float(posterior.deviations[index])
@@ -550,7 +556,8 @@ def interval_scores(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array
     from scipy.stats import t
 
     squares = [float(np.mean(residual**2)) for residual, _ in groups]
-    scores, simple = [], []
+    scores = []
+    simple = []
     for index, (residual, half) in enumerate(groups):
         scores.append(_score(residual, half))
         other_squares = [

@@ -164,7 +164,8 @@ def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Arra
         )[0]
         return float(single / time / (1.0 if fitted.timings.weak_scaling else p)) - efficiency
 
-    least, most = float(fitted.timings.n.min()), LARGEST * float(fitted.timings.n.max())
+    least = float(fitted.timings.n.min())
+    most = LARGEST * float(fitted.timings.n.max())
     if spare(np.log(least)) >= 0 or spare(np.log(most)) < 0:
         return least if spare(np.log(least)) >= 0 else most
     return float(np.exp(brentq(spare, np.log(least), np.log(most), xtol=1e-12)))

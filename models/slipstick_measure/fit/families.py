@@ -181,7 +181,8 @@ def _is_apart(demands: Array) -> NDArray[np.bool_]:
     """Return which rows have one station, or two whose demands differ enough."""
     if demands.shape[1] > 2:
         return np.zeros(len(demands), dtype=bool)
-    largest, least = demands.max(axis=1), demands.min(axis=1)
+    largest = demands.max(axis=1)
+    least = demands.min(axis=1)
     apart: NDArray[np.bool_] = (demands.shape[1] == 1) | (largest - least > APART * largest)
     return apart
 
@@ -215,11 +216,13 @@ def _few_stations(outside: Array, demands: Array, populations: Array) -> Array:
     with np.errstate(over="ignore", under="ignore"):
         load = np.minimum(think[:, None] / ordered, 1e250)
         sums = [_log_sum(populations - 1, station_load) for station_load in load.T]
-        alone, demand = np.exp(-sums[0]), ordered[:, 0]
+        alone = np.exp(-sums[0])
+        demand = ordered[:, 0]
         if len(sums) == 1:
             single: Array = think * alone + populations * demand
             return single
-        small, ratio = ordered[:, 1], np.exp(sums[1] - sums[0])
+        small = ordered[:, 1]
+        ratio = np.exp(sums[1] - sums[0])
         below = demand - small * ratio
         above = think * (demand - small) * alone
         pair: Array = (above + populations * (demand**2 - small**2 * ratio)) / below
@@ -285,7 +288,8 @@ def _closed_queue(stations: int) -> _Formulas:
 
     def starts(points: Timings) -> list[Array]:
         work = points.time * shared(points)
-        least, growth = float(work.min()), float((work / points.p).min())
+        least = float(work.min())
+        growth = float((work / points.p).min())
         # The slope at the end is the largest demand if the station is saturated there; it is not
         # larger.
         guesses = [0.999 * growth, 0.5 * growth, 0.1 * growth]
@@ -467,7 +471,8 @@ def _saturating(timings: Timings) -> Iterator[TimeFormula]:
 
     def starts(points: Timings) -> list[Array]:
         work = points.time * shared(points)
-        least, growth = float(work.min()), float((work / points.p).min())
+        least = float(work.min())
+        growth = float((work / points.p).min())
         return [
             np.array([fraction * least, (1 - fraction) * least, scale * growth])
             for fraction in (0.1, 0.5)

@@ -255,7 +255,8 @@ class TimeFormula:
         """
         # Repetitions are at the same point, which is evaluated once.
         distinct, where = np.unique(np.stack([timings.p, timings.n]), axis=1, return_inverse=True)
-        count, points = len(thetas), distinct.shape[1]
+        count = len(thetas)
+        points = distinct.shape[1]
         p, n = (np.tile(values, count) for values in distinct)
         seconds = self.time(np.repeat(thetas.T, points, axis=1), replace(timings, p=p, n=n, time=p))
         return np.broadcast_to(seconds, (count * points,)).reshape(count, points)[
@@ -309,7 +310,8 @@ def linear(
         return [nonnegative(columns(timings), timings.time)]
 
     def losses(theta: Array, timings: Timings) -> Lost:
-        named, causes = zip(terms, theta, strict=True), lost or {}
+        named = zip(terms, theta, strict=True)
+        causes = lost or {}
         return {
             causes[parameter.name]: value * basis(timings)
             for (parameter, basis), value in named

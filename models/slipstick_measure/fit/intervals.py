@@ -184,9 +184,12 @@ def _pushed(
     Every fit with one more residual, the distance of the value from its target, is the best fit
     with the value at which it ends. So it lies on the profile for any weight of that residual.
     """
-    formula, timings = fitted.formula, fitted.timings
+    formula = fitted.formula
+    timings = fitted.timings
     stiff = fitted.scatter / (STIFF * abs(error))
-    reached, aim, theta = best, best + far * error, fitted.theta
+    reached = best
+    aim = best + far * error
+    theta = fitted.theta
     inside, outside = (
         (best, 0.0),
         (np.nan, np.nan),
@@ -205,7 +208,9 @@ def _pushed(
         elif abs(pushed_value - reached) < 1e-6 * abs(error) or distance <= 0:
             return pushed_value  # at a bound of the parameters, which ends the interval
         else:
-            inside, reached, theta = (aim, distance), pushed_value, pushed
+            inside = (aim, distance)
+            reached = pushed_value
+            theta = pushed
         aim = _next(before if np.isnan(outside[0]) else outside, inside, far)
     return reached
 

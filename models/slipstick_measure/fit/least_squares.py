@@ -60,7 +60,8 @@ class FittedFormula:
         ``M ln(RSS / M) + 2 k M / (M - k - 1)``, k counting the scatter and the chosen exponents.
         Source: Hurvich and Tsai, Biometrika 76(2), 1989.
         """
-        count, k = len(self.residuals), len(self.theta) + self.formula.chosen_exponents + 1
+        count = len(self.residuals)
+        k = len(self.theta) + self.formula.chosen_exponents + 1
         if count <= k + 1:
             return np.inf
         # Below the rounding error, no model fits better than another.
@@ -98,8 +99,10 @@ class FittedFormula:
         step = np.where(theta + 1e-6 * scale > self.formula.limits[1], -1e-6, 1e-6)
         near = np.vstack([theta, theta + np.diag(step * scale)])
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            times, values = np.log(self.formula.times(near, self.timings)), value(near)
-        slopes, rise = (times[1:] - times[0]).T / step, (values[1:] - values[0]) / step
+            times = np.log(self.formula.times(near, self.timings))
+            values = value(near)
+        slopes = (times[1:] - times[0]).T / step
+        rise = (values[1:] - values[0]) / step
         if not (np.isfinite(slopes).all() and np.isfinite(rise).all()):
             return np.inf
         covariance = np.linalg.pinv(slopes.T @ slopes, rcond=1e-12)
@@ -134,7 +137,8 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
     >>> fit(FAMILIES["amdahl"], Timings(p, np.ones(4), 10 + 90 / p)).parameters
     {'single': 100.0, 'serial': 0.1}
     """
-    all_formulas, count = family.formulas(timings), len(timings.processors)
+    all_formulas = family.formulas(timings)
+    count = len(timings.processors)
     formulas = [formula for formula in all_formulas if len(formula.parameters) <= count]
     if not formulas:
         least = min(len(formula.parameters) for formula in all_formulas)

@@ -225,7 +225,8 @@ class LoadFit:
 
 
 def _described(station: StationFit) -> LoadedStation:
-    kind, fitted = station.kind, station.fitted
+    kind = station.kind
+    fitted = station.fitted
     return LoadedStation(
         kind.words,
         kind.servers,
@@ -383,7 +384,8 @@ def _family(kind: TriedStation, think: float | None, quantile: float | None) -> 
     )
 
     def closed_time(theta: Array, points: Timings) -> Array:
-        outside, service = (think or 0.0) + theta[0], theta[1]
+        outside = (think or 0.0) + theta[0]
+        service = theta[1]
         if not kind.second:
             return repair_cycles(outside, service, kind.servers, points.p) - (think or 0.0)
         first = np.broadcast_to(service, points.p.shape)
@@ -395,7 +397,8 @@ def _family(kind: TriedStation, think: float | None, quantile: float | None) -> 
             return np.asarray(closed_time(theta, points))
         columns = np.array([np.broadcast_to(value, points.p.shape) for value in theta])
         stable = points.p * columns[1] < kind.servers
-        part, rate = columns[:, stable], points.p[stable]
+        part = columns[:, stable]
+        rate = points.p[stable]
         times = np.zeros(len(points.p))
         times[stable] = (
             _mean(part, rate, kind)
@@ -405,7 +408,8 @@ def _family(kind: TriedStation, think: float | None, quantile: float | None) -> 
         return times
 
     def starts(points: Timings) -> list[Array]:
-        least, load = float(points.time.min()), float(points.p.max())
+        least = float(points.time.min())
+        load = float(points.p.max())
         busy = load if think is None else load / (think + float(points.time[-1]))
         services = [min(share * kind.servers / busy, least) for share in (0.5, 0.9, 0.99)]
         return [np.array([max(least - service, 0.1 * least), service]) for service in services]
@@ -417,7 +421,8 @@ def _family(kind: TriedStation, think: float | None, quantile: float | None) -> 
 def _mean(theta: Array, rate: Array, kind: TriedStation) -> Array:
     """Return the mean response time at stable rates [s]."""
     beside, service = theta
-    load, count = rate * service, kind.servers
+    load = rate * service
+    count = kind.servers
     wait = service * erlang_c(load, count) / (count - load)
     return np.asarray(beside + service + (1 + kind.scv) / 2 * wait)
 
@@ -428,11 +433,13 @@ def _quantile(theta: Array, rate: Array, count: int, quantile: float) -> Array:
     service = np.maximum(service, SHORTEST)
     load = rate * service
     wait = erlang_c(load, count)
-    slow, fast = 1 / service, (count - load) / service
+    slow = 1 / service
+    fast = (count - load) / service
     gap = np.where(np.abs(fast - slow) < 1e-9 * slow, 1e-9 * slow, fast - slow)
 
     def beyond(time: Array) -> Array:
-        served, waited = np.exp(-slow * time), np.exp(-(slow + gap) * time)
+        served = np.exp(-slow * time)
+        waited = np.exp(-(slow + gap) * time)
         both = ((slow + gap) * served - slow * waited) / gap
         return np.asarray((1 - wait) * served + wait * both)
 
@@ -442,11 +449,13 @@ def _quantile(theta: Array, rate: Array, count: int, quantile: float) -> Array:
 
 
 def _halved(falling: Callable[[Array], Array], target: float, most: Array) -> Array:
-    low, high = np.zeros_like(most), most
+    low = np.zeros_like(most)
+    high = most
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         above = falling(middle) > target
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
+        low = np.where(above, middle, low)
+        high = np.where(above, high, middle)
     return np.asarray((low + high) / 2)
 
 
@@ -457,7 +466,9 @@ def _prediction(load_fit: LoadFit, load: float, told: bool) -> PredictedResponse
     if load_fit.best.fitted.freedom <= 0:
         why = "the rows determine the station without one left over; measure at one more load"
         return PredictedResponse(load, reason=why)
-    values, lows, highs = list[float](), list[float](), list[float]()
+    values = list[float]()
+    lows = list[float]()
+    highs = list[float]()
     for station in load_fit.likely:
         value = float(load_fit.response(station, [load])[0])
         interval = profile(station.fitted).of_positive(_endless_if_saturated(station, load), LEVEL)
@@ -465,7 +476,8 @@ def _prediction(load_fit: LoadFit, load: float, told: bool) -> PredictedResponse
         values.append(value)
         lows.append(interval.low / beyond)
         highs.append(interval.high * beyond)
-    low, high = min(lows), max(highs)
+    low = min(lows)
+    high = max(highs)
     if max(values[0], high) >= ENDLESS:
         least_saturation = min(likely_station.most for likely_station in load_fit.likely)
         why = f"the station saturates at {least_saturation:.4g} /s or so"

@@ -124,7 +124,8 @@ class PreparedModel:
 
     def _check(self, timings: Timings) -> None:
         """Refuse data that the model cannot be compared with."""
-        name, cycles = self.built.name, self.asked.cycles
+        name = self.built.name
+        cycles = self.asked.cycles
         if timings.weak_scaling and cycles is not None:
             raise NoAnswerError(
                 "the data are times of a cycle, so the number of cycles (cycles) says nothing;"
@@ -148,7 +149,8 @@ class PreparedModel:
 
     def check_quantity(self) -> None:
         """Refuse a model whose first answer is not a time."""
-        shape, method = self.built.sample, self.built.options.method
+        shape = self.built.sample
+        method = self.built.options.method
         first = first_quantity(shape.model, method)
         if not self._class and shape.names(method)[first] != str(TIME):
             why = (
@@ -175,7 +177,8 @@ class PreparedModel:
         """Return the lost time by cause: the account without useful work, or the waits at the
         stations.
         """
-        columns, factor = self._ask(theta, points, _columns), self._factor(points)
+        columns = self._ask(theta, points, _columns)
+        factor = self._factor(points)
         if self._class:
             visit = f"time_per_visit[{self._class},"
             stations = [
@@ -352,7 +355,8 @@ def _parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitParamete
     text = str(scalar.value)
     name, equals, limits = text.partition("=")
     path = _path(Scalar(name.strip(), name, scalar.mark, quoted=True), inputs, built)
-    default, meaning = built.entries[path].given, built.entries[path].meaning
+    default = built.entries[path].given
+    meaning = built.entries[path].meaning
     low, dots, high = limits.partition("..")
     if equals and not dots:
         raise _wrong(scalar, f"write {path}=low..high, such as {path}={default}..; got {text!r}")

@@ -26,13 +26,15 @@ from slipstick.late import Array, NDArray, np
 FREEDOM = 4.0
 """Degrees of freedom of the noise: one row in twenty may be three times as far off as expected."""
 
-FLOOR, LEAST_FLOOR = 0.3, 0.15
+FLOOR = 0.3
+LEAST_FLOOR = 0.15
 FEW_GROUPS, MANY_GROUPS = 4, 9
 """Spread of offsets in logarithms that is assumed beside what the groups show: the first up to a
 few groups, the second from many on. Chosen on ten groups of published times between tokens."""
 
 LEAST_NOISE = 2e-3
-STEPS, LONGEST_STEP = 40, 1.0
+STEPS = 40
+LONGEST_STEP = 1.0
 PRECISION, SIMULATED_PRECISION = 1e-4, 0.01
 """Last steps in logarithms; what common random numbers leave of the noise of a simulation is no
 smooth function."""
@@ -214,7 +216,10 @@ class _Search:
         priors: tuple[Prior, ...],
         start: Posterior | None,
     ) -> None:
-        self.slopes, self.logs, self.groups, self.priors = slopes, logs, groups, priors
+        self.slopes = slopes
+        self.logs = logs
+        self.groups = groups
+        self.priors = priors
         self.there = np.isfinite(logs)
         self.offsets = tuple(
             (index, column, owner)
@@ -235,7 +240,8 @@ class _Search:
             before = dict(zip(start.offsets, start.centre[k:], strict=True))
             self.at[:k] = start.centre[:k]
             self.at[k:] = [before.get(offset, 0.0) for offset in self.offsets]
-            self.noise, self.spread = start.noise.copy(), dict(start.spread)
+            self.noise = start.noise.copy()
+            self.spread = dict(start.spread)
         self.chosen = [_chosen(k, self.offsets, owners) for owners, _ in groups.cells]
         self.values, self.by_parameter = self._look(self.at)
 
@@ -271,7 +277,8 @@ class _Search:
         scale = self.noise[:, None]
         weights = (FREEDOM + 1) / (FREEDOM + (apart / scale) ** 2) / scale**2 * self.there
         size = len(self.at)
-        curvature, slope = np.zeros((size, size)), np.zeros(size)
+        curvature = np.zeros((size, size))
+        slope = np.zeros(size)
         for chosen, (_, rows) in zip(self.chosen, self.groups.cells, strict=True):
             derivatives = self.by_parameter[:, rows]
             weighed = derivatives * weights[:, rows, None]
@@ -297,8 +304,11 @@ class _Search:
             move = move / 4
         else:
             move = np.zeros_like(move)
-            values, by_parameter = self.values, self.by_parameter
-        self.at, self.values, self.by_parameter = self.at + move, values, by_parameter
+            values = self.values
+            by_parameter = self.by_parameter
+        self.at = self.at + move
+        self.values = values
+        self.by_parameter = by_parameter
         covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
         changed = self._learn(weights, float((covariance * curvature).sum()), covariance)
         return max(float(np.abs(move).max()), changed)

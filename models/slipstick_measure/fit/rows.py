@@ -103,5 +103,6 @@ class MeasuredRows:
         `processors`.
         """
         p, time = self.medians
-        beyond, inside = time[p > processors * (1 + NEAR)], time[p <= processors * (1 + NEAR)]
+        beyond = time[p > processors * (1 + NEAR)]
+        inside = time[p <= processors * (1 + NEAR)]
         return not len(beyond) or not len(inside) or beyond.min() >= inside.min() * (1 - NEAR)

@@ -28,7 +28,8 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     def source(name: str, words: str = "") -> str:
         return f"perf stat, {name}, {reading.name}:{counts[name][0]}{words}"
 
-    cycles, instructions = counts["cycles"][1], counts["instructions"][1]
+    cycles = counts["cycles"][1]
+    instructions = counts["instructions"][1]
     stalls = min(counts.get("stalled-cycles-backend", (0, 0.0))[1], cycles)
     cycles_quantity = quantity(
         (cycles - stalls) / instructions, "", source("cycles", ", stalls taken off, an instruction")

@@ -61,7 +61,8 @@ def arrival_process(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
     >>> arrival_process([[-2.0]], [[2.0]])
     (0.5, 1.0)
     """
-    inside, outside = np.array(hidden), np.array(observed)
+    inside = np.array(hidden)
+    outside = np.array(observed)
     stays = np.linalg.solve(-inside, outside)
     equations = np.vstack([stays.T - np.eye(len(stays)), np.ones(len(stays))])
     start = np.linalg.lstsq(equations, np.append(np.zeros(len(stays)), 1.0), rcond=None)[0]

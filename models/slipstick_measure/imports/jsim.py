@@ -166,7 +166,8 @@ class _Jsim:
                 parameter_element.get("name"),
                 parameter_element.get("classPath").rpartition(".")[2],
             ):
-                named, order = "", iter(self.classes)
+                named = ""
+                order = iter(self.classes)
                 for child in parameter_element.children:
                     if child.tag == "refClass":
                         named = child.text.strip()
@@ -343,7 +344,8 @@ class _Jsim:
         ]
         shares = {destination: 1 / len(destinations) for destination in destinations}
         if router and kind == "EmpiricalStrategy":
-            shares, last = {}, ""
+            shares = {}
+            last = ""
             for entry in router.every("subParameter"):
                 if entry.get("name") == "stationName":
                     to = next(entry.every("value"), entry).text.strip()
@@ -396,12 +398,15 @@ class _Jsim:
 
     def _row(self, switch: XmlElement, name: str, node: str) -> dict[str, float]:
         """Return what a class becomes at a switch, with the probability of each."""
-        row, named, order = dict[str, float](), "", iter(self.classes)
+        row = dict[str, float]()
+        named = ""
+        order = iter(self.classes)
         for child in switch.children:
             if child.tag == "refClass":
                 named = child.text.strip()
             elif child.tag == "subParameter":
-                new_class, named = named or next(order, ""), ""
+                new_class = named or next(order, "")
+                named = ""
                 if new_class in self.classes and (share := self.number_of(child)) > 0:
                     row[new_class] = share
         if self._rounded(switch, row, f"{name} to change at {node}"):
@@ -499,7 +504,9 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     jsim = _Jsim(ToolModel(reading))
     jsim.model.parse()
     jsim.read()
-    chains, routing, reached = dict[str, Any](), list[dict[str, Any]](), dict[Place, None]()
+    chains = dict[str, Any]()
+    routing = list[dict[str, Any]]()
+    reached = dict[Place, None]()
     assigned: set[str] = set()
     streams = [
         name for name, element in jsim.classes.items() if _arrivals(jsim, element) is not None
@@ -635,7 +642,8 @@ def _begin(jsim: _Jsim, name: str, element: XmlElement) -> Place:
 
 
 def _reached(jsim: _Jsim, begin: Place) -> list[Place]:
-    reached, todo = {begin: None}, [begin]
+    reached = {begin: None}
+    todo = [begin]
     while todo:
         place = todo.pop()
         ways = jsim.following(place)
@@ -683,7 +691,8 @@ def _customers(jsim: _Jsim, names: list[str]) -> dict[str, Any]:
 
 def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
     """Return the arrival stream of an open class; None if no source sends it."""
-    name, home = element.get("name"), element.get("referenceSource")
+    name = element.get("name")
+    home = element.get("referenceSource")
     distribution = (
         jsim.by_class(jsim.section(home, "RandomSource"), "ServiceStrategy").get(name)
         if home in jsim.nodes
@@ -732,7 +741,8 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
     )
     for node, element in jsim.nodes.items():
         visitors = [name for name in jsim.classes if (name, node) in reached]
-        server, queue = jsim.section(node, *_SERVERS), jsim.section(node, "Queue")
+        server = jsim.section(node, *_SERVERS)
+        queue = jsim.section(node, "Queue")
         if not visitors:
             continue
         named = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
@@ -910,7 +920,9 @@ def _regions(
         limits = _limits(jsim, element)
         if not limits or not names:
             continue
-        station, most, lost = stations[names[0]], round(limits[0][1]), _lost(element, visitors)
+        station = stations[names[0]]
+        most = round(limits[0][1])
+        lost = _lost(element, visitors)
         single = len(limits) == 1 and (limits[0][0].tag == "globalConstraint" or len(visitors) == 1)
         weights = {weight.get("weight") for weight in element.every("classWeight")}
         blocks = any(stations[name].get("blocking", "loss") != "loss" for name in names)

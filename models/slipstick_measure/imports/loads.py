@@ -19,7 +19,9 @@ from slipstick_measure.loads import Demand, LoadRow, LoadTest, beside_tiers, dem
 if TYPE_CHECKING:
     from slipstick_measure.fit.loads import StationFit
 
-CLASS, REST, SERVER = "requests", "rest", "server"
+CLASS = "requests"
+REST = "rest"
+SERVER = "server"
 _MOST_ROWS = 40
 
 

@@ -17,7 +17,9 @@ from slipstick.vocabulary import LEFT_OUT
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.readers.reading import Reading
 
-EQUAL, SHARES, ANSWER = "equal", "shares", "answer"
+EQUAL = "equal"
+SHARES = "shares"
+ANSWER = "answer"
 MOST_PLACES = 5
 """Lines that a loss names."""
 
@@ -175,7 +177,8 @@ class Ledger:
         SpecError : a problem for each loss, which names it and the way out
         """
         for name, places in self.places.items():
-            change, line = self._change(name, places), min(map(min, places.values()))
+            change = self._change(name, places)
+            line = min(map(min, places.values()))
             if LOSSES[self.format][name].kind == SHARES:
                 spec.say(f"noted: {change}")
             elif name in self.reading.hints.leave_out:

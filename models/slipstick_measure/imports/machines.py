@@ -47,7 +47,8 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
             1, "", "this file does not describe a network; name a machine that does: --extends NAME"
         )
     domain = min(domain, len(rates))
-    alone, shared = rates[0], rates[domain - 1]
+    alone = rates[0]
+    shared = rates[domain - 1]
     name = str(document.get("model name") or document.get("model type") or reading.name)[:100]
     spec = ImportedSpec("machine", f"{name}, as Kerncraft describes it", reading.file)
     source = f"{_KERNEL} benchmark of memory, {reading.name}"
@@ -185,7 +186,8 @@ def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
     _need_no_base(reading, base)
     document = parse_json(reading, reading.text)
     rates = _part(reading, document, "matrix", "float16")
-    memory, networks = _part(reading, document, "mem1"), _part(reading, document, "networks")
+    memory = _part(reading, document, "mem1")
+    networks = _part(reading, document, "networks")
     if not isinstance(networks, list) or not networks:
         reading.refuse(1, "networks", "a system of Calculon has one network at least")
     flops = _value(reading, rates, "tflops") * 1e12 * _efficiency(reading, rates)
@@ -356,7 +358,8 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
         )
     (cluster,) = clusters
     _refuse_topology(reading, cluster)
-    hosts, cores = _hosts(reading, cluster), int(cluster.get("core") or 1)
+    hosts = _hosts(reading, cluster)
+    cores = int(cluster.get("core") or 1)
     latency, backbone = (_simgrid(reading, cluster, key, _LATENCY) for key in ("lat", "bb_lat"))
     spec = ImportedSpec("machine", f"Cluster {cluster.get('id')[:60]} of SimGrid", reading.file)
     place = f"{reading.name}:{cluster.line}"
@@ -408,7 +411,8 @@ def _refuse_topology(reading: Reading, cluster: XmlElement) -> None:
     """Refuse topologies that change the time of a message and that a machine's network cannot
     express.
     """
-    topology, sharing = cluster.get("topology"), cluster.get("sharing_policy")
+    topology = cluster.get("topology")
+    sharing = cluster.get("sharing_policy")
     if topology and topology.upper() != "FLAT":
         why = f"topology {topology[:40]} has ways of its own; a machine has one for all messages"
         reading.refuse(cluster.line, "topology", f"{why}; give a flat cluster")

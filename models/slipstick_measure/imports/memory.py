@@ -35,7 +35,8 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : no triad, no number of threads, or no machine to extend
     """
-    threads, runs = reading.hints.processors, list[dict[str, tuple[int, float]]]()
+    threads = reading.hints.processors
+    runs = list[dict[str, tuple[int, float]]]()
     threads_of: list[int | None] = []
     for line, text in enumerate(reading.lines, 1):
         if match := _THREADS.match(text):
@@ -59,7 +60,8 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     if not triads or not max(triads)[0] > 0:
         reading.refuse(1, "Triad", "there is no rate of the triad; was the run cut off?")
     rate, best = max(triads)
-    rates, used = runs[best], threads_of[best] or threads or 1
+    rates = runs[best]
+    used = threads_of[best] or threads or 1
     source = f"STREAM triad, {rate:g} MB/s of {used} threads, {reading.name}:{rates['Triad'][0]}"
     spec = _machine(reading, "STREAM", base)
     _check_bandwidth(reading, spec)
@@ -154,7 +156,9 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     SpecError : no matrix, no loaded latencies, no machine with shared memory to extend, or one
         whose modules do not give the latencies
     """
-    section, matrix, loaded = "", list[tuple[int, list[float]]](), list[tuple[int, float, float]]()
+    section = ""
+    matrix = list[tuple[int, list[float]]]()
+    loaded = list[tuple[int, float, float]]()
     for line, text in enumerate(reading.lines, 1):
         section = text if text.startswith("Measuring") else section
         words = text.split()
@@ -193,7 +197,8 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     line, local = min(((line, min(row)) for line, row in matrix), key=lambda pair: pair[1])
     line_number, _, most = max(loaded, key=lambda sample: sample[2])
     modules = machine.memory.modules.value
-    access, place = modules * _LINE / most * 1e3, f"{reading.name}:{line_number}"
+    access = modules * _LINE / most * 1e3
+    place = f"{reading.name}:{line_number}"
     way = max(0.0, local - access) / 2
     spec.document["memory"] = {
         "access": quantity(
@@ -236,7 +241,8 @@ def _hold_against_closed_system(
     modules, access, way : of the machine [1, ns, ns]
     """
     spec.head = ["rate", "lines in flight", "measured", "closed system", "error"]
-    worst, place = 0.0, 0
+    worst = 0.0
+    place = 0
     for line, delay, rate in sorted(loaded, key=lambda sample: sample[2]):
         if not (rate > 0 and delay > 0):
             continue
@@ -244,7 +250,8 @@ def _hold_against_closed_system(
         latency = _closed_latency(lines, int(modules), access, way)
         error = latency / delay - 1
         if abs(error) > abs(worst):
-            worst, place = error, line
+            worst = error
+            place = line
         row = (f"{rate:g} MB/s", f"{lines:.4g}", f"{delay:g} ns", f"{latency:.4g} ns")
         spec.rows.append([*row, f"{100 * error:+.1f} %"])
     if abs(worst) > _FARTHEST:
@@ -280,7 +287,8 @@ def _closed_latency(lines: float, modules: int, access: float, way: float) -> fl
     >>> round(_closed_latency(1000, 4, 10.0, 70.0) / (1000 * 10.0 / 4), 2)  # bound by the modules
     1.0
     """
-    queue, latency = 0.0, way + access
+    queue = 0.0
+    latency = way + access
     for present in range(1, max(1, round(lines)) + 1):
         latency = way + access * (1 + queue / modules)
         queue = present * (latency - way) / latency

@@ -29,7 +29,8 @@ class SpecNames:
             reading.refuse(1, "--unit", str(error))
         if dimension != TIME:
             reading.refuse(1, "--unit", f"{short(unit)} is not a unit of time")
-        self.second, self.unit = float(factor), unit
+        self.second = float(factor)
+        self.unit = unit
 
     def name(self, original: str, line: int = 1, subject: str = "name") -> str:
         """Return the name in a spec for an original name, always the same; refuse names without
@@ -41,7 +42,8 @@ class SpecNames:
         if not plain:
             self.reading.refuse(line, subject, f"{subject} needs a name of letters and digits")
         plain = plain if plain[0].isalpha() else f"n-{plain.lstrip('_')}"
-        chosen, number = plain[:60], 1
+        chosen = plain[:60]
+        number = 1
         while chosen in self._taken:
             number += 1
             chosen = f"{plain[:56]}-{number}"

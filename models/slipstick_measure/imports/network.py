@@ -105,7 +105,8 @@ def _lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
     """Fit a line to each range of consecutive sizes, by first and last index: the sum of squared
     relative errors, F and G, (M, M) each.
     """
-    constant, size = 1 / times, sizes / times
+    constant = 1 / times
+    size = sizes / times
     sums = (
         np.append(0.0, np.cumsum(product))
         for product in (constant * constant, constant * size, size * size, constant, size)
@@ -114,13 +115,14 @@ def _lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
     with np.errstate(
         all="ignore"
     ):  # where the last comes before the first, and where all sizes are 0
-        fixed, per_byte = (
-            (f * gg - g * fg) / (ff * gg - fg**2),
-            (g * ff - f * fg) / (ff * gg - fg**2),
-        )
-        flat, steep = ~(per_byte >= 0), fixed < 0
-        fixed, per_byte = np.where(flat, f / ff, fixed), np.where(flat, 0.0, per_byte)
-        fixed, per_byte = np.where(steep, 0.0, fixed), np.where(steep, g / gg, per_byte)
+        fixed = (f * gg - g * fg) / (ff * gg - fg**2)
+        per_byte = (g * ff - f * fg) / (ff * gg - fg**2)
+        flat = ~(per_byte >= 0)
+        steep = fixed < 0
+        fixed = np.where(flat, f / ff, fixed)
+        per_byte = np.where(flat, 0.0, per_byte)
+        fixed = np.where(steep, 0.0, fixed)
+        per_byte = np.where(steep, g / gg, per_byte)
     counts = np.arange(1, len(sizes) + 1) - np.arange(len(sizes))[:, None]
     return np.maximum(counts - fixed * f - per_byte * g, 0.0), fixed, per_byte
 
@@ -264,7 +266,8 @@ def _cost(
     per_byte = quantity(max(0.0, message_range.per_byte - wire) / 2 * 1e9, "ns/B", "halves", True)
     cost: dict[str, Any] = {"total": {"fixed": fixed, "per_byte": per_byte}}
     if index < count - 1:
-        end, after = sizes[message_range.last], sizes[message_range.last + 1]
+        end = sizes[message_range.last]
+        after = sizes[message_range.last + 1]
         why = f"the times change between {end:.0f} B and {after:.0f} B, the next size measured"
         cost = {"up_to": quantity(end, "B", why, True), **cost}
     return name, cost

@@ -165,7 +165,8 @@ class _Pdq:
         return self.model.name(XmlElement(call.name, {"name": value}, call.line))
 
     def _number(self, call: CalledFunction, place: int, least: float = 0.0) -> float:
-        value, text = call.given[place], call.texts[place]
+        value = call.given[place]
+        text = call.texts[place]
         if not isinstance(value, float) or not math.isfinite(value):
             self.refuse(call, f"{short(text)} cannot be computed; {self._way_out(text)}")
         if value < least:
@@ -202,9 +203,13 @@ class _Pdq:
 
     def _node(self, call: CalledFunction, first: int) -> None:
         servers = self._whole(call, 0, 1.0) if first else 1
-        name, kind, queue = self._name(call, first), call.given[first + 1], call.given[first + 2]
+        name = self._name(call, first)
+        kind = call.given[first + 1]
+        queue = call.given[first + 2]
         if isinstance(kind, float):  # version 6 of MSQ gives the servers as the kind of node
-            servers, kind, queue = round(kind), "CEN", "FCFS" if queue == "MSQ" else queue
+            servers = round(kind)
+            kind = "CEN"
+            queue = "FCFS" if queue == "MSQ" else queue
         self.lines[name] = call.line
         if queue == "ISRV" or kind == "DLY":
             self.stations[name] = {"discipline": "is"}
@@ -217,7 +222,8 @@ class _Pdq:
             self.refuse(call, f"a network has no station of {texts}; nodes are {kinds}")
 
     def _demand(self, call: CalledFunction, element: XmlElement) -> None:
-        station, customer = self._name(call, 0), self._name(call, 1)
+        station = self._name(call, 0)
+        customer = self._name(call, 1)
         for word, declared in ((station, self.stations), (customer, self.classes)):
             if word not in declared:
                 self.refuse(call, f"{short(word)} is used before it is created")

@@ -239,7 +239,8 @@ class ProgramText:
     def _loop(self, header: str) -> tuple[str, list[Known]]:
         """Return the variable and the values of a loop; an empty name for other statements."""
         if (match := _FOR.match(header)) is None:
-            start, applied = _APPLY.search(header), _APPLIED.search(header)
+            start = _APPLY.search(header)
+            applied = _APPLIED.search(header)
             if start is None or applied is None:
                 return "", []
             items = self.value(header[start.end() : applied.start()])
@@ -253,13 +254,16 @@ class ProgramText:
 
     def _counted(self, match: re.Match[str]) -> list[Known]:
         """List the values of a loop with a start, a condition and a step."""
-        name, until = match["counter"], match["until"]
-        first, last = self.value(match["first"]), self.value(match["last"])
+        name = match["counter"]
+        until = match["until"]
+        first = self.value(match["first"])
+        last = self.value(match["last"])
         if not isinstance(first, float) or not isinstance(last, float):
             return [None]
         if re.search("float|double", match["type"]):
             first = float(first)
-        step, before = _stepped(name, match["step"]), self.known.get(name)
+        step = _stepped(name, match["step"])
+        before = self.known.get(name)
         values: list[Known] = []
         value: Known = first
         while isinstance(value, float) and len(values) < MOST_STATEMENTS:
@@ -348,7 +352,8 @@ class ProgramText:
         if not match["at"]:
             self.known[name] = value
             return
-        place, items = self.value(match["at"]), self.known.get(name)
+        place = self.value(match["at"])
+        items = self.known.get(name)
         if isinstance(place, float) and self.dialect.first <= place < 10_000:
             items = items if isinstance(items, list) else []
             at = int(place) - self.dialect.first
@@ -408,7 +413,8 @@ def _statements(text: str, dialect: Dialect) -> list[_Statement]:
 
 def _without_comments(text: str) -> str:
     """Return a program without comments between /* and */, keeping line ends."""
-    code, position = list[str](), 0
+    code = list[str]()
+    position = 0
     while (begun := text.find("/*", position)) >= 0 and (ended := text.find("*/", begun + 2)) >= 0:
         code += [text[position:begun], "\n" * text.count("\n", begun, ended)]
         position = ended + 2
@@ -445,12 +451,17 @@ class _Scanner:
     """Splitter of text into statements at line ends and semicolons outside of brackets."""
 
     def __init__(self, text: str, slashes: bool) -> None:
-        self.text, self.at, self.line, self.slashes = text, 0, 1, slashes
+        self.text = text
+        self.at = 0
+        self.line = 1
+        self.slashes = slashes
 
     def block(self, depth: int) -> list[_Statement]:
         """Read statements up to the closing brace."""
         statements: list[_Statement] = []
-        begun, line, open_ = self.at, self.line, 0
+        begun = self.at
+        line = self.line
+        open_ = 0
         while self.at < len(self.text):
             sign = self.text[self.at]
             if sign in "\"'":
@@ -478,7 +489,8 @@ class _Scanner:
                     statements.append(_Statement(statement_text, line))
                 if sign == "}":
                     return statements
-                begun, line = self.at, self.line
+                begun = self.at
+                line = self.line
                 continue
             self.line += sign == "\n"
             if not self.text[begun : self.at].strip():
@@ -497,7 +509,10 @@ class _Scanner:
 
 def _parted(text: str) -> list[str]:
     """Split arguments at commas outside of brackets and quotes."""
-    pieces, depth, begun, quote = list[str](), 0, 0, ""
+    pieces = list[str]()
+    depth = 0
+    begun = 0
+    quote = ""
     for position, sign in enumerate(text):
         if quote:
             quote = "" if sign == quote else quote
@@ -532,7 +547,8 @@ class _Expression:
     """
 
     def __init__(self, text: str, variables: Mapping[str, Known], dialect: Dialect) -> None:
-        self._known, self._dialect = variables, dialect
+        self._known = variables
+        self._dialect = dialect
         self._tokens = [
             (str(match.lastgroup), match[0].strip())
             for match in _TOKEN.finditer(text.strip())
@@ -635,7 +651,8 @@ class _Expression:
         return values
 
     def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
-        values, named = list[Any](), dict[str, Any]()
+        values = list[Any]()
+        named = dict[str, Any]()
         while not self._sign(")"):
             ahead = self._tokens[self._at + 1][1] if self._at + 1 < len(self._tokens) else ""
             if self._tokens[self._at][0] == "name" and ahead == "=":
@@ -680,7 +697,8 @@ def _operated(sign: str, left: Known, right: Known) -> Known:
         return left + right
     if sign in ("==", "!=") and isinstance(left, str) and isinstance(right, str):
         return float((left == right) == (sign == "=="))
-    first, second = _number(left), _number(right)
+    first = _number(left)
+    second = _number(right)
     if sign == "//":
         return type(second)(math.floor(first / second))
     if sign in "+-*/%" and isinstance(left, ProgramInteger) and isinstance(right, ProgramInteger):

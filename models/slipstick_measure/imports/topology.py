@@ -201,7 +201,8 @@ def _described(reading: Reading, computer: ComputerPart) -> Topology:
     A memory is nearest to the cores below it (hwloc 1), or else to those below the part that holds
     it (hwloc 2).
     """
-    cores, disallowed = list[ComputerPart](), 0
+    cores = list[ComputerPart]()
+    disallowed = 0
     for core in computer.every("Core"):
         pus = list(core.every("PU"))
         if any(pu.allowed for pu in pus) or not pus:
@@ -212,7 +213,8 @@ def _described(reading: Reading, computer: ComputerPart) -> Topology:
     if not cores:
         reading.refuse(1, "", "there is no core in it; is the file cut off?")
     counted = {id(core) for core in cores}
-    domains, holders = list[tuple[int, str, int, float]](), [computer]
+    domains = list[tuple[int, str, int, float]]()
+    holders = [computer]
     while holders:
         holder = holders.pop()
         for part in holder.parts:

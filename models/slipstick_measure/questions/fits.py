@@ -173,7 +173,8 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
             raise study.refusal((*place, "families"), str(error)) from None
         if spec.made is None:
             runs = runs_of(spec.data, (*place, "data"), study)
-            times, source = _measured(runs, spec, place, study), spec.data.rpartition("/")[2]
+            times = _measured(runs, spec, place, study)
+            source = spec.data.rpartition("/")[2]
             odd += timing_notes(runs, spec.region)
         else:
             times = _made(spec.made, spec.at, place, study)

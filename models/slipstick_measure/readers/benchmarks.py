@@ -43,7 +43,9 @@ def _place(
     """
     hints = reading.hints
     roles = {theirs.casefold(): ours for ours, theirs in hints.columns.items()}
-    p, n, other_arguments = hints.processors, hints.size, list[str]()
+    p = hints.processors
+    n = hints.size
+    other_arguments = list[str]()
     for name, value in parameters.items():
         word = plain_words(name)
         role = roles.get(name.casefold()) or (
@@ -142,7 +144,8 @@ def _read_hyperfine_text(reading: Reading) -> Measurements:
             mean = cells.get("mean") or ""
             rows.append({"command": cells["command"], "parameters": parameters, "mean": mean})
         return _read_commands(reading, rows)
-    command, unit = "", 1.0
+    command = ""
+    unit = 1.0
     for line, text in enumerate(reading.lines, 1):
         if begun := _COMMAND.fullmatch(text):
             command = begun["command"]

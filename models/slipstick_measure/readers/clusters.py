@@ -43,7 +43,9 @@ def _is_nccl(reading: Reading) -> bool:
 
 def _read_nccl(reading: Reading) -> Measurements:
     """Read the out-of-place and in-place times and bus bandwidths."""
-    name, ranks, least = "", set[int](), 0
+    name = ""
+    ranks = set[int]()
+    least = 0
     columns: list[str] = []
     shares: list[float] = []
     for line, text in enumerate(reading.lines, 1):
@@ -171,7 +173,8 @@ def _is_likwid(reading: Reading) -> bool:
 
 def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
     """Return tables drawn with bars in the form of likwid's CSV, line by line."""
-    csv_lines, where = list[str](), "Group 1"
+    csv_lines = list[str]()
+    where = "Group 1"
     inside = False
     for index, text in enumerate(lines):
         if group := _LIKWID_GROUP.fullmatch(text):
@@ -191,7 +194,9 @@ def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
 
 def _read_likwid(reading: Reading) -> Measurements:
     """Read the runtime of each group and region, which is that of the slowest thread."""
-    table, threads, has_runtime = None, 0, False
+    table = None
+    threads = 0
+    has_runtime = False
     other_metrics: dict[str, None] = {}
     has_bars = any(_LIKWID_METRICS.fullmatch(line) for line in reading.lines[:2000])
     lines = _as_likwid_csv(reading.lines) if has_bars else reading.lines

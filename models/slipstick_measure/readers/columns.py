@@ -91,7 +91,8 @@ class TableColumn:
 
     def kind_by_name(self) -> str:
         """Return the kind of the values by the heading; empty if it does not show."""
-        word, metric = self.words, metric_name(self.words)
+        word = self.words
+        metric = metric_name(self.words)
         if word in ("n", "p"):
             return word
         if self.rate is not None and word not in names.DERIVED:
@@ -541,7 +542,8 @@ def _take_by_course(
     open_ = open_ or [column for column in free if not column.kind and column.is_numeric]
     if len(open_) != 1 or "p" not in roles.place:
         return
-    value, p = open_[0], columns[roles.place["p"]]
+    value = open_[0]
+    p = columns[roles.place["p"]]
     course = _course(p.numbers, value.numbers)
     if rate_told or course > 0:
         roles.values[value.index] = ("throughput", "")
@@ -564,7 +566,8 @@ def _course(p: Sequence[float | None], values: Sequence[float | None]) -> int:
         (a, b) for a, b in zip(p, values, strict=True) if a is not None and b is not None
     )
     steps = [after[1] - before[1] for before, after in pairwise(points) if after[0] > before[0]]
-    rising, falling = sum(step > 0 for step in steps), sum(step < 0 for step in steps)
+    rising = sum(step > 0 for step in steps)
+    falling = sum(step < 0 for step in steps)
     if points and 0.9 * points[0][1] < points[-1][1] < 1.1 * points[0][1]:
         return 0
     return 1 if rising > 2 * falling else -1 if falling > 2 * rising else 0

@@ -56,7 +56,8 @@ def parsed(reading: Reading) -> XmlElement:
     SpecError : no XML, or one with a document type or entities, at its line
     """
     root = XmlElement("", {}, 1)
-    stack, parser = [root], expat.ParserCreate()
+    stack = [root]
+    parser = expat.ParserCreate()
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
         if len(stack) > MOST_DEPTH:
@@ -78,7 +79,8 @@ def parsed(reading: Reading) -> XmlElement:
             "a model file must not contain a document type or an entity; take it out",
         )
 
-    parser.StartElementHandler, parser.CharacterDataHandler = begin, text
+    parser.StartElementHandler = begin
+    parser.CharacterDataHandler = text
     parser.EndElementHandler = lambda tag: stack.pop()
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
     parser.buffer_text = True

@@ -135,7 +135,8 @@ def _read_extra_p(reading: Reading) -> Measurements:
                     now.region = rest.strip()
                 else:
                     now.metric = rest.strip() or "time"
-                now.begun, now.data = line, None
+                now.begun = line
+                now.data = None
             case "DATA":
                 _read_data(reading, line, now, rest.split())
             case _:
@@ -183,7 +184,8 @@ def _read_points(reading: Reading, line: int, now: _TextState, rest: str) -> Non
 def _read_data(reading: Reading, line: int, now: _TextState, words: Sequence[str]) -> None:
     if not now.points:
         reading.refuse(line, "DATA", "the POINTS line must come before the data")
-    index, now.data = now.data or 0, (now.data or 0) + 1
+    index = now.data or 0
+    now.data = (now.data or 0) + 1
     now.begun = now.begun or line
     if not words:
         reading.wrong(line, "DATA", "there is no value; write at least one a point")
@@ -325,8 +327,10 @@ def _read_extra_p_lines(reading: Reading) -> Measurements:
             reading.wrong(line, "", "a line has the keys 'params', numbers by name, and 'value'")
             continue
         values = record["value"] if isinstance(record["value"], list) else [record["value"]]
-        names, texts = tuple(coordinates), list(coordinates.values())
-        path, metric = record.get("callpath", ""), record.get("metric", "time")
+        names = tuple(coordinates)
+        texts = list(coordinates.values())
+        path = record.get("callpath", "")
+        metric = record.get("metric", "time")
         if any(
             isinstance(name, JsonNumber) or not isinstance(name, str) for name in (path, metric)
         ):

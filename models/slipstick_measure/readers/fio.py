@@ -76,7 +76,10 @@ def _fio_groups(jobs: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any
 
 
 def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> LoadRow:
-    throughput, time, users, offered = 0.0, 0.0, 0.0, list[float | None]()
+    throughput = 0.0
+    time = 0.0
+    users = 0.0
+    offered = list[float | None]()
     quantiles: dict[float, float] = {}
     for job, options in jobs:
         copies = float(options.get("numjobs", 1))
@@ -159,7 +162,8 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
         ):
             depths[settings["name"]] = requests["depth"]
         elif begun := _TEXT_JOB.search(text):
-            job, way = {}, {}
+            job = {}
+            way = {}
             options = {"numjobs": begun["jobs"]}
             if begun["name"] in depths:
                 options["iodepth"] = depths[begun["name"]]

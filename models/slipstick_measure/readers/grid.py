@@ -317,7 +317,8 @@ def _blank_rows(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]
 
 def _counts_rows(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
     """Return whether a column without a heading counts the rows from 0, as pandas prints it."""
-    width, body = len(rows[0][1]), [cells for _, cells in rows[1:]]
+    width = len(rows[0][1])
+    body = [cells for _, cells in rows[1:]]
     return (
         len(body) > 1
         and all(len(cells) == width + 1 for cells in body)

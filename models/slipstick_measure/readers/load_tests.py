@@ -272,7 +272,8 @@ def _quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float
 def _read_wrk(reading: Reading) -> LoadRow:
     text = reading.text
     latency = _found(r"^[ \t]+Latency\s+([0-9.]+\w+)", text)
-    throughput, rate = _number(_found(r"^Requests/sec:\s+([0-9.]+)", text)), None
+    throughput = _number(_found(r"^Requests/sec:\s+([0-9.]+)", text))
+    rate = None
     command = _found(r"\bwrk2? +.*(?:-R|--rate)[ =]*([0-9]+)", text)
     # wrk2 sends at a rate, and counts its own delay; it calibrates in runs of over 10 s.
     if command or "Thread calibration:" in text or "HdrHistogram" in text:
@@ -285,7 +286,8 @@ def _read_wrk(reading: Reading) -> LoadRow:
     errors = _found(r"^[ \t]*Socket errors:(.*)$", text)
     broken = sum(map(int, re.findall(r" ([0-9]+)", errors[1]))) if errors else 0
     few = requests is None or broken <= FEW_FAILED * requests
-    mean, took = _time(latency[1]) if latency else None, _found(r" in ([0-9.]+[a-z]+),", text)
+    mean = _time(latency[1]) if latency else None
+    took = _found(r" in ([0-9.]+[a-z]+),", text)
     seconds = _time(took[1]) if took else None
     if mean and seconds and rate is not None and mean > _LARGE_PART * seconds:
         why = (
@@ -471,7 +473,8 @@ def _read_k6_json(reading: Reading) -> LoadRow:
         inside: Mapping[str, Any] = metric.get("values", metric)
         return inside
 
-    duration, rate = values("http_req_duration"), values("http_reqs")
+    duration = values("http_req_duration")
+    rate = values("http_reqs")
     quantiles = {
         float(match[1]) / 100: float(value) / 1e3
         for name, value in duration.items()
@@ -851,9 +854,12 @@ def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
     starts = [match.start() for match in begin.finditer(reading.text)]
     if len(starts) < 2 or reading.text.lstrip()[:1] == "{":
         starts = [0]
-    rows, line, before = list[LoadRow](), 1, 0
+    rows = list[LoadRow]()
+    line = 1
+    before = 0
     for start, end in zip(starts, [*starts[1:], len(reading.text)], strict=True):
-        line, before = line + reading.text.count("\n", before, start), start
+        line = line + reading.text.count("\n", before, start)
+        before = start
         part = Reading(reading.file, reading.text[start:end], reading.hints)
         if len(starts) > 1 and not generator.pattern.search(part.text):
             reading.odd(line, "", "the run that begins here has no summary, so it is left out")

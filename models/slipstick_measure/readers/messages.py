@@ -72,12 +72,15 @@ def _is_of(tool: _Tool, reading: Reading) -> bool:
 
 
 def _read(tool: _Tool, reading: Reading) -> Measurements:
-    name, processes = "", reading.hints.processors
-    columns, titles = list[str](), list[str]()
+    name = ""
+    processes = reading.hints.processors
+    columns = list[str]()
+    titles = list[str]()
     for line, text in enumerate(reading.lines, 1):
         if title := tool.title.fullmatch(text):
             name = title["name"].strip() if tool.name != "netgauge" else tool.name
-            columns, titles = [], [*titles, name]
+            columns = []
+            titles = [*titles, name]
         if count := _PROCESSES.fullmatch(text):
             processes = reading.processors(line, "#processes", count[1])
         if groups := _GROUPS.fullmatch(text):

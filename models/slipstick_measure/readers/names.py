@@ -392,7 +392,8 @@ def heading(cell: str) -> tuple[str, str | None]:
     """
     bare = re.sub(r"^[*_`\s]+|[*_`\s]+$", "", cell)
     if match := _UNIT.fullmatch(bare):
-        unit, words = match["unit"].strip(), plain_words(match["name"])
+        unit = match["unit"].strip()
+        words = plain_words(match["name"])
         if function := re.fullmatch(r"([tse])\((?:p|n|np)\)", words):
             words = _FUNCTIONS[function[1]]
         if unit.casefold() in ("p", "n", "np"):

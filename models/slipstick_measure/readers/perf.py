@@ -98,7 +98,10 @@ def _read_waits(reading: Reading, line: int, where: Coordinates, text: str) -> N
                     line, "", f"{short(text.strip())} is not a line of perf lock contention"
                 )
             return
-        count, total, unit, name = fields[0], fields[1], "ns", fields[5]
+        count = fields[0]
+        total = fields[1]
+        unit = "ns"
+        name = fields[5]
     coordinates = where._replace(region=name)
     reading.add(line, coordinates, "wait", total, "min" if unit == "m" else unit)
     reading.add(line, coordinates, "events", count, "1")
@@ -118,7 +121,8 @@ _IN_TABLE = re.compile(
 )
 _ELAPSED = re.compile(r"\s*([0-9.]+)(?: \+- [0-9.]+)? seconds time elapsed")
 _EVENTS = {"duration_time": "time", "task-clock": "busy", "cpu-clock": "busy"}
-_SHORTEST, _LONGEST = 5, 8
+_SHORTEST = 5
+_LONGEST = 8
 
 
 class EventCount(NamedTuple):
@@ -272,10 +276,8 @@ def _counted_in_table(line: int, text: str) -> EventCount | None:
 def _counted_json(reading: Reading, line: int, text: str) -> EventCount | None:
     match parse_json(reading, text, line):
         case {"counter-value": str(value), "unit": str(unit), "event": str(event), **rest}:
-            ratio, ratio_unit = (
-                rest.get("metric-value", JsonNumber("")),
-                rest.get("metric-unit", ""),
-            )
+            ratio = rest.get("metric-value", JsonNumber(""))
+            ratio_unit = rest.get("metric-unit", "")
             if isinstance(ratio, str) and isinstance(ratio_unit, str):
                 return EventCount(line, event, value, unit, ratio, ratio_unit)
     reading.wrong(

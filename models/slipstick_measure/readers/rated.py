@@ -39,13 +39,16 @@ def _is_npb(reading: Reading) -> bool:
 
 def _npb_runs(reading: Reading) -> Iterator[tuple[str, int, dict[str, _NpbValue]]]:
     """Yield each run: the benchmark, the line that ends it, and the values printed after that."""
-    name, begun = "", 0
+    name = ""
+    begun = 0
     values: dict[str, _NpbValue] = {}
     for line, text in enumerate(reading.lines, 1):
         if run := _NPB_RUN.fullmatch(text):
             if name:
                 yield name, begun, values
-            name, begun, values = run["name"].upper(), line, {}
+            name = run["name"].upper()
+            begun = line
+            values = {}
         elif name and (value := _NPB_VALUE.fullmatch(text)):
             values.setdefault(value["key"].casefold(), _NpbValue(line, value["value"].rstrip()))
     if name:

@@ -173,7 +173,8 @@ def _refuse_roles(
         )
     unit = reading.hints.unit
     if (value := roles.guessed.get("throughput")) and unit and time_of_unit(unit)[1]:
-        first, last = value.cells[0], value.cells[-1]
+        first = value.cells[0]
+        last = value.cells[-1]
         reading.wrong(
             grid.line,
             value.text,
@@ -267,7 +268,9 @@ class _TableReading:
     """The rows of a table while they are read."""
 
     def __init__(self, reading: Reading, columns: Sequence[TableColumn], roles: Roles) -> None:
-        self.reading, self.columns, self.roles = reading, columns, roles
+        self.reading = reading
+        self.columns = columns
+        self.roles = roles
         self.units: dict[str, list[str]] = {}
         self.missing: list[tuple[int, str]] = []
         self.spread: list[int] = []
@@ -277,7 +280,8 @@ class _TableReading:
 
     def read_row(self, line: int, cells: Sequence[str]) -> None:
         """Read a row: its coordinates, then the value in each column of values."""
-        reading, width = self.reading, len(self.columns)
+        reading = self.reading
+        width = len(self.columns)
         cells = _without_empty_ends(cells, width)
         if len(cells) != width:
             counts = f"{len(cells)} {'value' if len(cells) == 1 else 'values'}"
@@ -311,7 +315,8 @@ class _TableReading:
 
     def _where(self, line: int, cells: Sequence[str]) -> Coordinates | None:
         """Return the coordinates of a row; None after recording a problem."""
-        reading, place = self.reading, self.roles.place
+        reading = self.reading
+        place = self.roles.place
         cell = {name: bare_cell(cells[index]) for name, index in place.items()}
         if device := device_of(cell.get("p", "")):
             self.devices.setdefault(device, line)

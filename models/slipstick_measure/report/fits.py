@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_SIZE, _TIME = "size_needed[", "time["
+_SIZE = "size_needed["
+_TIME = "time["
 
 _MEASURES = (
     "behind",

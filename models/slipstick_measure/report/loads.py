@@ -154,7 +154,8 @@ def load_fit_text(found: LoadFitting) -> str:
 def load_fit_sentences(found: LoadFitting) -> list[str]:
     """Return the main findings: the demand, the saturation, the predictions."""
     best, *rivals = found.stations
-    first, last = found.points[0], found.points[-1]
+    first = found.points[0]
+    last = found.points[-1]
     words = [
         (
             f"Measured: the {_statistic(found)} response time goes from"

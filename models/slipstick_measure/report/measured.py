@@ -37,8 +37,11 @@ _LITTLE = 0.05
 """Processors; a cause that loses no more than this anywhere is named, not shown."""
 
 _NOTHING = 1e-9
-_ALL_DIGITS, _DIGITS = 15, 6
-_MOST_CAUSES, _MOST_COLUMNS, _LONGEST_CAUSE = 12, 7, 32
+_ALL_DIGITS = 15
+_DIGITS = 6
+_MOST_CAUSES = 12
+_MOST_COLUMNS = 7
+_LONGEST_CAUSE = 32
 _STATISTICS = {"median": "median", "mean": "mean", "min": "least"}
 
 _TITLES = {
@@ -90,7 +93,8 @@ def measured_table(
     }.items():
         cause = value[len(LOST) : -1] if value.startswith(LOST) else ""
         lost = "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
-        title, format_value = _TITLES.get(value, lost), as_percent if value in _PARTS else _written
+        title = _TITLES.get(value, lost)
+        format_value = as_percent if value in _PARTS else _written
         if value == "throughput" and rate:
             title = f"throughput [{rate[0]}]" if rate[0] else title
             format_value = partial(_in_unit, rate[1])

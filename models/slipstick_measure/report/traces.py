@@ -50,7 +50,8 @@ _MOST_LOST, _MOST_NAMED = 4, 2  # causes that the sentence on a trace names, and
 """Processors; what loses less is in results.csv only."""
 
 NO_ORDER: Mapping[str, int] = {}
-_MOST_DRAWN, _FEWEST_DRAWN = 64, 8
+_MOST_DRAWN = 64
+_FEWEST_DRAWN = 8
 _MOST_BANDS = 7
 _LONGEST = 20
 """Characters of a name in a table or a picture."""
@@ -101,7 +102,8 @@ def trace_head(views: TraceViews, words: Words) -> str:
     words : of the study
     """
     answer = views.answer
-    count, time = words.member_count(float(answer.point["p"])), amount(answer.values["time"])
+    count = words.member_count(float(answer.point["p"]))
+    time = amount(answer.values["time"])
     if not answer.account:
         return f"{count} for {time}"
     lost = {
@@ -153,14 +155,10 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     accesses, and the sum of the others.
     """
     used = np.flatnonzero(views.matrix.any(axis=0))
-    rows, columns = (
-        _most(views.matrix.sum(axis=1)),
-        _most(views.matrix[:, used].sum(axis=0), _MOST_COLUMNS),
-    )
-    counts, right = (
-        _folded(views.matrix[:, used], rows),
-        [_short(views.objects[used[column]]) for column in columns],
-    )
+    rows = _most(views.matrix.sum(axis=1))
+    columns = _most(views.matrix[:, used].sum(axis=0), _MOST_COLUMNS)
+    counts = _folded(views.matrix[:, used], rows)
+    right = [_short(views.objects[used[column]]) for column in columns]
     counts = _folded(counts.T, columns).T
     down = [views.processors[row] for row in rows]
     down += [_OTHERS] * (len(counts) - len(down))
@@ -206,7 +204,8 @@ def _count(value: float) -> str:
 
 
 def _levels(views: TraceViews) -> _HeadAndRows:
-    times, total = views.concurrency, views.concurrency.sum()
+    times = views.concurrency
+    total = views.concurrency.sum()
     levels = [level for level in range(len(times)) if times[level] > 1e-9 * total]
     step = max(1, -(-len(levels) // _MOST))
     rows = []
@@ -373,7 +372,8 @@ def _draw_work(
     """Draw stacked bands of activities, in the same colours for every trace; activities that are
     not shown are merged.
     """
-    factor, none = _time_axis(axes, views), np.zeros(len(views.edges) - 1)
+    factor = _time_axis(axes, views)
+    none = np.zeros(len(views.edges) - 1)
     bands = {name: views.work.get(name, none) for name in shown}
     bands[_OTHERS] = np.sum(
         [none, *(work for name, work in views.work.items() if name not in shown)], axis=0

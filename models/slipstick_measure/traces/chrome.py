@@ -48,7 +48,10 @@ class _JsonPieces:
     """Incremental reader of JSON values."""
 
     def __init__(self, pieces: Iterator[str]) -> None:
-        self.pieces, self.text, self.at, self.tried = pieces, "", 0, 0
+        self.pieces = pieces
+        self.text = ""
+        self.at = 0
+        self.tried = 0
         self.closed = True
         decoder: Any = JSONDecoder()
         self.scan = decoder.scan_once  # a third faster than raw_decode, which only words its errors
@@ -61,7 +64,9 @@ class _JsonPieces:
         read: list[str] = []
         while sum(map(len, read)) <= len(rest) and (piece := next(self.pieces, "")):
             read.append(piece)
-        self.text, self.at, self.tried = rest + "".join(read), 0, 0
+        self.text = rest + "".join(read)
+        self.at = 0
+        self.tried = 0
         return bool(read)
 
     def sign(self) -> str:
@@ -147,7 +152,9 @@ class ChromeReader:
     """Reader of the events of a file into columns."""
 
     def __init__(self, columns: TraceColumns) -> None:
-        self.columns, self.own, self.until = columns, False, 0.0
+        self.columns = columns
+        self.own = False
+        self.until = 0.0
         self.useful: list[str] | None = None
         self.names: dict[Hashable, str] = {}
         self.left_out: Counter[str] = Counter()
@@ -155,11 +162,16 @@ class ChromeReader:
         self.streams: set[int] = set()
         self.levels: dict[str, list[tuple[float, int, int]]] = {}
         self.arrows: dict[Hashable, list[tuple[float, Hashable, bool]]] = {}
-        self.edge_lane, self.edge_label, self.edge_time = array("i"), array("i"), array("d")
+        self.edge_lane = array("i")
+        self.edge_label = array("i")
+        self.edge_time = array("d")
 
     def read(self, pieces: Iterator[str]) -> ReadTrace:
         """Read the whole file."""
-        text, count, most, take = _JsonPieces(pieces), 0, limit("events"), self._take
+        text = _JsonPieces(pieces)
+        count = 0
+        most = limit("events")
+        take = self._take
         try:
             for event in self._events(text):
                 count += 1
@@ -205,7 +217,8 @@ class ChromeReader:
                         "useful": [*useful],
                         "until": int() | float() as until,
                     }:
-                        self.own, self.useful = True, [str(label) for label in useful]
+                        self.own = True
+                        self.useful = [str(label) for label in useful]
                         self.until = self.columns.number(until, "end (until)")
             else:
                 text.take()
@@ -235,7 +248,8 @@ class ChromeReader:
             self.edge_time.append(time)
         elif phase in ("s", "f", "t"):
             arrow = str((event.get("cat"), event.get("id"), event.get("name")))
-            time, key = self._time(event, count), (event.get("pid"), event.get("tid"))
+            time = self._time(event, count)
+            key = (event.get("pid"), event.get("tid"))
             self.arrows.setdefault(arrow, []).append((time, key, phase == "s"))
         elif phase == "M":
             self._name(event)
@@ -254,7 +268,8 @@ class ChromeReader:
 
     def _place(self, event: dict[str, Any], count: int) -> tuple[int, float]:
         """Return the number of the thread, and the time, which may be in quotes."""
-        columns, time = self.columns, self._time(event, count)
+        columns = self.columns
+        time = self._time(event, count)
         key = (event.get("pid"), event.get("tid"))
         lane = columns.lanes.get(key)
         return (columns.named(columns.lanes, key) if lane is None else lane), time
@@ -283,11 +298,14 @@ class ChromeReader:
         time in the order of the file.
         """
         stacks: list[list[int]] = [[] for _ in self.columns.lanes]
-        time, alone = self.edge_time, 0
+        time = self.edge_time
+        alone = 0
         self.columns.least("time", time)  # NaN has no place in an order
         last = max(max(column, default=0.0) for column in (time, self.columns.end))
         for index in sorted(range(len(time)), key=time.__getitem__):
-            lane, label, when = self.edge_lane[index], self.edge_label[index], time[index]
+            lane = self.edge_lane[index]
+            label = self.edge_label[index]
+            when = time[index]
             if label >= 0:
                 stacks[lane].append(self.columns.begin(lane, label, when))
             elif stacks[lane]:
@@ -319,7 +337,8 @@ class ChromeReader:
         columns = self.columns
         if self.own:
             return of_members(columns, self.useful or (), self.until, self.levels)
-        names, lanes = self._processors(), columns.lanes
+        names = self._processors()
+        lanes = columns.lanes
         broken = 0
         for arrow in self.arrows.values():
             # A track with ends of arrows alone did nothing, so it is no processor.

@@ -22,7 +22,8 @@ LINE_BITS = 6
 """Bits of an address within a line of 64 bytes, as the machines have them that perf samples on."""
 MOST_LINES = 100
 """Lines that are objects of their own."""
-OWN, OTHERS = "lines of one thread", "other lines of several threads"
+OWN = "lines of one thread"
+OTHERS = "other lines of several threads"
 
 _SAMPLE = re.compile(  # of linear time: a name of a program has no digits between blanks
     r"\s*+(?P<name>\S++(?: (?![0-9]+(?:/| ))\S++)*+)\s++(?:[0-9]++/)?(?P<thread>[0-9]++)"
@@ -47,7 +48,9 @@ def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> R
     path : of the file
     lines : of it, with their numbers
     """
-    columns, skipped, modified = TraceColumns(path, resolution=1e-6), list[int](), 0
+    columns = TraceColumns(path, resolution=1e-6)
+    skipped = list[int]()
+    modified = 0
     samples = list[tuple[int, int, float]]()
     users: dict[int, set[int]] = defaultdict(set)
     accesses: Counter[int] = Counter()

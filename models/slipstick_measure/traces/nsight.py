@@ -74,7 +74,8 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
         for key, words in _NAMES.items()
         if any(word in headings for word in words)
     }
-    stream, device = place.get("stream"), place.get("device")
+    stream = place.get("stream")
+    device = place.get("device")
     if stream is None:
         columns.refuse("there is no column of the stream (Strm)", at)
     for at, text in lines:

@@ -82,7 +82,8 @@ class _Database:
     """A database while it is read into columns."""
 
     def __init__(self, columns: TraceColumns, database: sqlite3.Connection) -> None:
-        self.columns, self.database = columns, database
+        self.columns = columns
+        self.database = database
         self.kinds: list[str] = []
         self.tables: Mapping[str, set[str]] = {
             name: {row[1] for row in database.execute(f'PRAGMA table_info("{name}")')}

@@ -61,7 +61,8 @@ def read_otf2(path: Path | str) -> ReadTrace:
     """
     names = ("otf2", "_otf2.ErrorCodes", "otf2.error")
     otf2, codes, unsound = (need(name, "reading OTF2 archives", "") for name in names)
-    columns, messages = TraceColumns(path), list[str]()
+    columns = TraceColumns(path)
+    messages = list[str]()
     try:
         with _kept(messages), otf2.reader.open(str(path)) as archive:
             columns.scale = 1.0 / archive.timer_resolution
@@ -109,20 +110,19 @@ class _Thread:
     __slots__ = ("count", "executes", "inside", "lane", "name")
 
     def __init__(self, name: str, executes: bool) -> None:
-        self.name, self.executes, self.lane, self.inside, self.count = (
-            name,
-            executes,
-            -1,
-            list[int](),
-            0,
-        )
+        self.name = name
+        self.executes = executes
+        self.lane = -1
+        self.inside = list[int]()
+        self.count = 0
 
 
 class _ArchiveReader:
     """Reader of the events of an archive into columns."""
 
     def __init__(self, columns: TraceColumns, definitions: Any) -> None:
-        self.columns, locations = columns, list(definitions.locations)
+        self.columns = columns
+        locations = list(definitions.locations)
         processes = list(dict.fromkeys(location.group for location in locations))
         names = processor_names(
             [
@@ -146,7 +146,10 @@ class _ArchiveReader:
 
     def read(self, events: Any) -> None:
         """Read all events, which are ordered by time."""
-        threads, most, first, time = self.threads, limit("events"), None, 0
+        threads = self.threads
+        most = limit("events")
+        first = None
+        time = 0
         for count, (location, event) in enumerate(events):
             if count >= most:
                 self.columns.refuse(too_many("events", "events", ADVICE))
@@ -174,7 +177,8 @@ class _ArchiveReader:
                 )
 
     def _take(self, thread: _Thread, event: Any, time: int) -> None:
-        columns, kind = self.columns, type(event).__name__
+        columns = self.columns
+        kind = type(event).__name__
         if thread.lane < 0:
             thread.lane = columns.named(columns.lanes, thread.name)
         region: Any = getattr(event, "region", "")
@@ -217,7 +221,8 @@ class _ArchiveReader:
         return self.columns.finished([str(lane) for lane in self.columns.lanes], useful=useful)
 
     def _label(self, region: Any) -> int:
-        name, role = str(region.name), _word(region.region_role)
+        name = str(region.name)
+        role = _word(region.region_role)
         if role in _WAITS or role.startswith("COLL_") or _word(region.paradigm) in _ALL_CALLS:
             self.lost.add(name)
         return self.labels.setdefault(region, self.columns.named(self.columns.labels, name))

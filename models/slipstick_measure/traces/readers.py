@@ -56,10 +56,12 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
     ------
     SpecError : as for `file_text`
     """
-    start, read = Mark(shown_name(path), 1, 1), 0
+    start = Mark(shown_name(path), 1, 1)
+    read = 0
     decode = getincrementaldecoder("utf-8")().decode
     with opened(path, start, bound, advice) as raw:
-        packed, _ = raw.read(2) == GZIP, raw.seek(0)
+        packed = raw.read(2) == GZIP
+        _ = raw.seek(0)
         if not packed and (binary := known_bytes(path)):
             raise start.error(binary)
         file = GzipFile(fileobj=raw) if packed else raw
@@ -174,7 +176,9 @@ def _is_timehist(head: str) -> bool:
 
 def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers, without reading the file at once."""
-    number, most, pieces = 0, limit("events"), text_pieces(path, BYTES, ADVICE)
+    number = 0
+    most = limit("events")
+    pieces = text_pieces(path, BYTES, ADVICE)
     rest = next(pieces, "").removeprefix("\ufeff")
     for piece in chain(pieces, ["\n"]):
         *lines, rest = (rest + piece).split("\n")
@@ -209,7 +213,8 @@ _LEFT_OUT = {"2": "events", "4": "collective operations", "c": "communicators"}
 
 
 def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
-    columns, left_out = TraceColumns(path), Counter[str]()
+    columns = TraceColumns(path)
+    left_out = Counter[str]()
     lines = _lines(path)
     header = _HEADER.fullmatch(next(lines)[1])
     if header is None:
@@ -296,7 +301,8 @@ _PREEMPTED = "R"
 def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
     trace = TraceColumns(path, resolution=3e-6)
     skipped = array("q")
-    header, visual = "", slice(0, 0)
+    header = ""
+    visual = slice(0, 0)
     running, delayed, waited = (
         trace.named(trace.labels, label) for label in (BUSY, "wait:processor", "wait")
     )
@@ -358,7 +364,8 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
     """Read records; if those of a processor are out of order, read them again in the order of their
     times.
     """
-    columns, received = TraceColumns(path), 0
+    columns = TraceColumns(path)
+    received = 0
     rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(columns)
     names = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
     place = {name: index for index, (name, _) in enumerate(names) if name in _RECORD}
@@ -370,7 +377,9 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
     columns.scale = _scale(columns, names[place["time"]][1] or unit)
     stacks: list[list[int]] = []
     order = [place.get(name, len(names)) for name in _RECORD]
-    last, latest, time_at = 0.0, list[float](), order[0]
+    last = 0.0
+    latest = list[float]()
+    time_at = order[0]
     if reordered:
         columns.odd("the lines are not in the order of their times; they are read in that order")
         rows = iter(
@@ -464,7 +473,8 @@ def _csv_rows(columns: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
 
 
 def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
-    polars, most = need("polars", "reading Parquet", "frames"), int(limit("events"))
+    polars = need("polars", "reading Parquet", "frames")
+    most = int(limit("events"))
     try:
         with opened(
             path, Mark(shown_name(path), 1, 1), BYTES, ADVICE

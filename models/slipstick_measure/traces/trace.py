@@ -170,10 +170,8 @@ class ProgramTrace(TraceOutline):
         useful = np.array([label in self.useful for label in self.labels], dtype=bool)
         spans = self.spans.select(useful[self.spans.label])
         new = (spans.processor[1:] != spans.processor[:-1]) | (spans.start[1:] != spans.end[:-1])
-        first, last = (
-            np.append(True, new)[: len(spans.start)],
-            np.append(new, True)[: len(spans.start)],
-        )
+        first = np.append(True, new)[: len(spans.start)]
+        last = np.append(new, True)[: len(spans.start)]
         return replace(spans.select(first), end=spans.end[last])
 
     def chosen(
@@ -226,7 +224,8 @@ class ProgramTrace(TraceOutline):
         return replace(stream_trace, notes=(*self.notes, note))
 
     def _from(self, first: float) -> Self:
-        spans, used = self.spans, self.accesses
+        spans = self.spans
+        used = self.accesses
         spans = replace(
             spans,
             start=np.maximum(spans.start, first) - first,
@@ -244,8 +243,11 @@ class ProgramTrace(TraceOutline):
         )
 
     def _of(self, selected: NDArray[np.bool_]) -> Self:
-        moved, spans, used = np.cumsum(selected) - 1, self.spans, self.accesses
-        spans, used = spans.select(selected[spans.processor]), used.select(selected[used.processor])
+        moved = np.cumsum(selected) - 1
+        spans = self.spans
+        used = self.accesses
+        spans = spans.select(selected[spans.processor])
+        used = used.select(selected[used.processor])
         return replace(
             self,
             spans=replace(spans, processor=moved[spans.processor]),
@@ -256,7 +258,9 @@ class ProgramTrace(TraceOutline):
         """Return the account as measurements, like a profile: elapsed time, useful time of each
         processor, waits by cause and their number.
         """
-        spans, worked, count = self.spans, self.busy, len(self.processors)
+        spans = self.spans
+        worked = self.busy
+        count = len(self.processors)
         length = spans.end - spans.start
         runs = [self._measured("time", self.end)]
         if not len(length):
@@ -352,7 +356,8 @@ class TraceColumns:
             note = f"names are cut after {LONGEST_NAME:,} characters: {short(name)}"
             if not self.cut:
                 self.odd(note)
-            self.cut, name = True, name[:LONGEST_NAME]
+            self.cut = True
+            name = name[:LONGEST_NAME]
         if name not in names and (len(names) >= MOST_NAMES or len(str(name)) > 2 * LONGEST_NAME):
             self.refuse(f"{short(str(name))} is one name too many; at most {MOST_NAMES:,} are read")
         return names.setdefault(name, len(names))
@@ -429,7 +434,8 @@ class TraceColumns:
         duration = (last - first) * self.scale
         if not duration > 0:
             self.refuse("all events are at one time; a trace lasts longer than that")
-        labels, objects = tuple(self.labels), tuple(self.objects)
+        labels = tuple(self.labels)
+        objects = tuple(self.objects)
         if useful is None:
             useful = [label for label in labels if not is_wait(label)]
             if named := named_waits(labels):
@@ -474,7 +480,8 @@ class TraceColumns:
             )
         if not all(map(le, self.start, self.end)):
             index = indexOf(map(le, self.start, self.end), False)
-            start, end = self.start[index], self.end[index]
+            start = self.start[index]
+            end = self.end[index]
             if end < start:
                 self.refuse(
                     f"a span of {end - start:g} is negative: from {start:g} to {end:g}, span"
@@ -600,7 +607,9 @@ def _in_order(spans: TraceSpans) -> TraceSpans:
     Traces are mostly in the order of time, and to sort them by processor is enough, which takes a
     third of the time.
     """
-    key, start, end = spans.processor, spans.start, spans.end
+    key = spans.processor
+    start = spans.start
+    end = spans.end
     if (key[1:] < key[:-1]).any():
         spans.arrange(
             np.argsort(key.astype(np.uint16) if key.max() < 1 << 16 else key, kind="stable")
@@ -626,7 +635,8 @@ def _innermost(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, int]:
     nested = set(np.unique(spans.processor[:-1][over]).tolist())
     if not nested:
         return spans, 0
-    crossing, columns = 0, [list[Any](), [], [], []]
+    crossing = 0
+    columns = [list[Any](), [], [], []]
     processors, firsts = np.unique(spans.processor, return_index=True)
     ends = np.append(firsts[1:], len(spans.start))
     for processor, first, end_ in zip(
@@ -653,7 +663,10 @@ def _top_of_stack(
     """Return the top of the stack of spans piece by piece, for one processor whose spans are in
     order.
     """
-    labels, starts, ends, crossing = array("i"), array("d"), array("d"), 0
+    labels = array("i")
+    starts = array("d")
+    ends = array("d")
+    crossing = 0
     stack: list[tuple[float, int]] = []
     reached = 0.0
 
@@ -690,14 +703,17 @@ def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> Tr
     columns = (spans.processor, spans.start, spans.end, spans.label, lane)
     branches: list[tuple[int, float, float, int]] = []
     together: list[tuple[float, float, int, int]] = []
-    owner, reached = -1, 0.0
+    owner = -1
+    reached = 0.0
     for processor, start, end, label, branch in sorted(
         zip(*(column.tolist() for column in columns), strict=True)
     ):
         if processor != owner or start >= reached - resolution:
             branches += [(owner, *span) for span in _one_after_other(together)]
-            together, reached = [], 0.0
-        owner, reached = processor, max(reached, end)
+            together = []
+            reached = 0.0
+        owner = processor
+        reached = max(reached, end)
         together.append((start, end, label, branch))
     branches += [(owner, *span) for span in _one_after_other(together)]
     processors, starts, ends, labels = map(np.array, zip(*sorted(branches), strict=True))
@@ -743,7 +759,8 @@ def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
     timeline : of a run
     name : of the model, for notes
     """
-    columns, covered = TraceColumns(name), timeline.covered
+    columns = TraceColumns(name)
+    covered = timeline.covered
     for span in timeline.spans:
         label = columns.named(columns.labels, timeline.component(span))
         lane = columns.named(columns.lanes, (span.member, span.branch))

@@ -27,7 +27,8 @@ WINDOWS = 40
 """Windows that a trace is cut into by default."""
 
 MOST_WINDOWS = 10_000
-_PIECE, _INSTANT = 1 << 20, 1e-9
+_PIECE = 1 << 20
+_INSTANT = 1e-9
 NAMED = 4096
 """Cells of a matrix that are values by name, ``accesses[processor 3,memory-2]``; of more, only
 the sums are.
@@ -90,7 +91,8 @@ def network_called(reference: str, library: Library, mark: Mark | None = None) -
         place = mark or Mark(reference, 1, 1)
         why = f"{reference} has no shared memory, so no network between processors and modules"
         raise place.error(why, "machine")
-    between, access = spec.interconnect, spec.memory.access.value
+    between = spec.interconnect
+    access = spec.memory.access.value
     if between.kind != "multistage":
         return SwitchedNetwork(1, 0, access)
     stages = ceil(log(between.ports.value, between.radix.value) - 1e-9)
@@ -118,11 +120,13 @@ def conflicts(
     by stage, the beginnings of the slots in which requests conflict [s], and how many do
     """
     slot = np.floor(time / network.slot + 1e-9).astype(np.int64)
-    asking, remote = count > 0, source != target
+    asking = count > 0
+    remote = source != target
     waits = {}
     for stage, outputs in network.outputs(source, target).items():
         used = asking if stage == "module" else asking & remote
-        output, sources = outputs[used], source[used]
+        output = outputs[used]
+        sources = source[used]
         span = int(output.max(initial=0)) + 1
         wide = int(sources.max(initial=0)) + 1
         single = np.unique((slot[used] * span + output) * wide + sources)
@@ -146,7 +150,8 @@ def by_window(
     edges : of the windows, from 0, equally far apart [s]
     weight : of each span; 1 if None
     """
-    count, width = len(edges) - 1, edges[1] - edges[0]
+    count = len(edges) - 1
+    width = edges[1] - edges[0]
     # What a span adds from its start on, less what it would add from its end on.
     sums = np.zeros((keys, count + 1))
     for first in range(0, len(key), _PIECE):
@@ -170,7 +175,8 @@ def by_window(
 def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
     """Return the number of processors at useful work as a step function: (times [s], numbers)."""
     busy = trace.busy
-    starts, ends = np.sort(busy.start), np.sort(busy.end)
+    starts = np.sort(busy.start)
+    ends = np.sort(busy.end)
     del busy
     times = np.unique(np.concatenate([[0.0], starts, ends]))
     return times, np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
@@ -178,7 +184,8 @@ def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
 
 def matrix(trace: ProgramTrace) -> Array:
     """Count the accesses of each processor to each object: (processors, objects)."""
-    rows, columns = len(trace.processors), len(trace.objects)
+    rows = len(trace.processors)
+    columns = len(trace.objects)
     key = trace.accesses.processor.astype(np.int64) * columns + trace.accesses.target
     values: Array = (
         np.bincount(key, trace.accesses.count, rows * columns).reshape(rows, columns).astype(float)
@@ -217,7 +224,8 @@ def check_views(
     windows = WINDOWS if width is None else ceil(trace.end / width - 1e-9)
     if not 0 < windows <= MOST_WINDOWS:
         raise ModelError(f"{windows:,} windows are too many; at most {MOST_WINDOWS:,} are shown")
-    rows, columns = len(trace.processors), len(trace.objects)
+    rows = len(trace.processors)
+    columns = len(trace.objects)
     if rows * columns > MOST_CELLS:
         raise ModelError(
             f"{rows:,} processors and {columns:,} objects are too many for a matrix; choose some"
@@ -269,7 +277,8 @@ def views_of(
     """
     windows = check_views(trace, width, network)
     edges = np.arange(windows + 1.0) * (trace.end / windows if width is None else width)
-    busy, spans = trace.busy, trace.spans
+    busy = trace.busy
+    spans = trace.spans
     utilization = by_window(busy, busy.processor, len(trace.processors), edges) / np.minimum(
         edges[1] - edges[0], trace.end - edges[:-1]
     )
@@ -328,7 +337,8 @@ def _access_names(trace: TraceOutline) -> list[str]:
     """List the names of values from the access matrix: sums by object and by processor, and the
     cells of a small matrix.
     """
-    rows, columns = trace.processors, trace.objects
+    rows = trace.processors
+    columns = trace.objects
     cells = product(rows, columns) if len(rows) * len(columns) <= NAMED else ()
     return [
         *(f"all,{name}" for name in columns),
@@ -372,10 +382,8 @@ def _contention(
         }
     waits = {}
     for name, (times, waiting) in trace.waiting.items():
-        start, end = (
-            np.minimum(times, trace.end),
-            np.minimum(np.append(times[1:], trace.end), trace.end),
-        )
+        start = np.minimum(times, trace.end)
+        end = np.minimum(np.append(times[1:], trace.end), trace.end)
         none = np.zeros(len(times), dtype=np.int64)
         waits[name] = by_window(TraceSpans(none, none, start, end), none, 1, edges, waiting)[0]
     return {name: wait for name, wait in waits.items() if wait.any()}

@@ -195,14 +195,13 @@ class _Supersteps:
     """The operations of all processors in each phase."""
 
     def __init__(self, machine: Machine, counts: Counts, inputs: InputValues) -> None:
-        self.machine, self.counts = machine, counts
+        self.machine = machine
+        self.counts = counts
         self.operations = Operations(machine, OperationClasses(counts))
         self.unit = value_of(inputs, "sequential") / float(counts.total("work"))
-        operations, early, locked = (
-            self.operations,
-            value_of(inputs, "prefetched_faults"),
-            value_of(inputs, "prefetched_locks"),
-        )
+        operations = self.operations
+        early = value_of(inputs, "prefetched_faults")
+        locked = value_of(inputs, "prefetched_locks")
         self.fault = cache(
             lambda key: choose(
                 (1 - early, operations.fault(key)), (early, operations.prefetch(key))
@@ -242,7 +241,8 @@ class _Supersteps:
             exchanges.append((rounds * max(0, self.counts.processors - 2), self.operations.arrival))
         mix = [(number / rounds, body) for number, body in exchanges if number]
         total = sum(number for number, _ in mix)
-        busy, slices = self.unit * (tally.work / rounds), max(1, ceil(total))
+        busy = self.unit * (tally.work / rounds)
+        slices = max(1, ceil(total))
         work = software(
             self.machine, busy / slices, name=name, component="busy", technology="application"
         )

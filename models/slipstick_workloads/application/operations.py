@@ -101,7 +101,8 @@ class OperationClasses:
     @cached_property
     def made_when_served(self) -> float:
         """Diffs made per reply; the others were made before."""
-        diffs_made, served = self.counts.total("diffs_made"), self.counts.total("served_diffs")
+        diffs_made = self.counts.total("diffs_made")
+        served = self.counts.total("served_diffs")
         return min(1.0, diffs_made / served) if served else 0.0
 
     def _tallies(self) -> Iterator[ProcessorTally]:
@@ -147,7 +148,9 @@ class Operations:
                 f"{machine.name} has no costs of a distributed virtual shared memory; give its spec"
                 " a section dvsm"
             )
-        self.machine, self.dvsm, self.classes = machine, machine.dvsm, classes
+        self.machine = machine
+        self.dvsm = machine.dvsm
+        self.classes = classes
         self.page = Number(float(classes.counts.page), BYTES)
         self.diff = self.page * self.dvsm.byte
         # Built at first use: few programs need an operation of each class.
@@ -259,11 +262,9 @@ class Operations:
 
     def _costs(self, operation_class: OperationClass) -> InputValues:
         """Return the inputs of a diff request."""
-        dvsm, part_count, reply = (
-            self.dvsm,
-            Number(float(operation_class.parts)),
-            Number(operation_class.size, BYTES),
-        )
+        dvsm = self.dvsm
+        part_count = Number(float(operation_class.parts))
+        reply = Number(operation_class.size, BYTES)
         return {
             "parts": part_count,
             "request": REQUEST,
@@ -285,7 +286,8 @@ class Operations:
 
     def _prefetch(self, operation_class: OperationClass, key: Key) -> Activity:
         """Prefetch: all sends and receives at the source, one after the other, and the handler."""
-        costs, endpoint = self._costs(operation_class), Endpoint(self.machine, "fault")
+        costs = self._costs(operation_class)
+        endpoint = Endpoint(self.machine, "fault")
         part_count, request, reply = (_one(costs, name) for name in ("parts", "request", "reply"))
         activity = then(
             repeat(part_count, endpoint.handle("send", request, _one(costs, "send_call"))),

@@ -59,7 +59,8 @@ def executed(dependent: Sequence[int], processors: int) -> list[int]:
     >>> executed([2, 3, 4, 4], processors=8)
     [2, 2]
     """
-    sizes, begin = [], 0
+    sizes = []
+    begin = 0
     while begin < len(dependent):
         end = min(begin + processors, dependent[begin])
         sizes.append(end - begin)
@@ -118,7 +119,8 @@ def observe(balls: int, collisions: int, seed: int, width: float = 0.1) -> Colli
         _observed(BilliardSimulation(uniform(balls, seed, n), width), collisions_of_run)
         for n in range(-(-collisions // collisions_of_run))
     ]
-    per_run, per_collision = 1 / len(runs), 1 / (len(runs) * collisions_of_run)
+    per_run = 1 / len(runs)
+    per_collision = 1 / (len(runs) * collisions_of_run)
     return CollisionCounts(
         queued=sum(run.queued for run in runs) * per_run,
         searched_first=sum(run.searched_first for run in runs) * per_run,
@@ -132,7 +134,8 @@ def observe(balls: int, collisions: int, seed: int, width: float = 0.1) -> Colli
 def _observed(run: BilliardSimulation, collisions: int) -> CollisionCounts:
     """Count in one run, without taking means."""
     queue = run.queue
-    queued, searched = queue.added, queue.searched
+    queued = queue.added
+    searched = queue.searched
     causes = [run.step().cause for _ in range(collisions)]
     dependent = (tuple(first_dependent(causes)),)
     return CollisionCounts(

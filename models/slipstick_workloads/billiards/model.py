@@ -134,7 +134,8 @@ class _Steps:
     """The work of one processor in the setup and in a step."""
 
     def __init__(self, machine: SharedMemory, inputs: InputValues, counted: _Counting) -> None:
-        self.machine, self.inputs = machine, inputs
+        self.machine = machine
+        self.inputs = inputs
         self.processors = int(number(inputs, "processors"))
         run_of = _expected if word(inputs, "parallelism") == "expected" else _counted
         self.run = run_of(inputs, self.processors, counted)
@@ -298,9 +299,11 @@ def _counted(inputs: InputValues, processors: int, counted: _Counting) -> _RunSi
 
 def _expected(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
     """Take the values expected for very many balls; see `parallel`."""
-    balls, steps = value_of(inputs, "balls"), value_of(inputs, "steps")
+    balls = value_of(inputs, "balls")
+    steps = value_of(inputs, "steps")
     parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
-    seed, width = int(number(inputs, "seed")), number(inputs, "width")
+    seed = int(number(inputs, "seed"))
+    width = number(inputs, "width")
     runs = [counted(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
     first, searched = (
         _between(balls, [getattr(run, name) for run in runs])

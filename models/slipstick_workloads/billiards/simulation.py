@@ -40,7 +40,8 @@ class InitialState:
 
     def __post_init__(self) -> None:
         if not self.positions or len(self.positions) != len(self.velocities):
-            places, speeds = len(self.positions), len(self.velocities)
+            places = len(self.positions)
+            speeds = len(self.velocities)
             raise ModelError(
                 f"each ball needs a position and a velocity; got {places} positions, {speeds}"
                 " velocities"
@@ -95,7 +96,8 @@ class BilliardTable:
         """Move a pair to the time of its collision and exchange velocities; a wall reflects a
         ball.
         """
-        left_ball, right = pair, pair + 1
+        left_ball = pair
+        right = pair + 1
         for ball in (left_ball, right):
             self._positions[ball] = self._place(ball, time)
             self._updated[ball] = time
@@ -126,7 +128,8 @@ def uniform(balls: int, seed: int, number: int = 0) -> InitialState:
     """
 
     random = np.random.default_rng([seed, balls, number])
-    positions, velocities = np.sort(random.uniform(0, balls, balls)), random.uniform(-1, 1, balls)
+    positions = np.sort(random.uniform(0, balls, balls))
+    velocities = random.uniform(-1, 1, balls)
     return InitialState(tuple(positions.tolist()), tuple(velocities.tolist()), float(balls))
 
 
@@ -227,7 +230,8 @@ class BilliardSimulation:
         collision = self.queue.first()
         if collision is None:
             raise NoAnswerError(f"after {self.done} collisions no ball moves; give one a velocity")
-        pair, self.time = collision.pair, collision.time
+        pair = collision.pair
+        self.time = collision.time
         self.table.collide(pair, self.time)
         around = [
             neighbour for neighbour in (pair - 1, pair, pair + 1) if neighbour in self.table.pairs

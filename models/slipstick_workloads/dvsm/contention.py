@@ -45,7 +45,8 @@ def diff_phase(machine: Machine, inputs: InputValues) -> Model:
     between its parts; so a what-if by technology class counts a whole send or receive as protocol,
     and a whole service as software.
     """
-    processors, askers = number(inputs, "processors"), number(inputs, "askers")
+    processors = number(inputs, "processors")
+    askers = number(inputs, "askers")
     if askers > processors:
         raise ModelError(
             f"dvsm/diff-phase has {askers:g} askers among {processors:g} processors; let there be"
@@ -117,12 +118,12 @@ class OperationCosts:
     """Times of the operations of a diff request, each without a break [s], and its messages [B]."""
 
     def __init__(self, machine: Machine, inputs: InputValues) -> None:
-        network, speed = machine.network, machine.speed
-        self.request, self.reply = (
-            value_of(inputs, "request"),
-            value_of(inputs, "reply"),
-        )
-        request, reply = protocol_time(network, self.request), protocol_time(network, self.reply)
+        network = machine.network
+        speed = machine.speed
+        self.request = value_of(inputs, "request")
+        self.reply = value_of(inputs, "reply")
+        request = protocol_time(network, self.request)
+        reply = protocol_time(network, self.reply)
         self.send = (request + value_of(inputs, "send_call")) / speed
         self.receive = (reply + value_of(inputs, "receive_call")) / speed
         inside = value_of(inputs, "remote_call") + value_of(inputs, "remote_compute")

@@ -83,7 +83,8 @@ def message(machine: Machine, inputs: InputValues) -> Activity:
     """Build one message from one processor to another: send, wire, hardware, receive."""
     component = "message"
     size = value_of(inputs, "size")
-    sender, receiver = Endpoint(machine, component), Endpoint(machine, component, "other")
+    sender = Endpoint(machine, component)
+    receiver = Endpoint(machine, component, "other")
     return then(
         sender.handle("send", size, value_of(inputs, "send_call")),
         wire(machine, size, name="wire", component=component),
@@ -98,8 +99,10 @@ def page_fault(machine: Machine, inputs: InputValues) -> Activity:
     The protocol time is counted at both ends of both messages.
     """
     component = "empty"
-    request, reply = value_of(inputs, "request"), value_of(inputs, "reply")
-    endpoint, remote = Endpoint(machine, component), Endpoint(machine, component, "other")
+    request = value_of(inputs, "request")
+    reply = value_of(inputs, "reply")
+    endpoint = Endpoint(machine, component)
+    remote = Endpoint(machine, component, "other")
     return then(
         endpoint.handle("send", request),
         wire(machine, request, name="request.wire", component=component),
@@ -143,11 +146,10 @@ def _part(
     machine: Machine, inputs: InputValues, reply: Expr, mark: str
 ) -> tuple[Activity, Activity, Activity, Activity]:
     """Build the steps of one part at each of the four stages."""
-    component, request = "fault", value_of(inputs, "request")
-    endpoint, remote_endpoint = (
-        Endpoint(machine, component),
-        Endpoint(machine, component, "each-other"),
-    )
+    component = "fault"
+    request = value_of(inputs, "request")
+    endpoint = Endpoint(machine, component)
+    remote_endpoint = Endpoint(machine, component, "each-other")
     on_wire = then(
         wire(machine, request, name="request.wire", component=component),
         wire(machine, reply, name=f"reply.wire{mark}", component=component),
@@ -174,12 +176,11 @@ def lock(machine: Machine, inputs: InputValues) -> Activity:
     reply with the write notices.
     """
     component = "lock"
-    request, reply, parties = (
-        value_of(inputs, "request"),
-        value_of(inputs, "reply"),
-        value_of(inputs, "parties"),
-    )
-    endpoint, remote = Endpoint(machine, component), Endpoint(machine, component, "other")
+    request = value_of(inputs, "request")
+    reply = value_of(inputs, "reply")
+    parties = value_of(inputs, "parties")
+    endpoint = Endpoint(machine, component)
+    remote = Endpoint(machine, component, "other")
     hop = then(
         endpoint.handle("request.send", request),
         wire(machine, request, name="request.wire", component=component),
@@ -231,12 +232,11 @@ def _until_released(machine: Machine, inputs: InputValues) -> Activity:
     by one.
     """
     component = "barrier"
-    arrive, release, count = (
-        value_of(inputs, "arrive"),
-        value_of(inputs, "release"),
-        value_of(inputs, "processors"),
-    )
-    slave, master = Endpoint(machine, component), Endpoint(machine, component, "processor[0]")
+    arrive = value_of(inputs, "arrive")
+    release = value_of(inputs, "release")
+    count = value_of(inputs, "processors")
+    slave = Endpoint(machine, component)
+    master = Endpoint(machine, component, "processor[0]")
     return then(
         slave.handle("arrive.send", arrive, value_of(inputs, "send_call")),
         wire(machine, arrive, name="arrive.wire", component=component),

@@ -58,18 +58,15 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
 def _passes(
     inputs: InputValues, shapes: tuple[tuple[int, ...], ...], updates: tuple[tuple[int, ...], ...]
 ) -> Model:
-    processors, count = number(inputs, "processors"), len(shapes)
+    processors = number(inputs, "processors")
+    count = len(shapes)
     size = int(number(inputs, "min_size"))
-    small_tasks, updated, whole_tasks = (
-        Trees(shapes, size),
-        Trees(shapes, size, updates),
-        Trees(shapes, WHOLE),
-    )
-    inside, order, queues = (
-        value_of(inputs, "inside"),
-        word(inputs, "order"),
-        int(number(inputs, "queues")),
-    )
+    small_tasks = Trees(shapes, size)
+    updated = Trees(shapes, size, updates)
+    whole_tasks = Trees(shapes, WHOLE)
+    inside = value_of(inputs, "inside")
+    order = word(inputs, "order")
+    queues = int(number(inputs, "queues"))
 
     def tasks(source: Trees, leaf: Expr, interior: Expr) -> TaskPool:
         return TaskPool(source, leaf, interior, inside, order, queues)

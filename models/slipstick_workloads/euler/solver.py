@@ -62,7 +62,8 @@ class Cells:
 
 def start(deepest: int) -> Cells:
     """Put the tube on the tree: halved to the end beside the membrane, and only there."""
-    level, place = np.full(2**COARSEST, COARSEST), np.arange(2**COARSEST)
+    level = np.full(2**COARSEST, COARSEST)
+    place = np.arange(2**COARSEST)
     for _ in range(deepest - COARSEST):
         near = (level == level.max()) & (np.abs((place + 0.5) * 0.5**level - 0.5) < 0.5**level)
         level, place, _ = _halved(level, place, np.zeros((3, len(level))), near)
@@ -106,7 +107,9 @@ def adapted(cells: Cells, tolerance: float, deepest: int) -> Cells:
     bend = np.abs(np.diff(cells.state[0][[0, *range(len(cells.level)), -1]], 2))
     rough = bend > tolerance
     rough = rough | np.append(rough[1:], False) | np.append(False, rough[:-1])
-    level, place, state = cells.level, cells.place, cells.state
+    level = cells.level
+    place = cells.place
+    state = cells.state
     pair = (
         (level[:-1] == level[1:])
         & (place[:-1] % 2 == 0)
@@ -118,10 +121,8 @@ def adapted(cells: Cells, tolerance: float, deepest: int) -> Cells:
     mean = state.copy()
     mean[:, :-1][:, smooth] = ((state[:, :-1] + state[:, 1:]) / 2)[:, smooth]
     is_kept = ~np.append(False, smooth)
-    level, place = (
-        np.where(first, level - 1, level)[is_kept],
-        np.where(first, place // 2, place)[is_kept],
-    )
+    level = np.where(first, level - 1, level)[is_kept]
+    place = np.where(first, place // 2, place)[is_kept]
     return Cells(
         *_halved(
             level, place, mean[:, is_kept], rough[is_kept] & ~first[is_kept] & (level < deepest)
@@ -161,15 +162,20 @@ def nodes(cells: Cells) -> list[tuple[int, int]]:
     >>> nodes(Cells(np.array([1, 1]), np.array([0, 1]), np.zeros((3, 2))))
     [(0, 0), (1, 0), (1, 1)]
     """
-    listed, level, place = list[tuple[int, int]](), 0, 0
+    listed = list[tuple[int, int]]()
+    level = 0
+    place = 0
     for deep, where in zip(cells.level.tolist(), cells.place.tolist(), strict=True):
         # From the node where the last leaf left off down to this leaf, always to the left.
         while place != where >> (deep - level):
-            level, place = level - 1, place >> 1
+            level -= 1
+            place = place >> 1
         listed += [(depth, where >> (deep - depth)) for depth in range(level, deep + 1)]
-        level, place = deep, where + 1
+        level = deep
+        place = where + 1
         while level and place % 2 == 0:
-            level, place = level - 1, place >> 1
+            level -= 1
+            place = place >> 1
     return listed
 
 
@@ -190,7 +196,8 @@ def update_work(before: Cells, after: Cells) -> tuple[int, ...]:
     >>> update_work(one, two), update_work(two, one)
     ((1, 1, 3, 3, 1), (1, 5, 1))
     """
-    earlier, now = nodes(before), nodes(after)
+    earlier = nodes(before)
+    now = nodes(after)
     known = set(earlier)
     work = {node: KEPT if node in known else MADE for node in now}
     for level, place in earlier:
@@ -211,7 +218,9 @@ def run(tolerance: float, deepest: int) -> tuple[Cells, ...]:
     tolerance : second difference of the density from which on cells are halved [1]
     deepest : halvings at most [1]
     """
-    cells, states, time = start(deepest), [], 0.0
+    cells = start(deepest)
+    states = []
+    time = 0.0
     while time < END * (1 - 1e-12):
         cells, step = advanced(cells, END - time)
         time += step

@@ -79,7 +79,8 @@ def _pairs_added(pairs: Iterable[Exchange]) -> Exchange:
 
 def _rounded(tally: ProcessorTally) -> ProcessorTally:
     total = _added([tally])
-    total.faults, total.collected = _classed(tally.faults), _classed(tally.collected)
+    total.faults = _classed(tally.faults)
+    total.collected = _classed(tally.collected)
     return total
 
 

@@ -45,7 +45,8 @@ class Recorder:
 
     def send(self, kind: str, source: int, target: int, size: int) -> None:
         """Count a message on both sides."""
-        sent, received = self.tallies[source].sent, self.tallies[target].received
+        sent = self.tallies[source].sent
+        received = self.tallies[target].received
         number, total = sent.get(kind, (0, 0))
         sent[kind] = number + 1, total + size
         number, total = received.get(kind, (0, 0))
@@ -87,13 +88,12 @@ class SharedPages(ABC):
         payload: Payload,
     ) -> None:
         processors, pages, word_count = shape
-        self.protocol, self.intervals, self.recorder, self.payload = (
-            protocol,
-            intervals,
-            recorder,
-            payload,
-        )
-        self.processors, self.page_bytes = processors, word_count * WORD
+        self.protocol = protocol
+        self.intervals = intervals
+        self.recorder = recorder
+        self.payload = payload
+        self.processors = processors
+        self.page_bytes = word_count * WORD
         valid = protocol.start == "valid"
         self.state = np.full((processors, pages), READABLE if valid else ABSENT, np.uint8)
         self.owner = np.full(pages, 0 if valid else NO_OWNER, np.int64)
@@ -116,11 +116,9 @@ class SharedPages(ABC):
         """Deliver the write notices of an interval to a processor; copies without its writes
         become invalid.
         """
-        pages, state, pending = (
-            self.intervals.pages(interval),
-            self.state[reader],
-            self.pending[reader],
-        )
+        pages = self.intervals.pages(interval)
+        state = self.state[reader]
+        pending = self.pending[reader]
         tally = self.recorder.tallies[reader]
         for page in pages:
             if self._has_applied(reader, page, interval):
@@ -376,7 +374,8 @@ class ManyWriters(SharedPages):
 
     def _cut(self, writer: int, page: int) -> None:
         """Make the diff of a page and drop its twin."""
-        interval, words = (writer, self.named[writer].pop(page)), self.twins[writer].pop(page)
+        interval = (writer, self.named[writer].pop(page))
+        words = self.twins[writer].pop(page)
         if self.state[writer, page] == WRITABLE:
             self.state[writer, page] = READABLE
         size = self.protocol.sizes.diff_of(words)

@@ -79,7 +79,8 @@ class _Turns:
             raise ModelError(
                 f"program {program.name} needs at least one processor and one page of one word"
             )
-        self.program, self.recorder = program, Recorder(count)
+        self.program = program
+        self.recorder = Recorder(count)
         intervals = IntervalRecords(count)
         many = protocol.writers == "multiple"
         shape = count, program.pages, program.word_count
@@ -115,7 +116,8 @@ class _Turns:
 
     def _turn(self, processor: int) -> None:
         """Run a processor until time passes for it, it waits or ends."""
-        faulted, message = self.recorder.faulted, self.program.message
+        faulted = self.recorder.faulted
+        message = self.program.message
         for access in self.bodies[processor]:
             before = faulted[processor]
             match access:

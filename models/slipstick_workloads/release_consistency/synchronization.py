@@ -36,8 +36,11 @@ class Notices:
         pages: SharedPages,
         recorder: Recorder,
     ) -> None:
-        self._protocol, self._processors, self._recorder = protocol, processors, recorder
-        self._intervals, self._pages = intervals, pages
+        self._protocol = protocol
+        self._processors = processors
+        self._recorder = recorder
+        self._intervals = intervals
+        self._pages = pages
         self._unsent: list[list[IntervalId]] = [[] for _ in range(processors)]
 
     def release(self, processor: int) -> None:
@@ -88,10 +91,12 @@ class Notices:
 
         Other processors get them with the page when they fetch it, without a message of their own.
         """
-        unsent, self._unsent[processor] = self._unsent[processor], []
+        unsent = self._unsent[processor]
+        self._unsent[processor] = []
         pages = sorted({page for interval in unsent for page in self._intervals.pages(interval)})
         holders = self._pages.holders(pages, processor)
-        sizes, size = self._protocol.sizes, self.size(unsent)
+        sizes = self._protocol.sizes
+        size = self.size(unsent)
         vector = list(self._intervals.seen[processor])
         for receiver in range(self._processors):
             if receiver != processor:
@@ -136,12 +141,10 @@ class LockManagers:
     def __init__(
         self, protocol: Protocol, processors: int, notices: Notices, recorder: Recorder
     ) -> None:
-        self._protocol, self._processors, self._notices, self._recorder = (
-            protocol,
-            processors,
-            notices,
-            recorder,
-        )
+        self._protocol = protocol
+        self._processors = processors
+        self._notices = notices
+        self._recorder = recorder
         self._locks: dict[int, _LockState] = {}
 
     def acquire(self, processor: int, number: int) -> tuple[int, bool]:
@@ -208,7 +211,9 @@ class LockManagers:
         return hops
 
     def _grant(self, processor: int, lock: _LockState) -> None:
-        giver, lock.last, lock.holder = lock.last, processor, processor
+        giver = lock.last
+        lock.last = processor
+        lock.holder = processor
         lock.begun = self._recorder.faulted[processor]
         if giver != processor:
             size = self._protocol.sizes.lock_reply + self._notices.acquire(
@@ -232,8 +237,11 @@ class BarrierManager:
         notices: Notices,
         recorder: Recorder,
     ):
-        self._protocol, self._intervals, self._pages = protocol, intervals, pages
-        self._notices, self._recorder = notices, recorder
+        self._protocol = protocol
+        self._intervals = intervals
+        self._pages = pages
+        self._notices = notices
+        self._recorder = recorder
         self._known = [0] * len(intervals.closed)
 
     def complete(self) -> None:

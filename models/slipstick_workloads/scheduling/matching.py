@@ -117,7 +117,8 @@ def _extended(text: str, first_place: int, second_place: int, way: int) -> int:
             ]
             if behind[0] != behind[1] or len(behind[0]) < NEXT:
                 return compared
-        first_place, second_place = first_place + way, second_place + way
+        first_place = first_place + way
+        second_place = second_place + way
     return compared
 
 

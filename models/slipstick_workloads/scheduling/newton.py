@@ -159,7 +159,8 @@ class _Schedule:
             raise ModelError(
                 f"the memory modules of {machine.name} belong to no processor; {NAME} runs on switches"
             )
-        self.machine, self.inputs = machine, inputs
+        self.machine = machine
+        self.inputs = inputs
         self.count, variables, seed = (
             int(number(inputs, name)) for name in ("blocks", "variables", "seed")
         )
@@ -173,7 +174,8 @@ class _Schedule:
             )
         self.dynamic = word(inputs, "scheduling") == "dynamic"
         self.port = MemoryPort(machine, Number(self.count - 1.0))
-        orders, self.repeat = [list(range(self.count))], 1
+        orders = [list(range(self.count))]
+        self.repeat = 1
         if not sample:
             rounds = int(number(inputs, "iterations")) or iterations(
                 self.count, variables, number(inputs, "coupling"), seed
@@ -185,7 +187,8 @@ class _Schedule:
                 else orders
             )
             self.repeat = 1 if self.dynamic else rounds
-        data, every = int(number(inputs, "data")), word(inputs, "reads") == "all"
+        data = int(number(inputs, "data"))
+        every = word(inputs, "reads") == "all"
         self.rounds = [accesses(order, variables, data, every) for order in orders]
 
     def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:

@@ -67,7 +67,8 @@ def _escape_parts(draw: np.random.Generator, bodies: int) -> Vectors:
     """Draw speeds as parts of the speed of escape, by rejection under a maximum of 0.1."""
     radii = np.empty(0)
     while len(radii) < bodies:
-        tried, height = draw.uniform(0, 1, 4 * bodies), draw.uniform(0, 0.1, 4 * bodies)
+        tried = draw.uniform(0, 1, 4 * bodies)
+        height = draw.uniform(0, 0.1, 4 * bodies)
         radii = np.append(radii, tried[height < tried**2 * (1 - tried**2) ** 3.5])
     return radii[:bodies]
 
@@ -79,8 +80,11 @@ def _directions(draw: np.random.Generator, bodies: int) -> Vectors:
     return np.stack((flat * np.cos(around), flat * np.sin(around), along), axis=1)
 
 
-BODY, CELL = 104, 80
-PLACE, VELOCITY, RESULT = (16, 24), (40, 24), (64, 40)
+BODY = 104
+CELL = 80
+PLACE = (16, 24)
+VELOCITY = (40, 24)
+RESULT = (64, 40)
 TIME_STEP = 0.025
 CELLS_A_BODY = 2
 
@@ -116,7 +120,8 @@ def barnes(
     ['tree', 'forces']
     """
     layout = MemoryLayout(page)
-    records, cells = layout.array(bodies, BODY), layout.array(CELLS_A_BODY * bodies, CELL)
+    records = layout.array(bodies, BODY)
+    cells = layout.array(CELLS_A_BODY * bodies, CELL)
     movement = _Movement(_bodies(bodies, scattered, seed), tolerance, processors)
 
     def body(me: int) -> Iterator[Access]:
@@ -189,7 +194,8 @@ class _Movement:
 
     def __init__(self, bodies: tuple[Vectors, Vectors], tolerance: float, processors: int) -> None:
         self.places, self.velocities = bodies
-        self.tolerance, self.processors = tolerance, processors
+        self.tolerance = tolerance
+        self.processors = processors
         self.steps: list[_TimeStep] = []
         self.cost = np.ones(len(self.places), np.int64)
 
@@ -214,7 +220,8 @@ class _Movement:
         return [tree.order[zone == zone_number] for zone_number in range(self.processors)]
 
     def _zone(self, tree: Octree, own: Items, acceleration: Vectors) -> _Zone:
-        visited, total = np.zeros(len(tree.mass), np.bool_), 0
+        visited = np.zeros(len(tree.mass), np.bool_)
+        total = 0
         for force in tree.forces(own, self.tolerance):
             acceleration[force.bodies] = force.acceleration
             self.cost[force.bodies] = force.interactions

@@ -57,7 +57,8 @@ class Octree:
         ------
         ModelError : two bodies are in one place
         """
-        corner, side = places.min(axis=0), float(np.ptp(places, axis=0).max()) * 1.001
+        corner = places.min(axis=0)
+        side = float(np.ptp(places, axis=0).max()) * 1.001
         keys = _morton((places - corner) / side)
         order = np.argsort(keys, kind="stable")
         if (np.diff(keys[order]) == 0).any():
@@ -75,9 +76,11 @@ class Octree:
     def _walk(self, bodies: Numbers, tolerance: float) -> Forces:
         count = len(bodies)
         place = self.centre[self.cells + bodies]
-        acceleration, interactions = np.zeros((count, 3)), np.zeros(count, np.int64)
+        acceleration = np.zeros((count, 3))
+        interactions = np.zeros(count, np.int64)
         visited = np.zeros(len(self.mass), np.bool_)
-        walker, node = np.arange(count), np.zeros(count, np.int64)
+        walker = np.arange(count)
+        node = np.zeros(count, np.int64)
         while len(node):
             visited[node] = True
             apart = self.centre[node] - place[walker]
@@ -95,7 +98,8 @@ class Octree:
 
     def _below(self, walker: Numbers, node: Numbers) -> tuple[Numbers, Numbers]:
         """Return the children of opened cells, each with the walker that opened its parent."""
-        begin, number = self.first[node], self.first[node + 1] - self.first[node]
+        begin = self.first[node]
+        number = self.first[node + 1] - self.first[node]
         ends = np.cumsum(number)
         within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - number, number)
         return np.repeat(walker, number), self.children[np.repeat(begin, number) + within]

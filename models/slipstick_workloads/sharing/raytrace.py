@@ -52,7 +52,8 @@ AROUND = 2.0
 
 FLOOR = -0.5
 LAMPS = np.array([[4.0, 3.0, 2.0], [1.0, -4.0, 4.0], [-3.0, 1.0, 5.0]])
-EYE, VIEW = np.array([2.1, 1.3, 1.7]), 45.0
+EYE = np.array([2.1, 1.3, 1.7])
+VIEW = 45.0
 NEAR = 1e-6
 
 
@@ -75,7 +76,9 @@ class Balls:
     """All balls, generation after generation: the children of ball k are 9 k + 1 to 9 k + 9."""
 
     def __init__(self, generations: int = 4) -> None:
-        centres, radii, axes = np.zeros((1, 3)), np.array([0.5]), np.array([[0.0, 0.0, 1.0]])
+        centres = np.zeros((1, 3))
+        radii = np.array([0.5])
+        axes = np.array([[0.0, 0.0, 1.0]])
         groups = [(centres, radii)]
         for _ in range(generations):
             centres, radii, axes = _next_generation(centres, radii, axes)
@@ -93,16 +96,16 @@ class Balls:
         for _ in range(2):
             distance, ball = self._walk(active, origins, directions, looked)
             points, normals, hit = self._surface(origins, directions, distance, ball)
-            active, points, normals = active[hit], points[hit], normals[hit]
+            active = active[hit]
+            points = points[hit]
+            normals = normals[hit]
             if not len(active):
                 break
             for lamp in LAMPS:
                 self._walk(active, points, _unit(lamp - points), looked)
             along = directions[hit]
-            origins, directions = (
-                points,
-                along - 2 * np.einsum("ij,ij->i", along, normals)[:, None] * normals,
-            )
+            origins = points
+            directions = along - 2 * np.einsum("ij,ij->i", along, normals)[:, None] * normals
         ray, tested = (np.concatenate(columns) for columns in zip(*looked, strict=True))
         return Traced(np.bincount(ray, minlength=rays), ray, tested)
 
@@ -116,8 +119,10 @@ class Balls:
         """Walk the hierarchy; give the nearest hit of each ray, infinitely far if none, and the
         ball hit.
         """
-        nearest, hit = np.full(len(rays), np.inf), np.full(len(rays), -1)
-        ray, ball = np.arange(len(rays)), np.zeros(len(rays), np.int64)
+        nearest = np.full(len(rays), np.inf)
+        hit = np.full(len(rays), -1)
+        ray = np.arange(len(rays))
+        ball = np.zeros(len(rays), np.int64)
         while len(ray):
             looked.append((rays[ray], ball))
             towards = self.centres[ball] - origins[ray]
@@ -196,7 +201,9 @@ def _unit(vectors: Vectors) -> Vectors:
     return units
 
 
-BALL, QUEUE, PIXEL = 192, 256, 4
+BALL = 192
+QUEUE = 256
+PIXEL = 4
 HEAD = (0, 4)
 """Field that changes in a record: the number of the next item."""
 
@@ -236,9 +243,11 @@ def raytrace(
     >>> counts.phases[0].name, counts.total("acquisitions")
     ('render', 164)
     """
-    layout, scene = MemoryLayout(page), Balls(generations)
+    layout = MemoryLayout(page)
+    scene = Balls(generations)
     balls = layout.array(len(scene.radii), BALL)
-    frame, records = layout.array(image * image, PIXEL), layout.array(processors + 1, QUEUE)
+    frame = layout.array(image * image, PIXEL)
+    records = layout.array(processors + 1, QUEUE)
     jobs = [
         _traced(scene, area, image, balls, numbered_at_once)
         for area in _cut(image, processors, (job_across, job_down))

@@ -52,7 +52,8 @@ def sor(
         for array in colours.values():
             yield array.write_span(begin, end)
         yield Arrive(START)
-        first, last = max(begin, 1), min(end, rows - 1)
+        first = max(begin, 1)
+        last = min(end, rows - 1)
         for _ in range(iterations):
             for updated, read in (("red", "black"), ("black", "red")):
                 yield colours[read].read_span(first - 1, last + 1)

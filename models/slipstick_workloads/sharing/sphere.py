@@ -32,7 +32,9 @@ from slipstick_workloads.release_consistency.accesses import (
 )
 from slipstick_workloads.sharing.layout import MemoryLayout, SharedArray, share
 
-DOUBLE, UNKNOWNS, NEIGHBOURS = 8, 3, 9
+DOUBLE = 8
+UNKNOWNS = 3
+NEIGHBOURS = 9
 POINT = UNKNOWNS * DOUBLE
 COEFFICIENTS = NEIGHBOURS * UNKNOWNS**2 * DOUBLE
 
@@ -67,7 +69,9 @@ def sphere(
     >>> [phase.name for phase in counts.phases]
     ['sweep', 'sweep', 'filter']
     """
-    layout, cells, points = MemoryLayout(page), 2 * pitch, 4 * pitch
+    layout = MemoryLayout(page)
+    cells = 2 * pitch
+    points = 4 * pitch
     solution = layout.array((cells + 1) * points, POINT)
     coefficients = layout.array((cells + 1) * points, COEFFICIENTS)
 

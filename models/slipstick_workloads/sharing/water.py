@@ -34,12 +34,18 @@ from slipstick_workloads.release_consistency.accesses import (
 )
 from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray, share
 
-DOUBLE, ORDERS, ATOMS, DIRECTIONS = 8, 8, 3, 3
+DOUBLE = 8
+ORDERS = 8
+ATOMS = 3
+DIRECTIONS = 3
 ORDER = ATOMS * DIRECTIONS * DOUBLE
 RECORD = ORDERS * ORDER + DIRECTIONS * DOUBLE
-MOTION, FORCES, CENTRE = (0, 7 * ORDER), (7 * ORDER, ORDER), (8 * ORDER, DIRECTIONS * DOUBLE)
+MOTION = (0, 7 * ORDER)
+FORCES = (7 * ORDER, ORDER)
+CENTRE = (8 * ORDER, DIRECTIONS * DOUBLE)
 SUMS = {"virial": 0, "kinetic": 1, "potential": 2}
-JITTER, DIFFUSION = 0.2, 0.02
+JITTER = 0.2
+DIFFUSION = 0.02
 
 
 def water(
@@ -72,7 +78,8 @@ def water(
     ['start-up', 'predict', 'forces', 'correct', 'potential']
     """
     layout = MemoryLayout(page)
-    records, sums = layout.array(molecules, RECORD), layout.array(len(SUMS), DOUBLE)
+    records = layout.array(molecules, RECORD)
+    sums = layout.array(len(SUMS), DOUBLE)
     places = _places(molecules, steps, seed)
     pairs = [_Pairs(place, cut_off) for place in places]
 

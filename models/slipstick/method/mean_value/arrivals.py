@@ -70,7 +70,8 @@ def competing_fraction(visit: Visit, other: Visit, others: float) -> float:
     if not is_processor(visit.queue):
         return 1.0
     # Two visits to `own` are visits of two processors, each to its own, so that they never meet.
-    own_processor, met_processor = visit.queue, other.queue
+    own_processor = visit.queue
+    met_processor = other.queue
     if own_processor == "own":
         return (
             0.0
@@ -255,10 +256,8 @@ class ArrivalState:
         for visit in queue.visits:
             if visit.queue not in pooled:
                 delays = self._delays(queue, visit, np.ones(1)).values()
-                ahead, time = (
-                    added(delay.ahead for delay in delays),
-                    added(delay.time for delay in delays),
-                )
+                ahead = added(delay.ahead for delay in delays)
+                time = added(delay.time for delay in delays)
                 varied = added(delay.ahead * delay.service.variance for delay in delays) / nonzero(
                     ahead
                 )
@@ -576,7 +575,8 @@ def chance_all_busy(present: Array, served: Array, customers: int, servers: int)
     present, served : mean numbers at the queue and in service [1]
     customers, servers : how many there are
     """
-    present, served = present / customers, served / customers
+    present = present / customers
+    served = served / customers
     # Where all customers are at the queue nothing is left elsewhere: the ratio is large, and
     # finite.
     ratio = served / np.where(present.real < 1, 1 - present, 1e-12)

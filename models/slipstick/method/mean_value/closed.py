@@ -204,7 +204,8 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     numbers : every number of the model [points]
     account : also compute the account and the use of each queue
     """
-    groups, wrong = model.population.groups, out_of_range(model, numbers)
+    groups = model.population.groups
+    wrong = out_of_range(model, numbers)
     shared = any(node.mode for body in model.bodies for node in steps(body))
     most_processors = MOST_SHARING if shared else MOST_PROCESSORS
     for index, group in enumerate(groups):
@@ -226,16 +227,15 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     in_product_form = product_form_points(model, recursion.trees, recursion.queues, numbers)[
         table.answerable
     ]
-    exact_points, approximate_points = (
-        table.answerable[in_product_form],
-        table.answerable[~in_product_form],
-    )
+    exact_points = table.answerable[in_product_form]
+    approximate_points = table.answerable[~in_product_form]
     for solved in _exact_populations(recursion, numbers, sizes, exact_points):
         _put(table, solved, recursion, recursion, LumpedActivities(model.bodies), account)
     if len(groups) > 1 and len(approximate_points) and (reason := _refused_in_groups(model)):
         table.refuse(dict.fromkeys(approximate_points.tolist(), reason), others_may=True)
     elif len(approximate_points):
-        lumping, unlumped = lumped(model.bodies, model), recursion
+        lumping = lumped(model.bodies, model)
+        unlumped = recursion
         if lumping.copies:
             recursion = Recursion(model, lumping.activities, lumping.copies)
             # An option that stands for alike ones has the probability of all of them.
@@ -269,7 +269,8 @@ def _put(
         for group, cycle in zip(groups, solved.state.cycles, strict=True)
         if group.name and cycle is not None
     }
-    booked, uses = {}, {}
+    booked = {}
+    uses = {}
     if account:
         queue_names = [queue.name for queue in unlumped.queues]
         booked = lumping.account(recursion.account(solved), unlumped.labels)
@@ -335,7 +336,9 @@ class Recursion:
         copies: Mapping[str, Sequence[str]] | None = None,
         trees: Sequence[VisitTree] | None = None,
     ) -> None:
-        self.model, self.activities, self._copies = model, tuple(activities), copies
+        self.model = model
+        self.activities = tuple(activities)
+        self._copies = copies
         self.trees = trees or visit_trees(activities, model)
         # Refused before any work: time and memory of a step grow with both counts.
         count = sum(len(tree.visits) for tree in self.trees)
@@ -455,17 +458,16 @@ class Recursion:
         """
         if not len(points):
             return
-        numbers_here, processor_counts = at_points(numbers, points), sizes[points].astype(int)
+        numbers_here = at_points(numbers, points)
+        processor_counts = sizes[points].astype(int)
         large = processor_counts.max(axis=1) > MOST_ONE_BY_ONE
         if len(processor_counts[0]) == 1 and large.any() and not every_population:
             yield from self._solve_large(
                 numbers_here, processor_counts[large], points[large], counts
             )
-            numbers_here, processor_counts, points = (
-                at_points(numbers_here, np.flatnonzero(~large)),
-                processor_counts[~large],
-                points[~large],
-            )
+            numbers_here = at_points(numbers_here, np.flatnonzero(~large))
+            processor_counts = processor_counts[~large]
+            points = points[~large]
             if not len(points):
                 return
         largest_population: Population = tuple(map(int, processor_counts.max(axis=0)))
@@ -474,11 +476,13 @@ class Recursion:
             f"mean-value goes through every population of groups up to the one asked for, {counts_in_words} of"
             f" {self.model.name}"
         )
-        count, pace = math.prod(n + 1 for n in largest_population), WorkPace()
+        count = math.prod(n + 1 for n in largest_population)
+        pace = WorkPace()
         check_cost("populations", count, count_in_words, "simulate it")
         distinct_numbers, rows = self._alike(numbers_here, len(points), counts)
         wanted_sizes = {tuple(map(int, processors)) for processors in processor_counts}
-        step, curve = _RecursionStep(self, distinct_numbers), list[Array]()
+        step = _RecursionStep(self, distinct_numbers)
+        curve = list[Array]()
         empty = PopulationState(0, (None,) * len(largest_population), ArrivalState())
         states = {(0,) * len(largest_population): empty}
         omitted = MOST_FOLLOWED if not every_population and self._starts_together() else 0
@@ -537,11 +541,10 @@ class Recursion:
             distinct_numbers, rows = self._alike(
                 at_points(numbers_here, chosen), len(chosen), counts
             )
-            step, begin = (
-                _RecursionStep(self, distinct_numbers),
-                size - min(math.ceil(8 * math.sqrt(size)), LAST_ONE_BY_ONE),
-            )
-            state, pace = step.settled(begin, size), WorkPace()
+            step = _RecursionStep(self, distinct_numbers)
+            begin = size - min(math.ceil(8 * math.sqrt(size)), LAST_ONE_BY_ONE)
+            state = step.settled(begin, size)
+            pace = WorkPace()
             for n in range(begin + 1, size + 1):
                 state = step.state((n,), {(n - 1,): state})
                 step_in_words = (
@@ -584,8 +587,10 @@ class Recursion:
         So a maximum of random times R is split by R dE/dR, and the parts add up to the time
         (Euler's theorem).
         """
-        rows, labels = len(next(iter(solved.numbers.values()))), self.labels
-        booked, fixed = dict[str, Array](), solved.state.first.visit_times
+        rows = len(next(iter(solved.numbers.values())))
+        labels = self.labels
+        booked = dict[str, Array]()
+        fixed = solved.state.first.visit_times
         at_once = max(1, MOST_AT_ONCE // rows)
         for start in range(0, len(labels), at_once):
             some = labels[start : start + at_once]
@@ -659,7 +664,8 @@ class MeanNumbers:
         items : whether items that wait for other items of their own pipeline count as present
         """
         for index, ratio in ratios.items():
-            flow, service = rate * ratio, visit_times.services[index].mean
+            flow = rate * ratio
+            service = visit_times.services[index].mean
             time_at_visit = (
                 service + visit_times.waits[index].mean + visit_times.branch_waits.get(index, 0.0)
             )
@@ -693,10 +699,8 @@ class MeanNumbers:
         """
         uses_by_queue = {}
         for queue in queues:
-            load, servers = (
-                (loads or {}).get(queue.name, np.zeros(3)),
-                queue.all_servers(processors),
-            )
+            load = (loads or {}).get(queue.name, np.zeros(3))
+            servers = queue.all_servers(processors)
             busy, present, calls = (
                 value + spinning_load
                 for value, spinning_load in zip(self.at(queue), load, strict=True)
@@ -720,12 +724,11 @@ class _RecursionStep:
     """Computes the state of a population from those with one processor fewer."""
 
     def __init__(self, recursion: Recursion, numbers: Numbers) -> None:
-        self.recursion, self.numbers = recursion, numbers
-        self._trees, self._queues, self._spin_locks = (
-            recursion.trees,
-            recursion.queues,
-            recursion.spin_locks,
-        )
+        self.recursion = recursion
+        self.numbers = numbers
+        self._trees = recursion.trees
+        self._queues = recursion.queues
+        self._spin_locks = recursion.spin_locks
         self._ratios = [tree.visit_ratios(numbers) for tree in recursion.trees]
         visits = [visit for tree in recursion.trees for visit in tree.visits]
         self._means = {v.index: mean_service(v.step, numbers) for v in visits if v.step is not None}
@@ -811,12 +814,10 @@ class _RecursionStep:
         their spread is the same as two and four windows ago, the iteration is a limit cycle and is
         given up.
         """
-        state, times, spreads, count = (
-            PopulationState(0, (None,), ArrivalState()),
-            list[Array](),
-            list[float](),
-            0,
-        )
+        state = PopulationState(0, (None,), ArrivalState())
+        times = list[Array]()
+        spreads = list[float]()
+        count = 0
         while count < MOST_ITERATIONS:
             count += 1
             state = self.state((size,), {(size - 1,): state})
@@ -1069,7 +1070,8 @@ class _RecursionStep:
         self, cycles: Sequence[CycleState | None]
     ) -> tuple[MeanNumbers, dict[int, RandomTime]]:
         """Return the mean numbers and the services at the visits of all groups."""
-        zero, means = np.zeros(1), MeanNumbers()
+        zero = np.zeros(1)
+        means = MeanNumbers()
         services: dict[int, RandomTime] = {}
         for ratios, cycle in zip(self._ratios, cycles, strict=True):
             if cycle is None:
@@ -1106,15 +1108,14 @@ class _RecursionStep:
         """Return the squared coefficient of variation, between 0 and 1, of the time between visits
         to a queue [1].
         """
-        mean, variance = cycle.time.mean, cycle.time.variance
+        mean = cycle.time.mean
+        variance = cycle.time.variance
         # The rest of the cycle is the cycle without the visits to the queue; their times are taken
         # as independent of it, so that variances subtract.
         for index in visits:
-            service, wait, ratio = (
-                cycle.visit_times.services[index],
-                cycle.visit_times.waits[index],
-                self._ratios[r][index] / copies,
-            )
+            service = cycle.visit_times.services[index]
+            wait = cycle.visit_times.waits[index]
+            ratio = self._ratios[r][index] / copies
             mean = mean - ratio * (service.mean + wait.mean)
             variance = variance - ratio * (service.variance + wait.variance)
         scv = variance / nonzero(mean * mean)
@@ -1149,7 +1150,8 @@ class FlowEquivalentServer:
     ) -> None:
         total = nonzero(added(ratios[visit.index] for visit in queue.visits))
         shares = {_share(visit): ratios[visit.index] / total for visit in queue.visits}
-        self.queue, self.queues = queue, recursion.queues
+        self.queue = queue
+        self.queues = recursion.queues
         self._step = _RecursionStep(recursion, {**numbers, **shares})
         self._ratios = recursion.tree.visit_ratios({**numbers, **shares})
         self._states = [PopulationState(0, (None,), ArrivalState())]
@@ -1190,9 +1192,11 @@ class FlowEquivalentServer:
         waits in the time (chosen here; its error is in that of the class).
         """
         cycle_alone, *_, full_cycle = self._cycles(self.queue.servers)
-        visit_times, ratios = full_cycle.visit_times, self._ratios
+        visit_times = full_cycle.visit_times
+        ratios = self._ratios
         waited = {index: ratios[index] * wait.mean for index, wait in visit_times.waits.items()}
-        total, mean = added(waited.values()), full_cycle.time.mean
+        total = added(waited.values())
+        mean = full_cycle.time.mean
         varied = added(
             waited_time * visit_times.services[index].scv for index, waited_time in waited.items()
         ) / nonzero(total)
@@ -1203,7 +1207,8 @@ class FlowEquivalentServer:
         """Return the waits of a processor that acquires a permit, at each visit in the body."""
         if holders is None:
             return {}
-        chances, waits_by_visit = holders[..., : self.queue.servers].copy(), {}
+        chances = holders[..., : self.queue.servers].copy()
+        waits_by_visit = {}
         # A processor that had to wait for a permit is one of c holders when it has it, like one
         # that found c - 1 permits held.
         chances[..., -1] += holders[..., self.queue.servers :].sum(axis=-1)
@@ -1383,12 +1388,14 @@ def _exact_populations(
     """
     for size in np.unique(sizes[points], axis=0):
         chosen = points[(sizes[points] == size).all(axis=1)]
-        members, numbers_here = tuple(map(int, size)), at_points(numbers, chosen)
+        members = tuple(map(int, size))
+        numbers_here = at_points(numbers, chosen)
         cycles = _cycles_alone(recursion, numbers_here, members)
         relative_wait = _relative_waits(recursion, numbers_here, cycles)
         waiting: list[CycleState | None] = []
         for tree, cycle, by_queue in zip(recursion.trees, cycles, relative_wait, strict=True):
-            ratios, services = tree.visit_ratios(numbers_here), cycle.visit_times.services
+            ratios = tree.visit_ratios(numbers_here)
+            services = cycle.visit_times.services
             # No maximum is taken in product form, so that nothing reads the variance of a wait.
             waits = {}
             for visit in tree.visits:

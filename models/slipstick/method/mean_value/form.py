@@ -396,7 +396,8 @@ def notes_of(model: Model) -> tuple[str, ...]:
     """Name the approximations that an answer used."""
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEP_NOTES
-    names_by_kind, usual_error = _parts(model), promised(model)
+    names_by_kind = _parts(model)
+    usual_error = promised(model)
     notes = [
         note.format(names=", ".join(names_by_kind[kind]))
         for kind, note in _NOTES.items()
@@ -525,7 +526,8 @@ def unpromised(model: Model) -> list[str]:
     if isinstance(model.population, SuperstepPopulation):
         return []
     names_by_kind = _parts(model)
-    scvs, stream = [step.scv for step in model.steps], isinstance(model.population, OpenPopulation)
+    scvs = [step.scv for step in model.steps]
+    stream = isinstance(model.population, OpenPopulation)
     greatest_scv = max(scvs, default=0.0)
     # In the order of `_OUTSIDE`, whose last five are the measured features.
     applies = (

@@ -72,20 +72,20 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
     assert isinstance(model.population, OpenPopulation)
     recursion = Recursion(model, model.bodies)
     _check(model, recursion)
-    order, rate = _inner_first(recursion), numbers[model.population.rate]
+    order = _inner_first(recursion)
+    rate = numbers[model.population.rate]
     table = ActivityTable(
         np.array(rate), {**_without_arrivals(model, rate), **out_of_range(model, numbers)}
     )
     points = table.answerable
     while len(points):
-        numbers_here, rates = at_points(numbers, points), rate[points]
+        numbers_here = at_points(numbers, points)
+        rates = rate[points]
         cycle = _solved_in_order(recursion, order, numbers_here, rates)
         if isinstance(cycle, CycleState):
             state = PopulationState(1, (cycle,), ArrivalState(math.inf))
-            solved, means = (
-                SolvedPopulation(state, numbers_here, points, np.arange(len(points))),
-                MeanNumbers(),
-            )
+            solved = SolvedPopulation(state, numbers_here, points, np.arange(len(points)))
+            means = MeanNumbers()
             means.add(recursion.tree.visit_ratios(numbers_here), rates, cycle.visit_times)
             booked, uses = (
                 (recursion.account(solved), means.uses(recursion.queues, 1))
@@ -115,11 +115,9 @@ def _solved_in_order(
     """
     ratios = recursion.tree.visit_ratios(numbers)
     places = Places().add(recursion.tree.root, numbers)
-    bare_traversal, saturated, waits = (
-        Traversal(recursion.model, numbers, 1, {}),
-        dict[int, str](),
-        dict[int, RandomTime](),
-    )
+    bare_traversal = Traversal(recursion.model, numbers, 1, {})
+    saturated = dict[int, str]()
+    waits = dict[int, RandomTime]()
     bare_traversal.time(recursion.tree.root)
     for queue in order:
         traversal = Traversal(recursion.model, numbers, 1, waits)
@@ -195,7 +193,8 @@ def _waits(
     residual = {
         v.index: residual_time(services[v.index].mean, services[v.index].scv) for v in visits
     }
-    right_side, matrix = [], []
+    right_side = []
+    matrix = []
     for visit in visits:
         shares = {
             earlier_visit.index: competing_fraction(visit, earlier_visit, math.inf)

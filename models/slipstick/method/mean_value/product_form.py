@@ -118,7 +118,8 @@ def as_arrays(
     from slipstick.queueing.network import network_arrays
 
     points = len(next(iter(numbers.values())))
-    demands, thinks = [], []
+    demands = []
+    thinks = []
     for tree, (time, services) in zip(trees, times_and_services, strict=True):
         ratios = tree.visit_ratios(numbers)
         work = [
@@ -131,7 +132,8 @@ def as_arrays(
         # Rounding may leave a little less or more than 0.
         thinks.append(np.where(think.real > 1e-14 * columns[-2].real, think, 0 * think))
         demands.append(demand)
-    service, thinking = np.stack(demands, axis=1), np.stack(thinks, axis=-1)
+    service = np.stack(demands, axis=1)
+    thinking = np.stack(thinks, axis=-1)
     takes = (service.sum(axis=-1) + thinking).real > 0
     return network_arrays(
         service,

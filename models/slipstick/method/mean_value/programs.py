@@ -88,10 +88,8 @@ def solve_phases(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     account : also find the account and the use of each queue
     """
     assert isinstance(model.population, PhasedPopulation)
-    phases, wrong = (
-        [_PhaseSolver(model, phase) for phase in model.population.phases],
-        out_of_range(model, numbers),
-    )
+    phases = [_PhaseSolver(model, phase) for phase in model.population.phases]
+    wrong = out_of_range(model, numbers)
     for index, phase in enumerate(phases):
         wrong = {
             **uncountable(numbers[phase.phase.processors], f"the processors of phase {index + 1}"),
@@ -129,21 +127,21 @@ class _PhaseSolver:
     """Solves one phase of a program."""
 
     def __init__(self, model: Model, phase: Phase) -> None:
-        self.model, self.phase = model, phase
+        self.model = model
+        self.phase = phase
         self.recursion = Recursion(model, [phase.cycle])
         self._has_barriers = any(node.use == MET for node in steps(phase.cycle))
 
     def solve(self, numbers: Numbers, size: Array, points: Array, account: bool) -> ActivityTable:
         """Solve the phase alone; the account is the mean over all processors, idle ones included."""
-        table, count = ActivityTable(np.array(size), {}), self.phase.processors
+        table = ActivityTable(np.array(size), {})
+        count = self.phase.processors
         sizes = np.rint(numbers[count].real)[:, None]
         for solved in self.recursion.solve(numbers, sizes, points, [count], every_population=True):
             # The start of the phase changes what was found, so it is copied.
             cycle = replace(solved.state.first, visit_times=solved.state.first.visit_times.copy())
-            solved_phase, iterations = (
-                replace(solved, state=replace(solved.state, cycles=(cycle,))),
-                solved.numbers[self.phase.repeat],
-            )
+            solved_phase = replace(solved, state=replace(solved.state, cycles=(cycle,)))
+            iterations = solved.numbers[self.phase.repeat]
             time = self._time(solved_phase, iterations)
             booked, uses = self._account(solved_phase, time, iterations) if account else ({}, {})
             table.put(
@@ -173,7 +171,8 @@ class _PhaseSolver:
         difference of two phases that begin in the steady state (`_StaggeredEnd`), so that the start
         and the end count once each.
         """
-        cycle, n = solved.state.first, solved.state.processors
+        cycle = solved.state.first
+        n = solved.state.processors
         member_time = repeated(iterations, cycle.time)
         if self._has_barriers or n == 1:
             # Barriers keep the processors together, so that all end at once.
@@ -192,7 +191,8 @@ class _PhaseSolver:
             _StaggeredEnd(solved.curve, cycle_time) for cycle_time in (cycle.time, member_time)
         )
         start = (one_turn.time if synchronized is None else synchronized.mean) - one_turn.time
-        staggered_end, wait_factor = all_turns.time + start, all_turns.waited(iterations)
+        staggered_end = all_turns.time + start
+        wait_factor = all_turns.waited(iterations)
         staggered_time = np.where(
             iterations.real > 1, staggered_end, iterations * (one_turn.time + start)
         )
@@ -212,7 +212,8 @@ class _PhaseSolver:
         """Return the seconds by label of one processor that takes part in the phase, and the use of
         each queue.
         """
-        recursion, cycle = self.recursion, solved.state.first
+        recursion = self.recursion
+        cycle = solved.state.first
         booked_times = {
             label: iterations * seconds for label, seconds in recursion.account(solved).items()
         }
@@ -244,7 +245,8 @@ class _StaggeredEnd:
     """
 
     def __init__(self, curve: Sequence[Array], own: RandomTime) -> None:
-        self.curve, self.own = curve, own
+        self.curve = curve
+        self.own = own
         ends = ordered_ends(own, len(curve))
         # From N down to 1: the first gap passes while all are at work.
         pace = np.stack(np.broadcast_arrays(*reversed(curve)), axis=-1)
@@ -332,7 +334,8 @@ class _LineReader:
     """
 
     def __init__(self, model: Model, numbers: Numbers) -> None:
-        self.model, self.numbers = model, numbers
+        self.model = model
+        self.numbers = numbers
         self._known: dict[int, _LineTotals] = {}
 
     def totals(self, activity: Activity) -> _LineTotals:
@@ -342,7 +345,8 @@ class _LineReader:
         return self._known[id(activity)]
 
     def _totals(self, activity: Activity) -> _LineTotals:
-        ones, totals = np.ones(1), _LineTotals({("time", ""): np.zeros(1)})
+        ones = np.ones(1)
+        totals = _LineTotals({("time", ""): np.zeros(1)})
         match activity:
             case Step(name, duration, queue):
                 time = self.numbers[duration]
@@ -378,14 +382,16 @@ class _LineReader:
                 f"mean-value takes no pipeline of unlike items; {pipeline.name} has them,"
                 " simulate it"
             )
-        items, ones = self.numbers[pipeline.items], np.ones(1)
+        items = self.numbers[pipeline.items]
+        ones = np.ones(1)
         stages = [
             (stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages
         ]
         times = [stage_totals["time", ""] for _, stage_totals in stages]
         serial_times = [time for (serial, _), time in zip(stages, times, strict=True) if serial]
         longest = largest(serial_times or [np.zeros(1)])
-        totals, has_bound = _LineTotals({("time", ""): np.zeros(1)}), False
+        totals = _LineTotals({("time", ""): np.zeros(1)})
+        has_bound = False
         for (serial, stage_totals), time in zip(stages, times, strict=True):
             binds = serial and not has_bound and bool(np.all(time.real == longest.real))
             has_bound = has_bound or binds
@@ -423,7 +429,8 @@ class _SuperstepSolver:
     def __init__(self, reader: _LineReader, superstep: Superstep) -> None:
         self._lines = [reader.totals(line) for line in superstep.bodies]
         self._barrier = reader.totals(superstep.barrier)
-        self._repeat, self._name = reader.numbers[superstep.repeat], reader.model.name
+        self._repeat = reader.numbers[superstep.repeat]
+        self._name = reader.model.name
         visitors = Counter(name for line in self._lines for kind, name in line if kind == "visits")
         self._queues = [
             name for name, lines in visitors.items() if _queues_at(reader.model, name, lines)
@@ -442,9 +449,11 @@ class _SuperstepSolver:
         """Return the time of the superstep, and the account of the mean processor where one is
         asked for.
         """
-        lines, waits = self._lines, self._waits()
+        lines = self._lines
+        waits = self._waits()
         times = self._times(waits)
-        longest, totals = largest(list(times)), _LineTotals()
+        longest = largest(list(times))
+        totals = _LineTotals()
         if account:
             share = self._repeat / len(lines)
             for line in lines:
@@ -477,7 +486,8 @@ class _SuperstepSolver:
             next_waits = self._next_waits(waits, time)
             changes = (np.max(np.abs(next_waits[name] - waits[name])) for name in next_waits)
             largest_change = max(map(float, changes), default=0.0)
-            waits, change = {**waits, **next_waits}, largest_change / float(np.max(np.abs(time)))
+            waits = {**waits, **next_waits}
+            change = largest_change / float(np.max(np.abs(time)))
             if change <= FIXED_POINT_TOLERANCE:
                 return waits
         if change > SETTLED:

@@ -179,7 +179,8 @@ def _extrapolated(quarter: Array, half: Array, most: Array, multiple: float) -> 
     more (tests/method/mean_value/test_shared_locks.py); against simulation as
     documentation/methods.md says.
     """
-    before, last = half - quarter, most - half
+    before = half - quarter
+    last = most - half
     factor = clamped(np.where(before.real > 0, last / nonzero(before), 0.0), high=2.0)
     # The sum of the geometric series below is 0 / 0 for a factor of 1, and smooth there.
     factor = np.where(abs(factor - 1) < 1e-6, 1 + 1e-6, factor)
@@ -263,12 +264,10 @@ def _chain_waits(
 
     elsewhere, chance, reading, writing = times
     chain = reader_writer_chain(order, customers, readers)
-    kind, writes, reads, count = (
-        chain.events % 4,
-        chain.events // 4 % 2,
-        chain.events // 8,
-        chain.rates.astype(int),
-    )
+    kind = chain.events % 4
+    writes = chain.events // 4 % 2
+    reads = chain.events // 8
+    count = chain.rates.astype(int)
     # The choice evaluates all kinds, so the index of a gap must be valid for the others too.
     rates = np.choose(
         kind,
@@ -282,10 +281,8 @@ def _chain_waits(
         first = (
             (writer == 0) & (inside < readers) & (waiting > 0)
         )  # the first that waits is a writer
-        readers_waiting, waiting = (
-            (waiting - first) * (1 - chance),
-            first + (waiting - first) * chance,
-        )
+        readers_waiting = (waiting - first) * (1 - chance)
+        waiting = first + (waiting - first) * chance
     return pi @ readers_waiting / (flow * (1 - chance)), pi @ waiting / (flow * chance), flow
 
 
@@ -330,7 +327,8 @@ def _fair_transitions(
     """Yield the transitions of a fair lock."""
     inside, writer, _none, waiting = state
     thinking = customers - inside - writer - waiting
-    arrives, free = thinking > 0, (writer == 0) & (waiting == 0) & (inside < limit)
+    arrives = thinking > 0
+    free = (writer == 0) & (waiting == 0) & (inside < limit)
     yield arrives & free, (inside + 1, 0, 0, 0), thinking, _ARRIVAL, 0, 1
     yield arrives & free & (inside == 0), (0, 1, 0, 0), thinking, _ARRIVAL, 1, 0
     yield arrives & free & (inside > 0), (inside, 0, 0, 1), thinking, _ARRIVAL, 1, 0
@@ -352,7 +350,8 @@ def _fair_transitions(
                     1,
                     enter,
                 )
-    reads, full = inside > 0, (inside == limit) & (waiting > 0)
+    reads = inside > 0
+    full = (inside == limit) & (waiting > 0)
     yield reads & (waiting == 0), (inside - 1, 0, 0, 0), inside, _READER, 0, 0
     readers_admitted = reads & (waiting > 0) & ~full
     yield readers_admitted & (inside == 1), (0, 1, 0, waiting - 1), inside, _LAST_READERS, 0, 0

@@ -89,7 +89,8 @@ class SpinLock:
     def __init__(self, model: Model, queue: Queue, queues: Sequence[Queue]) -> None:
         lock = model.resources[queue.name]
         assert isinstance(lock, Lock)
-        self.lock, self.queue = lock, queue
+        self.lock = lock
+        self.queue = queue
         self.word = next((queue for queue in queues if queue.name == lock.word), None)
 
     def at(self, state: ArrivalState, numbers: Numbers) -> Spinning:
@@ -113,8 +114,12 @@ class Spinning:
     """
 
     def __init__(self, spin_lock: SpinLock, state: ArrivalState, numbers: Numbers) -> None:
-        self.lock, self.queue, self.word = spin_lock.lock, spin_lock.queue, spin_lock.word
-        self._state, self._numbers, self._access = state, numbers, numbers[spin_lock.lock.access]
+        self.lock = spin_lock.lock
+        self.queue = spin_lock.queue
+        self.word = spin_lock.word
+        self._state = state
+        self._numbers = numbers
+        self._access = numbers[spin_lock.lock.access]
         self.use = self._lock_use()
         waiting_visits = [
             v.index
@@ -129,7 +134,9 @@ class Spinning:
 
     def _lock_use(self) -> _LockUse:
         """Return the use of the lock at all its visits."""
-        present, busy, rate = np.zeros(1), np.zeros(1), np.zeros(1)
+        present = np.zeros(1)
+        busy = np.zeros(1)
+        rate = np.zeros(1)
         for visit in self.queue.visits:
             present = present + self._state.present.get(visit.index, 0.0)
             busy = busy + self._state.served.get(visit.index, 0.0)
@@ -150,7 +157,9 @@ class Spinning:
         mean number of servers that spinning processors occupy, their mean number there, and their
         accesses a second [1, 1, 1/s] [3, points]
         """
-        access, use, waiting = self._access, self.use, self.use.waiting
+        access = self._access
+        use = self.use
+        waiting = self.use.waiting
         idle = clamped(1 - self._utilization)
         if self.lock.kind == "tas":
             access_share, access_time = self._test_and_set(waiting)
@@ -176,7 +185,8 @@ class Spinning:
         ----------
         uncontended : service at each visit without waits
         """
-        use, hand_over = self.use, self.hand_over(self.use.at_hand_over)
+        use = self.use
+        hand_over = self.hand_over(self.use.at_hand_over)
         # Services found on arrival contain a hand-over with the probability that the lock was busy;
         # the rest is added.
         waits = {
@@ -282,7 +292,8 @@ class Spinning:
         With pauses d the part is y / (y + d), and y = a (1 + (s - 1) y / (y + d)) and the work of
         others there: the arrival theorem for s spinning processors, solved for y.
         """
-        pause, access = self._pause(), self._access
+        pause = self._pause()
+        access = self._access
         # The positive root of y^2 - 2 half y - (a + w) d = 0, which the equation of the arrival
         # theorem becomes.
         half = (access * clamped(spinning, 1.0) + self._other_work - pause) / 2

@@ -130,11 +130,14 @@ class Traversal:
         factors: Mapping[str, Array] | None = None,
         fixed: VisitTimes | None = None,
     ) -> None:
-        self.model, self.numbers, self.processors = model, numbers, processors
+        self.model = model
+        self.numbers = numbers
+        self.processors = processors
         self.fixed = fixed
         self.visit_times = fixed or VisitTimes()
         self.services: dict[int, RandomTime] = {}
-        self._waits, self._factors = waits, factors or {}
+        self._waits = waits
+        self._factors = factors or {}
         self._since: dict[str, RandomTime] = {}
         """By lock held, the time since it was acquired."""
 
@@ -170,7 +173,8 @@ class Traversal:
                 raise no_rule("mean value", node)
 
     def _held(self, visit: Visit, body: Activity) -> RandomTime:
-        outer, wait = self._since, self._waits.get(visit.index, ZERO_TIME)
+        outer = self._since
+        wait = self._waits.get(visit.index, ZERO_TIME)
         self._record_since_acquisition(visit)
         self._since = {name: sum_of([time_since, wait]) for name, time_since in outer.items()} | {
             visit.queue: ZERO_TIME
@@ -180,7 +184,8 @@ class Traversal:
         return held
 
     def _sequence(self, bodies: Sequence[Activity]) -> RandomTime:
-        start, times = self._since, list[RandomTime]()
+        start = self._since
+        times = list[RandomTime]()
         for body in bodies:
             times.append(self.time(body))
             self._since = {
@@ -325,15 +330,14 @@ def _served_together(
     others. With `last`, only the last visits to the resource delay each other; everything before
     them is taken as parallel.
     """
-    visits, works, before, after, calls = (
-        list[Visit](),
-        list[RandomTime](),
-        list[Array](),
-        list[Array](),
-        np.zeros(1),
-    )
+    visits = list[Visit]()
+    works = list[RandomTime]()
+    before = list[Array]()
+    after = list[Array]()
+    calls = np.zeros(1)
     for branch in branches:
-        nodes, places = _parts(branch), _places(branch, name)
+        nodes = _parts(branch)
+        places = _places(branch, name)
         ratios = visit_ratios(branch, traversal.numbers)
         first_place = places[-1] if last else places[0]
         visits_there = [
@@ -350,16 +354,16 @@ def _served_together(
         after.append(_time_in_turn(traversal, nodes[places[-1] + 1 :]).mean)
         for visit in visits_there:
             calls = calls + ratios[visit.index]
-    count, kinds = len(works), {work.kind for work in works}
-    mean, varied = (
-        added(work.mean for work in works) / count,
-        added(work.variance for work in works) / count,
-    )
+    count = len(works)
+    kinds = {work.kind for work in works}
+    mean = added(work.mean for work in works) / count
+    varied = added(work.variance for work in works) / count
     typical = RandomTime(mean, varied, kinds.pop() if len(kinds) == 1 else "general")
     served = maximum_of_identical(typical, np.full(1, float(servers)))
     # The last of k works at c servers starts when (k - c) / c of them are done at each server in
     # the mean; for constant works that is exact where c divides k.
-    delayed, variance = mean * (count - servers) / servers, count * varied / servers**2
+    delayed = mean * (count - servers) / servers
+    variance = count * varied / servers**2
     if traversal.fixed is not None:
         # The services of the other branches are waits of the last.
         delayed = delayed.real * traversal.factor(visits[0].label)
@@ -459,7 +463,8 @@ class _StageTimes:
 
     def __init__(self, traversal: Traversal, stage: Stage) -> None:
         self.times = [traversal.time(body) for body in stage.bodies]
-        self.parallel, body = stage.kind == "parallel", stage.bodies[0]
+        self.parallel = stage.kind == "parallel"
+        body = stage.bodies[0]
         self.visit = body.visit if isinstance(body, VisitedStep) else None
         station = traversal.model.resources.get(self.visit.queue) if self.visit else None
         places = station.capacity if isinstance(station, Station) else None
@@ -487,7 +492,8 @@ class _ItemTimes:
     """
 
     def __init__(self, stages: Sequence[_StageTimes], items: Array) -> None:
-        self._stages, self._items = stages, items
+        self._stages = stages
+        self._items = items
         self._times = JointlyNormalTimes()
         self._last: int | None = None
 
@@ -539,7 +545,8 @@ class _ItemTimes:
         c services; exponential ones end one by one as at a queue. In between, the part 1 - scv of
         each service ends last.
         """
-        first_stage, items = self._stages[0], self._items
+        first_stage = self._stages[0]
+        items = self._items
         assert first_stage.places is not None
         scv = clamped(body.scv, high=1)
         if number >= first_stage.places:
@@ -584,7 +591,8 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
     """Divide a part of a cycle at its barriers into sections, each with its barrier and its number
     of executions; also return the nodes after the last barrier.
     """
-    sections, nodes_after = list[_CutSection](), tuple[Activity, ...]()
+    sections = list[_CutSection]()
+    nodes_after = tuple[Activity, ...]()
     if not any(inner.use == MET for inner in steps(node)):
         return [], (node,)
     match node:
@@ -626,7 +634,8 @@ def _section(
     """Return the time of a section that ends at a barrier: the mean time of the last arrival, and
     the barrier's cost.
     """
-    label, own = f"barrier:{wait.name}", sum_of([traversal.time(node) for node in nodes])
+    label = f"barrier:{wait.name}"
+    own = sum_of([traversal.time(node) for node in nodes])
     barrier = traversal.model.resources[wait.name]
     assert isinstance(barrier, Barrier)
     cost = traversal.numbers[barrier.cost] * traversal.factor(label)
@@ -702,7 +711,8 @@ class _SynchronizedStart:
     """Follows all processors through a section; delays are added up until the next queue."""
 
     def __init__(self, traversal: Traversal, processors: int) -> None:
-        self.traversal, self.waits = traversal, traversal.visit_times.waits
+        self.traversal = traversal
+        self.waits = traversal.visit_times.waits
         self.passing = PassingTimes.together(processors)
         self.pending = ZERO_TIME
         self.served_until: dict[str, Array] = {}
@@ -776,7 +786,8 @@ class _SynchronizedStart:
         that the work of all visits adds up: within 3 % of simulation where 16 and 20 processors
         visit a queue three times (tests/method/mean_value/test_barriers.py).
         """
-        first_time, count = before.times[..., 0], before.times.shape[-1]
+        first_time = before.times[..., 0]
+        count = before.times.shape[-1]
         earlier_work = clamped(self.served_until.get(queue, first_time) - first_time)
         self.served_until[queue] = (
             first_time + earlier_work + count * work / self.traversal.servers(queue)
@@ -795,7 +806,8 @@ class _SynchronizedStart:
         visits = [visit for visit in visits_in(node) if _queued(visit)]
         time_alone = self.traversal.without_waits().time(node)
         ratios = visit_ratios(node, self.traversal.numbers)
-        before, passed = self._after_pending(), list[PassingTimes]()
+        before = self._after_pending()
+        passed = list[PassingTimes]()
         for name in dict.fromkeys(visit.queue for visit in visits):
             visits_there = [visit for visit in visits if visit.queue == name]
             after = self._through_queue(before, node, visits_there, time_alone)
@@ -823,10 +835,8 @@ class _SynchronizedStart:
         group, which serves it that much faster. Servers beyond the last whole group are shared out
         among all: constant times were up to 22 % too short (2 requests, 3 servers).
         """
-        servers, at_once = (
-            self.traversal.servers(visits_there[0].queue),
-            _requests_at_once(node, visits_there),
-        )
+        servers = self.traversal.servers(visits_there[0].queue)
+        at_once = _requests_at_once(node, visits_there)
         work, lead, turns = self._work(node, visits_there)
         groups = max(1, servers // at_once)
         group_work = work.scaled(np.full(1, groups / servers))
@@ -845,7 +855,8 @@ class _SynchronizedStart:
         """Return the work of a composite at a queue, its other time that cannot overlap with it,
         and the number of turns.
         """
-        numbers, services = self.traversal.numbers, self.traversal.visit_times.services
+        numbers = self.traversal.numbers
+        services = self.traversal.visit_times.services
         ratios = visit_ratios(node, numbers)
         work = sum_of(
             [
@@ -906,7 +917,8 @@ class _SynchronizedStart:
             self.waits[visit.index] = RandomTime(wait / nonzero(ratio), 0 * wait)
 
     def _after_pending(self) -> PassingTimes:
-        pending, self.pending = self.pending, ZERO_TIME
+        pending = self.pending
+        self.pending = ZERO_TIME
         return self.passing if pending is ZERO_TIME else self.passing.delayed(pending)
 
 
@@ -1007,7 +1019,8 @@ class PassingTimes:
         if time.kind == "constant":
             return shifted
         times = _in_order(self, time)
-        gap_before, gap = _gaps(self.times), _gaps(times)
+        gap_before = _gaps(self.times)
+        gap = _gaps(times)
         remaining_share = gap_before * gap_before / nonzero(gap_before * gap_before + varied)
         random = varied.real > 0
         gaps = np.where(

@@ -168,20 +168,24 @@ class NetworkLayout:
         merged = service, visited, cubes[2]
         if routes is not None:
             merged = joined_chains(*merged, chain_of)
+        ranks = self._ranks([(label,) for label in self.classes])
+        references = [
+            (self.classes.index(label), self.stations.index(name) if name else 0)
+            for label, name in (chain.reference for chain in self.chains.values())
+        ]
+        patience = self._patience(columns, [(label,) for label in self.classes])
+        weights = self._weights(columns, [(label,) for label in self.classes])
         return NetworkPoints(
             self._network(columns, points, *merged),
             *cubes,
             chain_of=chain_of,
-            ranks=self._ranks([(label,) for label in self.classes]),
+            ranks=ranks,
             routes=routes,
-            references=[
-                (self.classes.index(label), self.stations.index(name) if name else 0)
-                for label, name in (chain.reference for chain in self.chains.values())
-            ],
+            references=references,
             classes=self.classes,
             wrong=wrong,
-            patience=self._patience(columns, [(label,) for label in self.classes]),
-            weights=self._weights(columns, [(label,) for label in self.classes]),
+            patience=patience,
+            weights=weights,
         )
 
     def _by_class(self, columns: Columns, points: int) -> tuple[Array, Array, Array]:
@@ -190,7 +194,9 @@ class NetworkLayout:
         """
         shape = (points, len(self.classes), len(self.stations))
         kind = np.result_type(float, *columns.values())
-        service, visits, scv = np.zeros(shape, kind), np.zeros(shape, kind), np.ones(shape, kind)
+        service = np.zeros(shape, kind)
+        visits = np.zeros(shape, kind)
+        scv = np.ones(shape, kind)
         for k, (name, station) in enumerate(self.model.stations.items()):
             for r, label in enumerate(self.classes):
                 prefix = f"stations.{name}"
@@ -225,10 +231,8 @@ class NetworkLayout:
         wrong = self._sums(routes.probability.real)
         for c, (name, chain) in enumerate(self.chains.items()):
             if name in self.model.chains:
-                members, closed = (
-                    np.flatnonzero(chain_of == c),
-                    isinstance(chain.members, ClosedClass),
-                )
+                members = np.flatnonzero(chain_of == c)
+                closed = isinstance(chain.members, ClosedClass)
                 solution = traffic_equations(
                     routes,
                     members.tolist(),
@@ -296,7 +300,8 @@ class NetworkLayout:
         A demand does not say how it is split into visits; with one service time the station has
         product form.
         """
-        service, visits = service.copy(), visits.copy()
+        service = service.copy()
+        visits = visits.copy()
         for k, station in enumerate(self.model.stations.values()):
             members = [r for r, label in enumerate(self.classes) if label in station.demand]
             if (
@@ -327,20 +332,24 @@ class NetworkLayout:
             isinstance(class_member, OpenClass) and bool(class_member.trace)
             for class_member in members
         )
+        closed = np.array(
+            [isinstance(chain.members, ClosedClass) for chain in self.chains.values()]
+        )
+        servers = np.array([station.servers for station in stations], dtype=np.int64)
+        rates = tuple(self._rates(columns, name) for name in self.stations)
+        priority = self._ranks([chain.classes for chain in self.chains.values()])
         return NetworkArrays(
             service=service,
             visits=visits,
             think=think,
             population=population,
             arrivals=arrivals,
-            closed=np.array(
-                [isinstance(chain.members, ClosedClass) for chain in self.chains.values()]
-            ),
+            closed=closed,
             discipline=tuple(station.discipline for station in stations),
-            servers=np.array([station.servers for station in stations], dtype=np.int64),
-            rates=tuple(self._rates(columns, name) for name in self.stations),
+            servers=servers,
+            rates=rates,
             scv=scv,
-            priority=self._ranks([chain.classes for chain in self.chains.values()]),
+            priority=priority,
             stations=self.stations,
             classes=tuple(self.chains),
             capacity=tuple(station.capacity for station in stations),
@@ -365,7 +374,8 @@ class NetworkLayout:
         chains], and the rates of bursts, see `_bursts` [points, chains, 4].
         """
         count = len(self.chains)
-        think, arrivals = np.zeros((points, count), kind), np.zeros((points, count), kind)
+        think = np.zeros((points, count), kind)
+        arrivals = np.zeros((points, count), kind)
         population = np.zeros((points, count), dtype=np.int64)
         bursts = np.zeros((points, count, 4), kind)
         for c, (name, chain) in enumerate(self.chains.items()):
@@ -402,10 +412,8 @@ class NetworkLayout:
         if not patience_times:
             return {}
         shape = (len(patience_times[0][3]), len(members), len(self.stations))
-        patience, constant = (
-            np.zeros(shape, np.result_type(float, *columns.values())),
-            np.zeros(shape[1:], dtype=bool),
-        )
+        patience = np.zeros(shape, np.result_type(float, *columns.values()))
+        constant = np.zeros(shape[1:], dtype=bool)
         for c, k, key, times in patience_times:
             patience[:, c, k], constant[c, k] = times, key == "timeout"
         return {"patience": patience, "timeouts": constant}
@@ -431,7 +439,8 @@ class NetworkLayout:
         """Return the arrival rates between and within bursts, and the rates at which bursts begin
         and end [points, 4].
         """
-        quiet, burst = columns[f"{prefix}.arrivals"], columns[f"{prefix}.burst_arrivals"]
+        quiet = columns[f"{prefix}.arrivals"]
+        burst = columns[f"{prefix}.burst_arrivals"]
         # A time of 0 is refused beside; here it must not divide.
         times = (columns[f"{prefix}.{key}"] for key in ("quiet_time", "burst_time"))
         return np.stack(

@@ -88,7 +88,8 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
 
 def _refused(arrays: NetworkPoints) -> dict[int, str]:
     """Return, by point, why there are no bounds."""
-    network, wrong = arrays.network, unsolvable(arrays)
+    network = arrays.network
+    wrong = unsolvable(arrays)
     if network.losses:
         why = f"{network.losses}, and the bounds do not cover loss or blocking"
         wrong.update(
@@ -109,7 +110,8 @@ def _by_kind(arrays: NetworkPoints) -> tuple[dict[str, Bounds], list[str]]:
     """Return bounds of the throughputs by each kind that applies (points, classes), and the reasons
     why other kinds do not.
     """
-    bounds_by_kind, missing = {}, []
+    bounds_by_kind = {}
+    missing = []
     for kind, (bounds, _) in KINDS.items():
         try:
             with np.errstate(all="ignore"):
@@ -174,12 +176,14 @@ def _columns(
     crossings, (shortest, _) = saturation_population(network).real, full_speed_demands(network)
     tables: dict[str, dict[str, Array]] = {"values": {}, "low": {}, "high": {}}
     for c, name in enumerate(network.classes):
-        rate, time = f"throughput[{name}]", f"response_time[{name}]"
+        rate = f"throughput[{name}]"
+        time = f"response_time[{name}]"
         if not network.closed[c]:
             tables["low"][rate] = tables["high"][rate] = network.arrivals[:, c].real
             tables["low"][time] = shortest[:, c].real
             continue
-        size, think = network.population[:, c], network.think[:, c].real
+        size = network.population[:, c]
+        think = network.think[:, c].real
         with np.errstate(all="ignore"):
             # R = N / X - Z: the upper bound on X gives the lower one on R, and the reverse.
             populated = (size > 0) & (high[:, c] > 0)

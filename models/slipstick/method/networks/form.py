@@ -95,10 +95,8 @@ def _account(
     times = {THINK: float(arrays.network.think[0, 0].real)} if arrays.network.think[0, 0] else {}
     for k, (name, station) in enumerate(compiled.model.stations.items()):
         for label in station.visitors():
-            r, residence_time = (
-                compiled.classes.index(label),
-                columns[f"residence_time[{label},{name}]"],
-            )
+            r = compiled.classes.index(label)
+            residence_time = columns[f"residence_time[{label},{name}]"]
             service = float((arrays.visits[0, r, k] * arrays.service[0, r, k]).real)
             if (
                 arrays.network.losses and residence_time and not station.rates
@@ -180,7 +178,8 @@ def quantiles(
     quantiles_found: dict[str, float] = {}
     errors: dict[str, float] = {}
     for c, label in enumerate(compiled.chains):
-        path, mean = _path(compiled, network, c), measures.get(f"response_time[{label}]", 0.0)
+        path = _path(compiled, network, c)
+        mean = measures.get(f"response_time[{label}]", 0.0)
         if not len(path) or not 0 < mean < np.inf:
             continue
         names = [f"response_time_quantile[{label},{q:g}]" for q in QUANTILES]
@@ -265,7 +264,8 @@ def has_quantiles(model: QueueingNetwork, label: str, exact: bool = False) -> bo
 
 def _exact_transform(network: NetworkArrays, c: int, path: NDArray[np.intp]) -> Transform | None:
     times = network.service[0, c, path].real.tolist()
-    population, think = int(network.population[0, c]), float(network.think[0, c].real)
+    population = int(network.population[0, c])
+    think = float(network.think[0, c].real)
     if not _without_overtaking(network, c, path) or (
         network.closed[c] and not 0 < population <= MOST_TRACED
     ):
@@ -286,11 +286,9 @@ def _product_form_visits(network: NetworkArrays, c: int) -> bool:
     """Return whether a chain belongs to the networks for which errors of approximate quantiles were
     measured: open, in product form, and with at most one visit to a station.
     """
-    visited, scv, visits = (
-        network.demand[0, c].real > 0,
-        network.scv[0, c].real,
-        network.visits[0].real,
-    )
+    visited = network.demand[0, c].real > 0
+    scv = network.scv[0, c].real
+    visits = network.visits[0].real
     shared = np.array([discipline == "ps" for discipline in network.discipline]) & (
         (scv == 1) | ~visited
     )
@@ -320,13 +318,12 @@ def _approximate_transform(
     path: NDArray[np.intp],
     measures: Mapping[str, float],
 ) -> Transform:
-    label, loads, visits = (
-        list(compiled.chains)[c],
-        _loads(network),
-        list[tuple[float, Transform]](),
-    )
+    label = list(compiled.chains)[c]
+    loads = _loads(network)
+    visits = list[tuple[float, Transform]]()
     for k in path:
-        service, servers = float(network.service[0, c, k].real), int(network.servers[k])
+        service = float(network.service[0, c, k].real)
+        servers = int(network.servers[k])
         if network.delays[k]:
             two_moment_visit = two_moments(service, float(network.scv[0, c, k].real))
         elif network.discipline[k] == "fcfs":
@@ -417,7 +414,8 @@ def _shared(arrays: NetworkPoints, residence: Array) -> Array:
     network = arrays.network
     time = residence[:, arrays.chain_of]
     is_single_class = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
-    visits, service = network.visits[:, arrays.chain_of], network.service[:, arrays.chain_of]
+    visits = network.visits[:, arrays.chain_of]
+    service = network.service[:, arrays.chain_of]
     # An empty station has no waiting time.
     wait = np.where(time != 0, quotient(time, visits) - service, 0.0)
     # In the order of arrival all classes of a chain have the same wait and their own service; at
@@ -447,34 +445,33 @@ class Measures:
     def __init__(
         self, compiled: NetworkLayout, arrays: NetworkPoints, solution: NetworkSolution
     ) -> None:
-        self._compiled, self._arrays = compiled, arrays
-        self._classes, self._stations = compiled.classes, compiled.stations
-        self._probability, self._loss, self._made = solution.probability, None, np.ones(())
+        self._compiled = compiled
+        self._arrays = arrays
+        self._classes = compiled.classes
+        self._stations = compiled.stations
+        self._probability = solution.probability
+        self._loss = None
+        self._made = np.ones(())
         self._abandoned: Array = np.zeros(arrays.visits.shape)
         self._ended: Array | None = None
-        network, chain_of = arrays.network, arrays.chain_of
+        network = arrays.network
+        chain_of = arrays.chain_of
         with np.errstate(all="ignore"):
             if isinstance(solution, MarkovSolution):
-                self._residence, self._queue, busy = (
-                    solution.residence,
-                    solution.queue,
-                    solution.utilization,
-                )
+                self._residence = solution.residence
+                self._queue = solution.queue
+                busy = solution.utilization
                 self._throughput = solution.throughput[:, np.unique(chain_of, return_index=True)[1]]
                 if network.losses:
                     visits = arrays.visits if arrays.routes is not None else network.visits
-                    self._abandoned, self._loss, self._ended = (
-                        solution.abandoned,
-                        solution.loss,
-                        solution.ended,
-                    )
+                    self._abandoned = solution.abandoned
+                    self._loss = solution.loss
+                    self._ended = solution.ended
                     admitted = solution.ended / (1 - solution.abandoned)
                     self._made = quotient(admitted, solution.begun[:, :, None] * visits, 1.0)
             else:
-                self._throughput, self._residence = (
-                    solution.throughput,
-                    _shared(arrays, solution.residence),
-                )
+                self._throughput = solution.throughput
+                self._residence = _shared(arrays, solution.residence)
                 self._queue = solution.throughput[:, chain_of, None] * self._residence
                 # A class alone in its chain has the queue that the solver found; others follow from
                 # Little's law.
@@ -522,12 +519,14 @@ class Measures:
         )
 
     def _by_class(self) -> dict[str, Array]:
-        arrays, residence = self._arrays, self._residence
+        arrays = self._arrays
+        residence = self._residence
         visit = quotient(residence, arrays.visits * self._made, np.nan)
         columns: dict[str, Array] = {}
         for k, (name, station) in enumerate(self._compiled.model.stations.items()):
             for label in station.visitors():
-                r, key = self._classes.index(label), f"[{label},{name}]"
+                r = self._classes.index(label)
+                key = f"[{label},{name}]"
                 columns[f"queue_length{key}"] = self._queue[:, r, k]
                 columns[f"residence_time{key}"] = residence[:, r, k]
                 columns[f"time_per_visit{key}"] = visit[:, r, k]
@@ -585,7 +584,8 @@ class CompiledNetwork(CompiledModel):
 
     def __init__(self, model: QueueingNetwork, method: str) -> None:
         refuse_unknown(model.constructs, method, KNOWN_OF_NETWORKS.get(method, ()))
-        self.model, self.method = model, method
+        self.model = model
+        self.method = method
         self.compiled = NetworkLayout(model)
         self.parameters = tuple(self.compiled.tape.parameters)
         self.quantity = f"response_time[{next(iter(self.compiled.chains))}]"
@@ -605,7 +605,8 @@ class CompiledNetwork(CompiledModel):
         """The number of points that are solved together: fewer where each point holds many numbers,
         see `MOST_HELD`.
         """
-        classes, stations = len(self.compiled.chains), len(self.compiled.stations)
+        classes = len(self.compiled.chains)
+        stations = len(self.compiled.stations)
         return max(2, min(BLOCK, MOST_HELD // _numbers(classes, stations)))
 
     def brief(self, values: Values) -> Solution:
@@ -642,7 +643,8 @@ class CompiledNetwork(CompiledModel):
         """
         columns, pieces, wrong = _measured(self.compiled, arrays, self.method, read)
         count = arrays.network.points
-        methods, exact = np.full(count, self.method, dtype=object), np.zeros(count, dtype=bool)
+        methods = np.full(count, self.method, dtype=object)
+        exact = np.zeros(count, dtype=bool)
         for piece in pieces:
             methods[piece.points], exact[piece.points] = piece.solver, piece.solution.exact
         # What no solver can solve, such as a saturated station, no simulation can either.
@@ -675,7 +677,8 @@ class CompiledNetwork(CompiledModel):
         """Add the parts of an answer that are computed at one point only: account, saturation,
         quantiles, derivatives.
         """
-        compiled, network = self.compiled, arrays.network
+        compiled = self.compiled
+        network = arrays.network
         columns = {
             name: measure for name, measure in measures.items() if not _too_many(name, network)
         }
@@ -817,7 +820,8 @@ def _measured(
     ]
     if not columns_of_pieces:
         shape = arrays.network.service.shape
-        flow, cube = np.full(shape[:2], np.nan), np.full(shape, np.nan)
+        flow = np.full(shape[:2], np.nan)
+        cube = np.full(shape, np.nan)
         nothing = NetworkSolution(flow, cube, cube, cube, (None,) * shape[2], solver, exact=False)
         columns_of_pieces = [(np.arange(count), read(Measures(compiled, arrays, nothing)))]
     columns: dict[str, Array] = {}

@@ -102,12 +102,10 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
     """Return the network with one class for each class of its chains, and the routing at each
     point; no routing if no customer changes class.
     """
-    network, chain_of, routes, references = (
-        arrays.network,
-        arrays.chain_of,
-        arrays.routes,
-        arrays.references,
-    )
+    network = arrays.network
+    chain_of = arrays.chain_of
+    routes = arrays.routes
+    references = arrays.references
     if routes is None:
         return network, None
     routed = _routed(arrays)
@@ -118,14 +116,16 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
     )
     # All customers of a chain begin in the class of its reference.
     is_first = np.array([keeps_class[r] or references[c][0] == r for r, c in enumerate(chain_of)])
+    population = np.where(is_first, network.population[:, chain_of], 0)
+    arrivals = np.where(is_first, network.arrivals[:, chain_of], 0)
     network_of_classes = replace(
         network,
         service=service,
         visits=visits,
         scv=arrays.scv,
         think=network.think[:, chain_of],
-        population=np.where(is_first, network.population[:, chain_of], 0),
-        arrivals=np.where(is_first, network.arrivals[:, chain_of], 0),
+        population=population,
+        arrivals=arrivals,
         bursts=(
             None
             if network.bursts is None
@@ -160,7 +160,8 @@ def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolutio
     """Replace the throughput of each chain by its cycles in a second; a cycle ends at the reference
     of the chain, which is a class at a station.
     """
-    flow, begun = solution.throughput.copy(), solution.begun.copy()
+    flow = solution.throughput.copy()
+    begun = solution.begun.copy()
     network = arrays.network
     phases_known = known_phases(arrays.scv, network.phases, arrays.classes, network.stations)
     for c, members in _routed(arrays).items():

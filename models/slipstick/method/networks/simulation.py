@@ -100,12 +100,10 @@ class FlatNetwork:
         columns: Mapping[str, NDArray[np.float64]],
         arrays: NetworkPoints,
     ) -> None:
-        self.model, self.compiled, self.columns, self.arrays = (
-            compiled.model,
-            compiled,
-            columns,
-            arrays,
-        )
+        self.model = compiled.model
+        self.compiled = compiled
+        self.columns = columns
+        self.arrays = arrays
         self.builder = Builder()
         self.visits: dict[Place, float] = {}
         self.stated: dict[Place, float] = {}
@@ -175,7 +173,8 @@ class FlatNetwork:
         """Yield every place of a chain that takes time or that a route leads to, with its visits in
         a cycle, the visits as stated, and the mean service [1, 1, s].
         """
-        network, routed = self.arrays.network, name in self.model.chains
+        network = self.arrays.network
+        routed = name in self.model.chains
         for label in chain.classes:
             r = self.compiled.classes.index(label)
             for k, (station, queue) in enumerate(self.model.stations.items()):
@@ -213,7 +212,8 @@ class FlatNetwork:
 
     def _chain(self, c: int, name: str, chain: Chain) -> None:
         """Write the cycle of the customers of a chain, and add them to the plan."""
-        network, builder = self.arrays.network, self.builder
+        network = self.arrays.network
+        builder = self.builder
         self.groups[name] = len(self.groups)
         # Some of its customers may be lost.
         if any(
@@ -316,7 +316,8 @@ class FlatNetwork:
         """Return whether as many customers as its capacity may ever be at a station or in a region,
         or on their way to it.
         """
-        network, region = self.arrays.network, self.model.regions.get(name)
+        network = self.arrays.network
+        region = self.model.regions.get(name)
         most = region.capacity if region else self.model.stations[name].capacity
         names = region.stations if region else (name,)
         stations = [self.compiled.stations.index(station) for station in names]
@@ -330,7 +331,8 @@ class FlatNetwork:
         """Write the beginning of a cycle: the thinking, after which the response time counts.
         Return the number of its first instruction.
         """
-        start, mean = self.builder.next_instruction, float(self.arrays.network.think[0, c].real)
+        start = self.builder.next_instruction
+        mean = float(self.arrays.network.think[0, c].real)
         if mean > 0:
             self.builder.delay(ServiceTime("exponential", mean), _thinking(name))
             self.builder.start_response()
@@ -358,7 +360,8 @@ class FlatNetwork:
 
     def _visits(self, name: str, place: Place) -> None:
         """Write the visits to a place; a mean number above 1 is a geometric repetition."""
-        visits, visit = self.visits[place], partial(self._visit, name, place)
+        visits = self.visits[place]
+        visit = partial(self._visit, name, place)
         if visits > 1:
             self.builder.repeat_with_probability(1 - 1 / visits, visit, f"{_served(place)} again")
         else:
@@ -368,12 +371,16 @@ class FlatNetwork:
         """Write the visits of a class to stations of one region in a row. A customer enters the
         region before the first station that it visits, and leaves it after the last.
         """
-        builder, run, outside = self.builder, f"{name} from {places[0][1]}", True
+        builder = self.builder
+        run = f"{name} from {places[0][1]}"
+        outside = True
         inside = [f"{run}: inside {region} before {index}" for index in range(len(places) + 1)]
         before = [f"{run}: outside {region} before {index}" for index in range(len(places) + 1)]
         for index, place in enumerate(places):
-            odds, chance = self.visits[place], f"{_served(place)} or not"
-            here, entrance = f"{_served(place)} inside", _entering(place, region)
+            odds = self.visits[place]
+            chance = f"{_served(place)} or not"
+            here = f"{_served(place)} inside"
+            entrance = _entering(place, region)
             if outside:
                 builder.mark(before[index])
                 if odds < 1:
@@ -398,7 +405,8 @@ class FlatNetwork:
         """Write a block of instructions for each place, the reference first; return the number of
         the instruction at which a cycle begins.
         """
-        builder, start = self.builder, self.builder.next_instruction
+        builder = self.builder
+        start = self.builder.next_instruction
         # The reference first, so that the instructions of a cycle begin where customers start.
         for place in sorted(self._places(chain), key=lambda place: place != chain.reference):
             if self._ends_at(chain, place):
@@ -443,10 +451,8 @@ class FlatNetwork:
     def _visit(self, chain: str, place: Place) -> None:
         """Visit a station; where the chain may lose customers, count them at a tally."""
         builder, (label, station) = self.builder, place
-        queue, scv = (
-            self.model.stations[station],
-            self.columns.get(f"stations.{station}.scv.{label}"),
-        )
+        queue = self.model.stations[station]
+        scv = self.columns.get(f"stations.{station}.scv.{label}")
         size = 1.0 if scv is None else float(scv[0].real)
         time = time_of_law(self.service[place], size, queue.distribution.get(label))
         resource = None if DISCIPLINES[queue.discipline].delay else station
@@ -509,19 +515,16 @@ def _solution(
     flat = flat_network(compiled, values)
     result = simulate(flat.plan, simulation) if flat.groups else None
     estimates = _NetworkEstimates(compiled, flat, result)
-    estimated_values, remarks = estimates.values(), estimates.remarks()
-    gradient, first_time = (
-        None,
-        estimated_values.get(f"response_time[{next(iter(compiled.chains))}]"),
-    )
+    estimated_values = estimates.values()
+    remarks = estimates.remarks()
+    gradient = None
+    first_time = estimated_values.get(f"response_time[{next(iter(compiled.chains))}]")
     if result and simulation.shares and first_time:
         gradient, shares, note = _shares(
             compiled, values, first_time.value or 0.0, result, simulation
         )
-        estimated_values, remarks = (
-            {**estimated_values, **shares},
-            replace(remarks, notes=(*remarks.notes, note)),
-        )
+        estimated_values = {**estimated_values, **shares}
+        remarks = replace(remarks, notes=(*remarks.notes, note))
     exact = estimates.certain and not (result and result.plan.random)
     account = {"account": estimates.account()}
     return replace(
@@ -605,7 +608,9 @@ class _NetworkEstimates:
     """Estimates from one run of a network; without a run, those of an empty network."""
 
     def __init__(self, compiled: NetworkLayout, flat: FlatNetwork, result: Result | None) -> None:
-        self.compiled, self.flat, self.result = compiled, flat, result
+        self.compiled = compiled
+        self.flat = flat
+        self.result = result
         self.stations = compiled.model.stations
         self.layout = Layout(flat.plan)
         self.elapsed = self.layout.column(self.layout.time)
@@ -681,7 +686,8 @@ class _NetworkEstimates:
                 yield f"within_target[{name}]", share
 
     def _of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
-        chain, places = self.compiled.chains[name], self.places(name)
+        chain = self.compiled.chains[name]
+        places = self.places(name)
         yield f"throughput[{name}]", self._ratio(name, self.served(name), self.elapsed, NOTHING)
         yield f"response_time[{name}]", self._response(name, places, chain.classes)
         for label in chain.classes if chain.classes != (name,) else ():
@@ -705,12 +711,11 @@ class _NetworkEstimates:
             )
 
     def _of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
-        chain, station, key = (
-            self.chain_of[place[0]],
-            self.stations[place[1]],
-            f"[{place[0]},{place[1]}]",
-        )
-        time, per_visit = self.time(place), self.cycles(chain)
+        chain = self.chain_of[place[0]]
+        station = self.stations[place[1]]
+        key = f"[{place[0]},{place[1]}]"
+        time = self.time(place)
+        per_visit = self.cycles(chain)
         if place in self.flat.visits:
             per_visit = self.passages(place) * (self.flat.stated[place] / self.flat.visits[place])
         yield f"queue_length{key}", self._ratio(chain, time, self.elapsed, NOTHING)
@@ -750,9 +755,11 @@ class _NetworkEstimates:
         )
 
     def _of_region(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
-        region, layout = self.compiled.model.regions[name], self.layout
+        region = self.compiled.model.regions[name]
+        layout = self.layout
         index = self.flat.plan.resources.index(name)
-        present, used = layout.column(layout.area[index]), layout.column(layout.use[index])
+        present = layout.column(layout.area[index])
+        used = layout.column(layout.use[index])
         lock = index - len(self.flat.plan.stations)
         yield f"queue_length[{name}]", self._ratio(None, present, self.elapsed)
         yield f"utilization[{name}]", self._ratio(None, used, self.elapsed * region.capacity)

@@ -79,7 +79,8 @@ from slipstick.structure.contention import Saturation
 from slipstick.vocabulary import DISCIPLINES, REPLIES
 
 NOUNS: dict[type, str] = {Monitor: "monitor", ReaderWriterLock: "reader-writer lock"}
-IDLE, OWN = "idle", "own"
+IDLE = "idle"
+OWN = "own"
 _NETWORK_TECHNOLOGIES = ("adapter", "switch", "wire")
 _QUEUE_LOCKS = {"mcs": ("queue", 1), "array": ("queue", 2)}
 """Locks that are simulated as a queue of processors, with the accesses in a row of an acquire
@@ -273,7 +274,8 @@ class Writer:
     """
 
     def __init__(self, model: Model, numbers: Numbers) -> None:
-        self.model, self.numbers = model, numbers
+        self.model = model
+        self.numbers = numbers
         self.builder = Builder()
         self.members = self.others = 0
         self.once: dict[str, float] = {}
@@ -294,7 +296,8 @@ class Writer:
         """Add the resources of the model to the plan; the processors of a population become
         stations of their own.
         """
-        self.members, self.others = members, members - 1
+        self.members = members
+        self.others = members - 1
         self._check_size(max(members, 1))
         for name, resource in self.model.resources.items():
             if isinstance(resource, Station):
@@ -378,7 +381,8 @@ class Writer:
         """Add the problems of a pool to the plan, one after the other, with the tasks of each and
         the times of their parts.
         """
-        leaf, interior = self.numbers[pool.leaf], self.numbers[pool.interior]
+        leaf = self.numbers[pool.leaf]
+        interior = self.numbers[pool.interior]
         problems: list[list[int]] = []
         tasks: list[list[tuple[float, int]]] = []
         for roots, problem in pool.source.problems():
@@ -519,7 +523,8 @@ class Writer:
             return
         rank = lock.rank(node.mode) if isinstance(lock, ReaderWriterLock) else 0
         after = None if node.after is None else self.later(node.after, parties)
-        body, replies = self.later(node.body, parties), False
+        body = self.later(node.body, parties)
+        replies = False
         if REPLIES in self.model.constructs and (replies := replies_to(node)):
             body = self._branch(node.body, parties, node.resource)
         permits = 1

@@ -142,10 +142,8 @@ class Differences:
         for name in names if mean else ():
             if not own_values[name]:
                 continue
-            elasticity, power = (
-                self._elasticity(name, own_values[name], mean),
-                parameters[name].dimension.time_power,
-            )
+            elasticity = self._elasticity(name, own_values[name], mean)
+            power = parameters[name].dimension.time_power
             gradient[name] = elasticity.mean * mean / own_values[name]
             ends = [
                 None if end is None else power * end for end in (elasticity.low, elasticity.high)
@@ -235,7 +233,8 @@ def compared_with_one(
         )  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise
     efficiency = float(GRAIN_EFFICIENCY.equation(shortest, time_among.value))
     interference = float(GRAIN_INTERFERENCE.equation(shortest, time_among.value))
-    zeta, phi = _within(efficiency, spread * efficiency), _within(interference, spread / efficiency)
+    zeta = _within(efficiency, spread * efficiency)
+    phi = _within(interference, spread / efficiency)
     ratios_found = {
         "time_alone": time_alone,
         "grain_efficiency": zeta if zeta.high is None else replace(zeta, high=min(zeta.high, 1.0)),
@@ -243,10 +242,8 @@ def compared_with_one(
     }
     if single.words is not None:
         tape = Tape([single.words])
-        words, rate = (
-            float(tape.run(only(given_values, tape.parameters))[0][0]),
-            values["throughput"],
-        )
+        words = float(tape.run(only(given_values, tape.parameters))[0][0])
+        rate = values["throughput"]
         value, low, high = (
             None if bound is None else words * bound for bound in (rate.value, rate.low, rate.high)
         )
@@ -300,7 +297,8 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
         gradient, shares, note = _shares(
             model, values_given, values["time"].value or 0.0, result, settings
         )
-        values, remarks = {**values, **shares}, replace(remarks, notes=(*remarks.notes, note))
+        values = {**values, **shares}
+        remarks = replace(remarks, notes=(*remarks.notes, note))
     account = {
         "account": booked.estimates(booked.labels.component),
         "technology": booked.estimates(booked.labels.technology),
@@ -308,10 +306,12 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
     }
     # Where nothing is random the run is exact once its cycles repeat, so that its interval has no
     # width.
+    exact = np.array([not flat.plan.random and time.half_width <= ROUNDING * time.mean])
+    once = {name: np.array([number]) for name, number in flat.once.items()}
     return replace(
         one_point(model.name, values, remarks, gradient, account),
-        exact=np.array([not flat.plan.random and time.half_width <= ROUNDING * time.mean]),
-        once={name: np.array([number]) for name, number in flat.once.items()},
+        exact=exact,
+        once=once,
         useful=model.useful,
     )
 
@@ -432,9 +432,12 @@ class _SimulatedAccount:
     """
 
     def __init__(self, model: Model, result: Result) -> None:
-        self.result, self.layout, self.labels = result, result.layout, Labels.of(model)
+        self.result = result
+        self.layout = result.layout
+        self.labels = Labels.of(model)
         self.time = _cycles_of_first(model, result)
-        first_column, count = self.layout.booked[0], len(result.plan.labels)
+        first_column = self.layout.booked[0]
+        count = len(result.plan.labels)
         sums = result.batches.sum(axis=0)
         booked = np.zeros(self.layout.width)
         booked[first_column : first_column + count] = 1.0
@@ -477,7 +480,8 @@ def waiting_column(result: Result, index: int) -> Array:
     present less the time in service, or the waits as counted where holders take several permits and
     at stations with rates.
     """
-    plan, layout = result.plan, result.layout
+    plan = result.plan
+    layout = result.layout
     lock = index - len(plan.stations)
     if lock in plan.several:
         return layout.column(layout.waited[lock])
@@ -497,7 +501,9 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     -------
     by the label of the wait, the part of each [1]
     """
-    plan, layout, sums = result.plan, result.layout, result.batches.sum(axis=0)
+    plan = result.plan
+    layout = result.layout
+    sums = result.batches.sum(axis=0)
     labels = [f"wait:{station.name}" for station in plan.stations]
     labels += [lock.label for lock in plan.locks]
     waited: dict[str, float] = {}
@@ -541,7 +547,8 @@ def _responses(model: Model, flat: Flat, result: Result) -> Iterator[tuple[str, 
 
 
 def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
-    layout, thinks = result.layout, thinking(model.bodies[0]) is not None
+    layout = result.layout
+    thinks = thinking(model.bodies[0]) is not None
     time = result.cycle_time() if thinks else result.mean_time()
     estimates = {"time": time}
     if model.population.open:
@@ -570,7 +577,9 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
 
 
 def _efficiency(model: Model, flat: Flat, booked: _SimulatedAccount) -> dict[str, Estimate]:
-    result, layout, time = booked.result, booked.layout, booked.time
+    result = booked.result
+    layout = booked.layout
+    time = booked.time
     if model.population.open or not result.mean_time().mean > 0:
         return {}
     account = booked.weights(booked.labels.component)
@@ -597,11 +606,14 @@ def _beside(
     The mean time of all executed steps is known from the model; times, the account and pipelines
     are from the run.
     """
-    parallel, result, layout = ParallelWork(model), booked.result, booked.layout
+    parallel = ParallelWork(model)
+    result = booked.result
+    layout = booked.layout
     account = booked.weights(booked.labels.component)
     columns = parallel.numbers(values_given)
     numbers = {key: float(column[0]) for key, column in columns.items()}
-    time, cycles = booked.time, layout.column(layout.cycles[0])
+    time = booked.time
+    cycles = layout.column(layout.cycles[0])
     values = {}
     if ("work", "") in numbers and result.mean_time().mean > 0:
         useful = flat.population * numbers["work", ""] * cycles
@@ -630,13 +642,15 @@ def _resources(result: Result) -> dict[str, Estimate]:
     """Estimate use, queue and wait of each resource; copies, such as processors, count as one on
     average.
     """
-    plan, layout = result.plan, result.layout
+    plan = result.plan
+    layout = result.layout
     names = plan.resources
     servers = {station.name: station.servers for station in plan.stations} | {
         lock.name: lock.permits for lock in plan.locks
     }
     counters = {lock.name for lock in plan.locks if lock.noun == COUNTER}
-    elapsed, values = layout.column(layout.time), {}
+    elapsed = layout.column(layout.time)
+    values = {}
     for name in dict.fromkeys(names):
         area, use, done, waiting = (np.zeros(layout.width) for _ in range(4))
         for index in (index for index, other_name in enumerate(names) if other_name == name):
@@ -660,14 +674,13 @@ def _accesses(result: Result) -> dict[str, Estimate]:
     """Estimate, for each lock with a home node, the accesses to its words and flags per
     acquisition, from that node and from other nodes.
     """
-    layout, values = result.layout, {}
+    layout = result.layout
+    values = {}
     names = [lock.name for lock in result.plan.locks]
     for tally, (kind, _, name) in enumerate(tally.partition(":") for tally in result.plan.tallies):
         if kind == ACCESSES:
-            taken, local = (
-                layout.column(layout.taken[names.index(name)]),
-                layout.column(layout.refused[tally]),
-            )
+            taken = layout.column(layout.taken[names.index(name)])
+            local = layout.column(layout.refused[tally])
             values[f"accesses[{name},local]"] = result.ratio(local, taken)
             values[f"accesses[{name},remote]"] = result.ratio(
                 layout.column(layout.tried[tally]) - local, taken
@@ -679,7 +692,8 @@ def _attempts(result: Result) -> dict[str, Estimate]:
     """Estimate, for each resource that attempts visit, the fraction of tries that are abandoned,
     the tries per attempt, and the rate of attempts that succeed.
     """
-    layout, estimates = result.layout, {}
+    layout = result.layout
+    estimates = {}
     columns = {
         tuple(name.split(":", 1)): (layout.column(tried), layout.column(refused))
         for name, tried, refused in zip(
@@ -691,7 +705,8 @@ def _attempts(result: Result) -> dict[str, Estimate]:
             attempts, given_up = columns[GIVEN_UP, name]
             estimates[f"abandonment[{name}]"] = result.ratio(abandoned, tried)
             estimates[f"amplification[{name}]"] = result.ratio(tried, attempts)
-            served, elapsed = attempts - given_up, layout.column(layout.time)
+            served = attempts - given_up
+            elapsed = layout.column(layout.time)
             estimates[f"goodput[{name}]"] = result.ratio(served, elapsed)
     return estimates
 
@@ -716,7 +731,8 @@ def _fairness(result: Result) -> dict[str, Estimate]:
         "fairness": tuple(locks.values()),
         **{f"fairness[{name}]": (index,) for name, index in locks.items()},
     }
-    sums, values = result.batches.sum(axis=0), {}
+    sums = result.batches.sum(axis=0)
+    values = {}
     for name, members in members_by_lock.items():
         counts, waited, squares = (
             sum((layout.column(column[index]) for index in members), np.zeros(layout.width))
@@ -785,12 +801,10 @@ class CompiledSimulation(CompiledModel):
         parameters: Sequence[str],
         solve: Callable[[Mapping[str, float]], Solution],
     ) -> None:
-        self.name, self.quantity, self.parameters, self._solve = (
-            name,
-            quantity,
-            tuple(parameters),
-            solve,
-        )
+        self.name = name
+        self.quantity = quantity
+        self.parameters = tuple(parameters)
+        self._solve = solve
 
     def solution(self, values: Values) -> Solution:
         """Simulate every point; the values are aligned arrays, or single numbers."""

@@ -130,13 +130,12 @@ def routing_of_chains(
     >>> rule.onward[0, 0, 1], rule.restart
     (array([1., 0.]), (0, 0))
     """
-    rule, think = _routing_in_order(network), len(network.stations)
+    rule = _routing_in_order(network)
+    think = len(network.stations)
     dtype = np.result_type(rule.onward, routes.probability)
-    entry, onward, restart = (
-        rule.entry.astype(dtype),
-        rule.onward.astype(dtype),
-        list(range(len(rule.entry))),
-    )
+    entry = rule.entry.astype(dtype)
+    onward = rule.onward.astype(dtype)
+    restart = list(range(len(rule.entry)))
     for members, (label, station) in references.items():
         entry[list(members)], onward[list(members)] = 0, 0
         begin = think if _thinks(network)[label] else station
@@ -182,7 +181,8 @@ def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
     entry = np.pad(routing.entry, ((0, 0), (0, 1)))
     onward = np.pad(routing.onward, ((0, 0), (0, 1), (0, 0), (0, 1)))
     for r in np.flatnonzero(network.closed):
-        first_visits, home = entry[r].copy(), entry[r] / (entry[r].sum() or 1.0)
+        first_visits = entry[r].copy()
+        home = entry[r] / (entry[r].sum() or 1.0)
         if _thinks(network)[r]:
             # A cycle that visits no station is one more think time; without think time such cycles
             # take none.
@@ -288,7 +288,8 @@ def _check_blocking(point: NetworkPoint) -> None:
     """Refuse blocking for which a state would have to keep the destination of a customer or the
     phase of a stopped service.
     """
-    network, onward = point.network, point.routing.onward.real
+    network = point.network
+    onward = point.routing.onward.real
     for j, blocking in enumerate(network.blocking):
         if blocking == LOSS or network.capacity[j] is None:
             continue
@@ -335,7 +336,8 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
 
 def _service_time(point: NetworkPoint, r: int, k: int) -> PhaseType:
     """Return the service time of class r at station k."""
-    network, mean = point.network, point.network.service[0, r, k]
+    network = point.network
+    mean = point.network.service[0, r, k]
     phases_of_mean_1 = network.phases.get((network.classes[r], network.stations[k]))
     return (
         phase_type(mean, network.scv[0, r, k])
@@ -354,11 +356,13 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         place to go
     NoAnswerError : a cycle takes no time
     """
-    network, routing = point.network, point.routing
+    network = point.network
+    routing = point.routing
     classes, count = network.service.shape[1:]
     visited = point.visited()
     _check_time_spent(point)
-    entry, onward = routing.entry * visited, routing.onward * visited
+    entry = routing.entry * visited
+    onward = routing.onward * visited
     begins = [
         [(r, int(k), row[k].item()) for k in np.flatnonzero(row)] for r, row in enumerate(entry)
     ]
@@ -382,20 +386,20 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         + len(bursts)
     )
     empty = _empty_row(point, columns, truncation)
+    destinations = {
+        (r, k): [(int(s), int(j), onward[r, k, s, j].item()) for s, j in np.argwhere(onward[r, k])]
+        for r, k in np.argwhere(visited).tolist()
+    }
+    arrivals = {
+        int(r): (network.arrivals[0, r], begins[r])
+        for r in np.flatnonzero(~network.closed)
+        if network.arrivals[0, r] != 0
+    }
     space = StateSpace(
         stations=stations,
         names=network.stations,
-        destinations={
-            (r, k): [
-                (int(s), int(j), onward[r, k, s, j].item()) for s, j in np.argwhere(onward[r, k])
-            ]
-            for r, k in np.argwhere(visited).tolist()
-        },
-        arrivals={
-            int(r): (network.arrivals[0, r], begins[r])
-            for r in np.flatnonzero(~network.closed)
-            if network.arrivals[0, r] != 0
-        },
+        destinations=destinations,
+        arrivals=arrivals,
         bursts=bursts,
         batch=network.batch or (1,) * classes,
         restart=dict(enumerate(home)),
@@ -431,7 +435,8 @@ def _with_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace
     """Set the two first states of a state space: closed customers placed class after class, and
     with the classes in turn.
     """
-    population, visited = point.population(), point.visited()
+    population = point.population()
+    visited = point.visited()
     thinking = visited.shape[1] - 1
     begin = {
         r: [*dict.fromkeys([*(k for _, k, _ in home), *np.flatnonzero(visited[r])])]
@@ -463,7 +468,9 @@ def _check_home(point: NetworkPoint, home: Sequence[Sequence[int]]) -> None:
     """Refuse a closed class that may be lost and begins its next cycle where it may be lost
     again.
     """
-    network, reached, population = point.network, point.visited(), point.population().sum()
+    network = point.network
+    reached = point.visited()
+    population = point.population().sum()
     limited = [
         k for k, blocking in enumerate(network.blocking) if blocking == LOSS and network.limited[k]
     ]
@@ -488,6 +495,7 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
         flows = {r: network.arrivals[0, r] * point.routing.entry[r, station] for r in visitors}
         shares = {r: flow / sum(flows.values()) for r, flow in flows.items()}
     rates = network.rates[station]
+    ranks = {r: int(network.priority[r, station]) for r in visitors}
     return station_state(
         network.discipline[station],
         {r: _service_time(point, r, station) for r in visitors},
@@ -495,7 +503,7 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
         servers=int(network.servers[station]),
         rates=None if rates is None else rates[0],
         places=max(_places_at(point, station, truncation), 1),
-        ranks={r: int(network.priority[r, station]) for r in visitors},
+        ranks=ranks,
         shares=shares,
         impatient=impatient,
         weights=None
@@ -537,14 +545,13 @@ def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0)
     'at least 15 in all'
     """
     cut = "" if truncation is None else f", truncated at {truncation} customers of open classes"
-    closed, visited = point.network.closed, point.visited()
+    closed = point.network.closed
+    visited = point.visited()
     opened = int(visited[~closed].any(axis=0).sum())
     placements = math.comb((truncation or 0) + opened, opened)
     for members in np.unique(point.routing.groups()[closed], axis=0):
-        customers, places = (
-            int(point.population()[members].sum()),
-            int(visited[members].any(axis=0).sum()),
-        )
+        customers = int(point.population()[members].sum())
+        places = int(visited[members].any(axis=0).sum())
         placements *= math.comb(customers + max(places, 1) - 1, customers)
     is_counted = placements > limit and not point.network.limited.any()
     return (

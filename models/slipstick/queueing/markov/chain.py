@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array, csgraph, csr_array, linalg
 else:  # a model whose chain is too large to be solved needs no sparse matrices
     sparse = Late("scipy.sparse")
-    csgraph, linalg = Late("scipy.sparse.csgraph"), Late("scipy.sparse.linalg")
+    csgraph = Late("scipy.sparse.csgraph")
+    linalg = Late("scipy.sparse.linalg")
 
 Array = NDArray[Any]
 
@@ -66,11 +67,9 @@ class MarkovChain:
         """
         # The rate of a transition from a state to itself cancels on the diagonal.
         changes_state = self.sources != self.targets
-        origin, target, rates = (
-            self.sources[changes_state],
-            self.targets[changes_state],
-            self.rates[changes_state],
-        )
+        origin = self.sources[changes_state]
+        target = self.targets[changes_state]
+        rates = self.rates[changes_state]
         places = np.concatenate([origin, origin]), np.concatenate([target, origin])
         return sparse.csr_array(
             (np.concatenate([rates, -rates]), places), shape=(self.size, self.size)
@@ -133,7 +132,8 @@ def explore_rows(
     number: defaultdict[bytes, int] = defaultdict()
     number.default_factory = number.__len__
     _numbered(start, number)
-    block, looked_at = start, 0
+    block = start
+    looked_at = 0
     if reachable is not None:
         block = np.concatenate([start, reachable[_numbered(reachable, number) > 0]])
     blocks = [block]
@@ -250,7 +250,8 @@ def stationary(
     generator = chain.generator()
     closed = _closed(sparse.csr_array(generator.real))
     closed_generator = generator[closed][:, closed].tocsr()
-    start, size = chain.start[closed], len(closed)
+    start = chain.start[closed]
+    size = len(closed)
     start = start / start.sum() if start.sum() > 0 else np.full(size, 1 / size)
     # Elimination works on the full matrix; factors of a large chain fill up, so there iteration is
     # tried before them.
@@ -372,7 +373,9 @@ def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
     """
     rates = -generator.diagonal()
     jump = sparse.csr_array((0.95 * generator / rates[:, None]).T)
-    weights, top, jumps = start, -1, 64
+    weights = start
+    top = -1
+    jumps = 64
     while top != (now := int(np.argmax(weights / rates))) and jumps <= 8192:
         top = now
         for _ in range(jumps):
@@ -495,10 +498,8 @@ def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> A
             f"an end must be the number of a state from 0 to {chain.size - 1}, got {final.tolist()}"
         )
     _check_reachable(chain, generator, final)
-    transient_states, times = (
-        np.delete(np.arange(chain.size), final),
-        np.zeros(chain.size, dtype=generator.dtype),
-    )
+    transient_states = np.delete(np.arange(chain.size), final)
+    times = np.zeros(chain.size, dtype=generator.dtype)
     if len(transient_states):
         leaving_rates = sparse.csc_array(-generator[transient_states][:, transient_states].T)
         try:

@@ -126,7 +126,8 @@ def _point(
     if not point.unbounded():
         space, chain = _explored(point, None, limit)
         return _answers(point, space, chain, stationary(chain, method, solved_before), 0.0)
-    truncation, rising = _first_cut(point, error), 0
+    truncation = _first_cut(point, error)
+    rising = 0
     while rising < 2 or (
         point.network.bursts is not None and not point.network.losses
     ):  # levels rise in a burst
@@ -238,11 +239,15 @@ def _answers(
     states = np.asarray(chain.states)
     event_rates = pi[chain.sources] * chain.rates
     flow = _sums_by_number(chain.events, event_rates, space.events).reshape(3, count + 1, kinds)
-    ended, lost, abandoned = flow[0, :count].T, flow[1, :count].T, flow[2, :count].T
+    ended = flow[0, :count].T
+    lost = flow[1, :count].T
+    abandoned = flow[2, :count].T
     present = space.present(states)
     # In the long run all that comes to a station ends its service, abandons the queue or is lost.
-    came, admitted = ended + abandoned + lost, ended + abandoned
-    throughput, queue = _throughput(point, ended), np.tensordot(pi, present, axes=1)[:, :count]
+    came = ended + abandoned + lost
+    admitted = ended + abandoned
+    throughput = _throughput(point, ended)
+    queue = np.tensordot(pi, present, axes=1)[:, :count]
     cycles_begun = _throughput(point, admitted)
     levels = (
         _sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0)

@@ -110,8 +110,10 @@ class StateSpace:
         if first_entry is None or not self.truncation:
             return row[:0]
         r, to = first_entry
-        station, columns = self.stations[to], self.columns(to)
-        most, length = self.capacity[to], int(station.length(row[:, columns])[0])
+        station = self.stations[to]
+        columns = self.columns(to)
+        most = self.capacity[to]
+        length = int(station.length(row[:, columns])[0])
         count = self.truncation if most is None else max(0, min(self.truncation, most - length))
         rows = np.repeat(row, count, axis=0)
         return self._replaced(rows, to, station.filled(row[:, columns], r, count))
@@ -172,10 +174,8 @@ class StateSpace:
             for origin, after, waiting in self.stations[station].abandon(
                 rows[:, self.columns(station)], r
             ):
-                base, event = (
-                    self._replaced(rows[origin], station, after),
-                    self.event(ABANDONMENT, r, station),
-                )
+                base = self._replaced(rows[origin], station, after)
+                event = self.event(ABANDONMENT, r, station)
                 for next_class, to, probability in () if self.open_classes[r] else self.restart[r]:
                     yield from self._moved_to(
                         rows,
@@ -191,7 +191,9 @@ class StateSpace:
             for origin, after, rate, r in station_state.serve(rows[:, self.columns(station)]):
                 if self.blocks_servers:
                     free = np.flatnonzero(self.serving(rows[origin], station))
-                    origin, after, rate = origin[free], after[free], rate[free]
+                    origin = origin[free]
+                    after = after[free]
+                    rate = rate[free]
                 base = self._replaced(rows[origin], station, after)
                 # The end of a phase within a service is no event that is counted.
                 if r < 0:
@@ -261,7 +263,9 @@ class StateSpace:
                 )
                 total = np.zeros(len(first_rows), rates.dtype)
                 np.add.at(total, group_of_row.ravel(), rates)
-                origin, states, rates = origin[first_rows], states[first_rows], total
+                origin = origin[first_rows]
+                states = states[first_rows]
+                rates = total
         return origin, states, rates, -1
 
     def _burst(self, r: int) -> int:
@@ -304,7 +308,8 @@ class StateSpace:
         """
         r, station = target
         is_full = self._full(base, station)
-        free, refused = np.flatnonzero(~is_full), np.flatnonzero(is_full)
+        free = np.flatnonzero(~is_full)
+        refused = np.flatnonzero(is_full)
         if len(free):
             for rows_of_entry, after, probability in self.stations[station].enter(
                 base[free][:, self.columns(station)], r
@@ -362,7 +367,8 @@ class StateSpace:
         """Return the states after a customer is blocked at its server until another station has a
         place for it.
         """
-        first_column, count = self.columns(-1).stop, len(self.names)
+        first_column = self.columns(-1).stop
+        count = len(self.names)
         waits = rows[:, first_column : first_column + count]
         target = np.full(len(rows), to)
         while (before := waits[np.arange(len(rows)), target]).any():
@@ -386,9 +392,12 @@ class StateSpace:
         """
         if not self.blocks_servers:
             return rows
-        rows, last, count = rows.copy(), self.columns(-1).stop, len(self.names)
+        rows = rows.copy()
+        last = self.columns(-1).stop
+        count = len(self.names)
         column = np.array([self.columns(k).start for k in range(count)])
-        active, free = np.arange(len(rows)), np.full(len(rows), station)
+        active = np.arange(len(rows))
+        free = np.full(len(rows), station)
         while True:
             waits, order = np.split(rows[active, last : last + 2 * count], 2, axis=1)
             queue = waits == free[:, None] + 1
@@ -396,11 +405,9 @@ class StateSpace:
             with_waiting = np.flatnonzero(first_waiting.any(axis=1))
             if not len(with_waiting):
                 return rows
-            active, free, sender = (
-                active[with_waiting],
-                free[with_waiting],
-                first_waiting[with_waiting].argmax(axis=1),
-            )
+            active = active[with_waiting]
+            free = free[with_waiting]
+            sender = first_waiting[with_waiting].argmax(axis=1)
             rows[active, column[free]] += 1
             rows[active, column[sender]] -= 1
             rows[active, last + count : last + 2 * count] -= (
@@ -599,7 +606,8 @@ class ServedByPhase(StationState):
     def serve(self, rows: Rows) -> Iterator[Completions]:
         shares = self._shares(rows)
         for index, (r, phase) in enumerate(self.cells):
-            origin, column = np.flatnonzero(shares[:, index]), self.first + index
+            origin = np.flatnonzero(shares[:, index])
+            column = self.first + index
             rate = shares[origin, index] * self.times[r].rates[phase]
             for target, probability in enumerate(self.times[r].onward[phase]):
                 if probability != 0:
@@ -649,7 +657,8 @@ class SharedServers(ServedByPhase):
         weights: Mapping[int, complex] | None = None,
     ) -> None:
         super().__init__(times, classes, speed)
-        self.ranks, self.weights = ranks, weights
+        self.ranks = ranks
+        self.weights = weights
 
     def _shares(self, rows: Rows) -> Array:
         count = rows.sum(axis=1, dtype=np.int64)
@@ -700,7 +709,9 @@ class CountedQueue(ServedByPhase):
         super().__init__(
             times, classes, np.arange(servers + 1.0), len(times) if shares is None else 1
         )
-        self.servers, self.ranked, self.shares = servers, ranks is not None, shares
+        self.servers = servers
+        self.ranked = ranks is not None
+        self.shares = shares
         self.order = sorted(self.times, key=lambda r: ranks[r] if ranks else 0)
         self.waiting = {r: column if shares is None else 0 for column, r in enumerate(self.order)}
 
@@ -715,14 +726,16 @@ class CountedQueue(ServedByPhase):
 
     def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
         busy = rows[:, self.first :].sum(axis=1) >= self.servers
-        wait, begin = np.flatnonzero(busy), np.flatnonzero(~busy)
+        wait = np.flatnonzero(busy)
+        begin = np.flatnonzero(~busy)
         if len(wait):
             yield wait, changed(rows[wait], (self.waiting[r], 1)), np.ones(len(wait))
         if len(begin):
             yield from self._begun(rows, begin, r)
 
     def filled(self, row: Rows, r: int, count: int) -> Rows:
-        rows, free = super().filled(row, r, count), self.servers - int(row[:, self.first :].sum())
+        rows = super().filled(row, r, count)
+        free = self.servers - int(row[:, self.first :].sum())
         wait = np.maximum(np.arange(1, count + 1, dtype=rows.dtype) - max(0, free), 0)
         rows[:, self._first_phase(r)] -= wait
         rows[:, self.waiting[r]] += wait

@@ -245,7 +245,8 @@ class StepSpec(ItemSpec):
         weight: Expr | None = None,
     ) -> activities.Step:
         """Build a step with a name, and register the name."""
-        scv, law = 0.0 if self.scv is None else self.scv.value, law_of(self.time_as_written)
+        scv = 0.0 if self.scv is None else self.scv.value
+        law = law_of(self.time_as_written)
         step = activities.Step(
             name, time, resource, self.component, self.technology, scv, law, rank, think, weight
         )
@@ -282,7 +283,9 @@ class DelaySpec(StepSpec):
         description="it begins a cycle and is no part of the response time",
     )
 
-    key, use, example = "delay", "for time on its own", "{name: work, delay: 9 ms}"
+    key = "delay"
+    use = "for time on its own"
+    example = "{name: work, delay: 9 ms}"
 
     def build(self, reader: ActivityReader, loc: Loc) -> activities.Step:
         time = self.mean_time(reader, (*loc, "delay"))
@@ -348,19 +351,15 @@ class ServiceSpec(StepSpec, CopiesSpec):
         ),
     )
 
-    key, use, example = (
-        "service",
-        "for time at a resource",
-        "{name: update, service: bus, time: 1 ms}",
-    )
+    key = "service"
+    use = "for time at a resource"
+    example = "{name: update, service: bus, time: 1 ms}"
     alike = ("resource",)
     names_resource = True
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        name, time = (
-            self.name or reader.numbered(self.service),
-            self.mean_time(reader, (*loc, "time")),
-        )
+        name = self.name or reader.numbered(self.service)
+        time = self.mean_time(reader, (*loc, "time"))
         weight = None
         if self.weight is not None:
             weight = reader.values.expr(self.weight, (*loc, "weight"), COUNT)
@@ -394,8 +393,10 @@ class HoldSpec(CopiesSpec):
         None, description="how many permits it takes at once; 1 by default"
     )
 
-    key, node = "hold", activities.Hold
-    use, example = "for steps under a lock or a permit", "{hold: table, body: [{delay: 1 ms}]}"
+    key = "hold"
+    node = activities.Hold
+    use = "for steps under a lock or a permit"
+    example = "{hold: table, body: [{delay: 1 ms}]}"
     alike = ("lock",)
     names_resource = True
 
@@ -437,7 +438,8 @@ class AttemptSpec(ItemSpec):
         None, description="how many wait at most; one more is turned away at once"
     )
 
-    key, node = "attempt", activities.Attempt
+    key = "attempt"
+    node = activities.Attempt
     use = "for a visit with a limit of its wait or its queue"
     example = "{attempt: [{service: bus, time: 1 ms}], timeout: 5 ms, retries: 2}"
     alike = ("timeout", "patience", "retries", "queue")
@@ -454,8 +456,10 @@ class WaitSpec(ItemSpec):
         )
     )
 
-    key, node = "wait", activities.WaitUnit
-    use, example = "for a unit that another step signals", "{wait: queue.items}"
+    key = "wait"
+    node = activities.WaitUnit
+    use = "for a unit that another step signals"
+    example = "{wait: queue.items}"
     names_resource = True
     make = staticmethod(activities.wait)
 
@@ -465,8 +469,10 @@ class SignalSpec(ItemSpec):
 
     signal: Label = Field(description="as of wait; in a monitor the last step")
 
-    key, node = "signal", activities.SignalUnit
-    use, example = "for a unit that another step waits for", "{signal: queue.places}"
+    key = "signal"
+    node = activities.SignalUnit
+    use = "for a unit that another step waits for"
+    example = "{signal: queue.places}"
     names_resource = True
     make = staticmethod(activities.signal)
 
@@ -492,7 +498,8 @@ class PutSpec(BufferItemSpec):
     put: Name = Field(description="the buffer")
 
     key = "put"
-    use, example = "for an item into a buffer", "{put: queue, body: [{delay: 1 ms}]}"
+    use = "for an item into a buffer"
+    example = "{put: queue, body: [{delay: 1 ms}]}"
     make = staticmethod(activities.put)
 
 
@@ -504,7 +511,8 @@ class GetSpec(BufferItemSpec):
     get: Name = Field(description="the buffer")
 
     key = "get"
-    use, example = "for an item out of a buffer", "{get: queue, body: [{delay: 1 ms}]}"
+    use = "for an item out of a buffer"
+    example = "{get: queue, body: [{delay: 1 ms}]}"
     make = staticmethod(activities.get)
 
 
@@ -513,8 +521,10 @@ class AskSpec(ItemSpec):
 
     ask: Name = Field(description="the pool")
 
-    key, node = "ask", activities.Ask
-    use, example = "for tasks out of a pool", "{ask: stack}"
+    key = "ask"
+    node = activities.Ask
+    use = "for tasks out of a pool"
+    example = "{ask: stack}"
     names_resource = True
     make = staticmethod(activities.ask)
 
@@ -531,8 +541,10 @@ class ForkSpec(ItemSpec):
         ),
     )
 
-    key, node = "fork", activities.Fork
-    use, example = "for branches side by side", "{fork: [[{delay: 1 ms}], [{delay: 2 ms}]]}"
+    key = "fork"
+    node = activities.Fork
+    use = "for branches side by side"
+    example = "{fork: [[{delay: 1 ms}], [{delay: 2 ms}]]}"
     alike = ("quorum", "join")
     make = staticmethod(lambda branches, join=None: activities.fork(*branches, join=join))
 
@@ -547,7 +559,8 @@ class SendSpec(ItemSpec):
     send: list[Item] = Field(description="what continues while the processor goes on", min_length=1)
 
     key = "send"
-    use, example = "for work that is not waited for", "{send: [{service: bus, time: 1 ms}]}"
+    use = "for work that is not waited for"
+    example = "{send: [{service: bus, time: 1 ms}]}"
     alike = ("spawn", "async")
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
@@ -564,11 +577,10 @@ class ReplySpec(ItemSpec):
         )
     )
 
-    key, node = "reply", activities.EarlyReply
-    use, example = (
-        "for a processor that goes on before the body of its hold ends",
-        "{reply: server}",
-    )
+    key = "reply"
+    node = activities.EarlyReply
+    use = "for a processor that goes on before the body of its hold ends"
+    example = "{reply: server}"
     names_resource = True
     make = staticmethod(activities.reply)
 
@@ -583,7 +595,8 @@ class PickSpec(ItemSpec):
         SHORTEST, description="; ".join(f"{name}: {title}" for name, title in ROUTES.items())
     )
 
-    key, node = "pick", activities.Pick
+    key = "pick"
+    node = activities.Pick
     use = "for one of several by the state of their resources"
     example = "{pick: [[{service: left, time: 1 ms}], [{service: right, time: 1 ms}]]}"
     make = staticmethod(lambda options, by=SHORTEST: activities.pick(*options, by=by))
@@ -603,11 +616,10 @@ class ChooseSpec(ItemSpec):
         description="the options; their probabilities add up to 1", min_length=1
     )
 
-    key, node = "choose", activities.Choice
-    use, example = (
-        "for one of several",
-        "{choose: [{p: 0.3, do: [{delay: 1 ms}]}, {p: 0.7, do: []}]}",
-    )
+    key = "choose"
+    node = activities.Choice
+    use = "for one of several"
+    example = "{choose: [{p: 0.3, do: [{delay: 1 ms}]}, {p: 0.7, do: []}]}"
     make = staticmethod(lambda options: activities.choose(*options))
 
     @classmethod
@@ -640,7 +652,8 @@ def _of_blocks(forks: Sequence[Any], writer: ActivityWriter) -> dict[str, Any] |
     """Return the data of one use with `fan_out`, for a fork or a choice of forks over the copies of
     a resource; None for any other forks.
     """
-    first, uses = forks[0], [branch for fork in forks for branch in fork.branches]
+    first = forks[0]
+    uses = [branch for fork in forks for branch in fork.branches]
     alike = all(
         (len(fork.branches), fork.join) == (len(first.branches), first.join) for fork in forks
     )
@@ -683,8 +696,10 @@ class RepeatSpec(ItemSpec):
         description="; ".join(f"{name}: {text}" for name, text in activities.SPREADS.items()),
     )
 
-    key, node = "repeat", activities.Repeat
-    use, example = "for steps again and again", "{repeat: 3, body: [{delay: 1 ms}]}"
+    key = "repeat"
+    node = activities.Repeat
+    use = "for steps again and again"
+    example = "{repeat: 3, body: [{delay: 1 ms}]}"
     alike = ("body",)
 
     make = staticmethod(activities.repeat)
@@ -745,8 +760,10 @@ class PipelineSpec(ItemSpec):
     )
     name: Name | None = Field(None, description="what answers call the pipeline")
 
-    key, node = "pipeline", activities.Pipeline
-    use, example = "for items through stages", "{pipeline: 7, stages: [{serial: [{delay: 1 ms}]}]}"
+    key = "pipeline"
+    node = activities.Pipeline
+    use = "for items through stages"
+    example = "{pipeline: 7, stages: [{serial: [{delay: 1 ms}]}]}"
     alike = ("stages", "items")
 
     def build(self, reader: ActivityReader, loc: Loc) -> activities.Pipeline:
@@ -787,8 +804,10 @@ class BarrierWaitSpec(ItemSpec):
         None, description="how many processors wait for each other, if not all", ge=1, le=10**9
     )
 
-    key, node = "barrier", activities.BarrierWait
-    use, example = "for a meeting of all", "{barrier: meet}"
+    key = "barrier"
+    node = activities.BarrierWait
+    use = "for a meeting of all"
+    example = "{barrier: meet}"
     alike = ("parties",)
     names_resource = True
 
@@ -818,7 +837,8 @@ class OperationSpec(ItemSpec):
         from slipstick.program.operations import MachineOperations  # few activities have any
 
         field_values = reader.values.keys(self, loc)
-        name, component = field_values.pop("name", None), field_values.pop("component")
+        name = field_values.pop("name", None)
+        component = field_values.pop("component")
         technology = field_values.pop("technology", "")
         title = field_values.get("collective", getattr(self, "title", ""))
         operations = MachineOperations(
@@ -846,13 +866,16 @@ class MessageSpec(OperationSpec):
         ),
     )
 
-    key, use, example = "message", "for a message to another processor", "{message: 4 KiB}"
+    key = "message"
+    use = "for a message to another processor"
+    example = "{message: 4 KiB}"
     title = "message"
 
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
-        together, placement = values.get("together"), values["placement"]
+        together = values.get("together")
+        placement = values["placement"]
         if together is None and placement != "node" and operations.lone_messages:
             reader.remarks[operations.lone_messages] = None
         return operations.message(values["message"], placement, together)
@@ -877,7 +900,9 @@ class ComputeSpec(RooflineSpec):
         None, description="bytes moved between the processor and its memory meanwhile"
     )
 
-    key, use, example = "flops", "for arithmetic at the machine's rate", "{flops: 2e9, bytes: 1 GB}"
+    key = "flops"
+    use = "for arithmetic at the machine's rate"
+    example = "{flops: 2e9, bytes: 1 GB}"
     title = "compute"
 
 
@@ -886,7 +911,9 @@ class TrafficSpec(RooflineSpec):
 
     bytes: Size = Field(description="bytes moved between the processor and its memory")
 
-    key, use, example = "bytes", "for memory traffic at the machine's bandwidth", "{bytes: 1 GB}"
+    key = "bytes"
+    use = "for memory traffic at the machine's bandwidth"
+    example = "{bytes: 1 GB}"
     title = "memory"
 
 
@@ -896,7 +923,9 @@ class ChaseSpec(OperationSpec):
     component: Label = Field("busy", description="what the account books the time to")
     chase: Amount = Field(description="reads of memory, one after the other")
 
-    key, use, example = "chase", "for reads of memory one after the other", "{chase: 1e6}"
+    key = "chase"
+    use = "for reads of memory one after the other"
+    example = "{chase: 1e6}"
     title = "chase"
 
     def operation(
@@ -934,7 +963,8 @@ class CollectiveSpec(OperationSpec):
         None, description="time of combining a byte with another by arithmetic; left out by default"
     )
 
-    key, use = "collective", "for an operation of all ranks"
+    key = "collective"
+    use = "for an operation of all ranks"
     example = "{collective: allreduce, size: 64 MB, ranks: 8}"
     alike = OPERATIONS
 
@@ -1041,7 +1071,8 @@ class StationSpec(RepeatedSpec):
     )
     rates: Rates | None = Field(None, description=RATES_IN_WORDS, min_length=1)
 
-    key, node = "station", system.Station
+    key = "station"
+    node = system.Station
 
     def check_rules(self) -> None:
         written_keys = {"servers": self.servers != 1, "rates": self.rates is not None}
@@ -1070,7 +1101,8 @@ class LockSpec(RepeatedSpec):
         description="held directly inside one of its kind, all are taken at one moment, or none is",
     )
 
-    key, node = "lock", system.Lock
+    key = "lock"
+    node = system.Lock
 
     def check_rules(self) -> None:
         if (self.word is None) != (self.access is None):
@@ -1090,7 +1122,8 @@ class PermitsSpec(RepeatedSpec):
 
     permits: ServerNumber = Field(description="how many hold it at the same time")
 
-    key, node = "permits", system.Permits
+    key = "permits"
+    node = system.Permits
 
 
 class ReaderWriterLockSpec(ResourceSpec):
@@ -1103,7 +1136,8 @@ class ReaderWriterLockSpec(ResourceSpec):
         MOST_HOLDERS, description="how many hold it together at most", ge=1, le=MOST_HOLDERS
     )
 
-    key, node = "reader_writer_lock", system.ReaderWriterLock
+    key = "reader_writer_lock"
+    node = system.ReaderWriterLock
 
 
 Units = Annotated[int, Field(ge=0, le=MOST_HOLDERS)]
@@ -1116,7 +1150,8 @@ class MonitorSpec(ResourceSpec):
         description="the conditions, and the units of each at the start; may be none"
     )
 
-    key, node = "monitor", system.Monitor
+    key = "monitor"
+    node = system.Monitor
 
 
 class SemaphoresSpec(ResourceSpec):
@@ -1126,7 +1161,8 @@ class SemaphoresSpec(ResourceSpec):
         description="the units of each at the start", min_length=1
     )
 
-    key, node = "semaphores", system.Semaphores
+    key = "semaphores"
+    node = system.Semaphores
 
 
 class BufferSpec(ResourceSpec):
@@ -1189,7 +1225,8 @@ class TaskPoolSpec(ResourceSpec):
     )
     component: Label = Field("busy", description="what the account books the work to")
 
-    key, node = "pool", system.TaskPool
+    key = "pool"
+    node = system.TaskPool
 
     def check_rules(self) -> None:
         if sum(each is not None for each in (self.iterations, self.work, self.trees)) != 1:
@@ -1210,7 +1247,8 @@ class TaskPoolSpec(ResourceSpec):
             field_values.pop("work", None) or field_values.pop("iterations", 1),
             field_values.pop("chunk", 1),
         )
-        size, work = field_values.pop("min_size", 1), field_values.pop("node_work", ())
+        size = field_values.pop("min_size", 1)
+        work = field_values.pop("node_work", ())
         try:
             source = Trees(field_values.pop("trees"), size, work) if self.trees else source
         except ModelError as error:
@@ -1251,7 +1289,8 @@ class BarrierSpec(ResourceSpec):
         None, description="what it costs beyond waiting for the last arrival"
     )
 
-    key, node = "barrier", system.Barrier
+    key = "barrier"
+    node = system.Barrier
 
 
 _OWN_RESOURCES: dict[str, type[ResourceSpec]] = {
@@ -1352,7 +1391,8 @@ class ArrivingSpec(StreamSpec):
 
     def aimed(self, values: QuantityReader, loc: Loc) -> Expr | None:
         """Return the target of the response time [s]; None without one."""
-        target, place = self.target_time, (*loc, "target_time")
+        target = self.target_time
+        place = (*loc, "target_time")
         return None if target is None else values.expr(target, place, TIME)
 
     def pattern(self, values: QuantityReader, loc: Loc) -> system.ArrivalPattern:
@@ -1506,7 +1546,9 @@ class ActivityReader:
     """
 
     def __init__(self, name: str, spec: ActivitySpec, values: QuantityReader) -> None:
-        self._name, self._spec, self.values = name, spec, values
+        self._name = name
+        self._spec = spec
+        self.values = values
         repeated = {
             key: each for key, each in spec.resources.items() if isinstance(each, RepeatedSpec)
         }
@@ -1609,7 +1651,8 @@ class ActivityReader:
         """Build the requirements of the model; note those that name a quantity which the machine
         does not give.
         """
-        requirements, notes = list[system.Requirement](), list[str]()
+        requirements = list[system.Requirement]()
+        notes = list[str]()
         for name, requirement in self._spec.requires.items():
             loc = ("requires", name, "that")
             if missing := self.values.missing(requirement.that):
@@ -1797,7 +1840,8 @@ class ActivityReader:
         if spec.population.phases is not None:
             return self._phased(spec.population.phases, ("population", "phases"))
         assert spec.cycle is not None
-        cycle, population = self.body(spec.cycle, ("cycle",)), spec.population
+        cycle = self.body(spec.cycle, ("cycle",))
+        population = spec.population
         if self.processors is not None:
             target = population.aimed(self.values, ("population",))
             return system.ClosedPopulation(
@@ -1812,8 +1856,10 @@ class ActivityReader:
 
     def _group(self, name: str, spec: GroupSpec) -> system.Group:
         """Build a group of processors or arrivals."""
-        loc, number = ("groups", name), spec.processors
-        cycle, target = self.body(spec.cycle, (*loc, "cycle")), spec.aimed(self.values, loc)
+        loc = ("groups", name)
+        number = spec.processors
+        cycle = self.body(spec.cycle, (*loc, "cycle"))
+        target = spec.aimed(self.values, loc)
         if number is not None:
             size = self.values.expr(number, (*loc, "processors"), COUNT)
             return system.Group(name, size, cycle, target_time=target)

@@ -84,35 +84,40 @@ class ErlangTimeSpec(MeanKindSpec):
     """The sum of equal exponential phases."""
 
     phases: int = Field(description="how many", ge=1, le=100)
-    of, key = staticmethod(erlang), "phases"
+    of = staticmethod(erlang)
+    key = "phases"
 
 
 class LognormalTimeSpec(MeanKindSpec):
     """A time whose logarithm is normal."""
 
     scv: float = Field(description="squared coefficient of variation", gt=0)
-    of, key = staticmethod(lognormal), "scv"
+    of = staticmethod(lognormal)
+    key = "scv"
 
 
 class GammaTimeSpec(MeanKindSpec):
     """A gamma time."""
 
     scv: float = Field(description="squared coefficient of variation", gt=0)
-    of, key = staticmethod(gamma), "scv"
+    of = staticmethod(gamma)
+    key = "scv"
 
 
 class WeibullTimeSpec(MeanKindSpec):
     """A Weibull time."""
 
     shape: float = Field(description="1 is exponential; a smaller one varies more")
-    of, key = staticmethod(weibull), "shape"
+    of = staticmethod(weibull)
+    key = "shape"
 
 
 class ParetoTimeSpec(MeanKindSpec):
     """A Pareto time."""
 
     shape: float = Field(description="power of the tail, above 2")
-    of, key = staticmethod(pareto), "shape"
+    of = staticmethod(pareto)
+    key = "shape"
 
 
 class UniformTimeSpec(KindSpec):

@@ -31,7 +31,8 @@ from slipstick.vocabulary import FLAT, LEVELS
 ALGORITHM_NAMES = tuple(dict.fromkeys(algorithm.name for algorithm in ALGORITHMS))
 IN_SWITCH = tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.in_switch)
 
-_NOTHING, _NO_BYTES = Given(0.0, TIME, "0 s"), Given(0.0, BYTES, "0 B")
+_NOTHING = Given(0.0, TIME, "0 s")
+_NO_BYTES = Given(0.0, BYTES, "0 B")
 _FREE_BYTE = Given(0.0, TIME_PER_BYTE, "0 s/B")
 
 
@@ -148,7 +149,8 @@ class NetworkSpec(Described):
             ranges.append(
                 part_of(hardware.SizeRange, protocol_range, at, path, name=label, total=total)
             )
-        added, wire = at[f"{prefix}.protocol.added"], f"{prefix}.wire"
+        added = at[f"{prefix}.protocol.added"]
+        wire = f"{prefix}.wire"
         reduction = self.in_switch and part_of(
             hardware.SwitchReduction, self.in_switch, at, f"{prefix}.in_switch"
         )

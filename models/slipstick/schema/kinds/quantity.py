@@ -833,7 +833,8 @@ class QuantityReader:
     def __init__(
         self, tree: Node, named: Mapping[str, Given | Formula], parameters: Mapping[str, Expr]
     ) -> None:
-        self._tree, self._parameters = tree, parameters
+        self._tree = tree
+        self._parameters = parameters
         self.problems: list[Problem] = []
         self.shaping: dict[str, Number] = {}
         self._unread: list[str] = []
@@ -1117,9 +1118,8 @@ class QuantityWriter:
         for node in walk(value):
             new = node
             if isinstance(node, Operation):
-                new = replace(
-                    node, operands=tuple(new_nodes[id(operand)] for operand in node.operands)
-                )
+                operands = tuple(new_nodes[id(operand)] for operand in node.operands)
+                new = replace(node, operands=operands)
             words = repr(new)
             if node is not value and len(words) > _LONGEST_PART:
                 name = self._parts.setdefault(words, f"part_{len(self._parts) + 1}")

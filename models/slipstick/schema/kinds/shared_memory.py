@@ -68,7 +68,8 @@ class CacheSpec(Spec):
     )
 
     def check_rules(self) -> None:
-        before, last = 0.0, self.size.value
+        before = 0.0
+        last = self.size.value
         for name, level in self.inner.items():
             if not before < level.size.value < last:
                 why = f"level {name} must be larger than those before it and smaller than the cache"
@@ -218,6 +219,14 @@ class SharedMemorySpec(Described):
         at : every quantity of the file, by its path under `prefix`
         prefix : the path of the file's quantities, such as ``machine``
         """
+        locks = {
+            key: part_of(hardware.MachineLock, lock_spec, at, f"{prefix}.locks.{key}")
+            for key, lock_spec in self.locks.items()
+        }
+        barriers = {
+            key: part_of(hardware.BarrierKind, barrier_spec, at, f"{prefix}.barriers.{key}")
+            for key, barrier_spec in self.barriers.items()
+        }
         return hardware.SharedMemory(
             name=name or self.title,
             processors=at[f"{prefix}.processors.count"],
@@ -225,14 +234,8 @@ class SharedMemorySpec(Described):
             cache=self.cache.build(at, f"{prefix}.cache") if self.cache else None,
             interconnect=_interconnect(self.interconnect, at, f"{prefix}.interconnect"),
             memory=part_of(hardware.Memory, self.memory, at, f"{prefix}.memory"),
-            locks={
-                key: part_of(hardware.MachineLock, lock_spec, at, f"{prefix}.locks.{key}")
-                for key, lock_spec in self.locks.items()
-            },
-            barriers={
-                key: part_of(hardware.BarrierKind, barrier_spec, at, f"{prefix}.barriers.{key}")
-                for key, barrier_spec in self.barriers.items()
-            },
+            locks=locks,
+            barriers=barriers,
         )
 
 

@@ -222,7 +222,8 @@ def _read(reference: Node, library: Library) -> tuple[str, Table]:
     defines them.
     """
     if isinstance(reference, Table):
-        name, file = "this technology", library.resolve(TECHNOLOGY, reference)
+        name = "this technology"
+        file = library.resolve(TECHNOLOGY, reference)
     elif isinstance(reference, Scalar) and isinstance(reference.value, str) and reference.value:
         name = (
             "technology"

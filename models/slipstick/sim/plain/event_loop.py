@@ -124,7 +124,10 @@ class EventLoop:
         self.heap: list[Any] = []
         self.order = itertools.count().__next__
         self.ready: deque[Token] = deque()
-        self.now, self.events, self.log, self.observe = 0.0, 0, log, observe
+        self.now = 0.0
+        self.events = 0
+        self.log = log
+        self.observe = observe
         self.code: list[Action] = []
         self.running: Token | None = None
 

@@ -79,7 +79,8 @@ class Kernel(EventLoop):
         observe: ObserveResource | None = None,
     ) -> None:
         super().__init__(log, observe)
-        self.plan, self.layout = plan, Layout(plan)
+        self.plan = plan
+        self.layout = Layout(plan)
         self.chunk = self.chunk_left = chunk(plan)
         self.rows: list[list[float]] = []
         self.responses: list[list[float]] = [[] for _ in plan.groups]
@@ -95,8 +96,10 @@ class Kernel(EventLoop):
         self.resources: list[QueueStatistics] = [*self.stations, *self.locks]
         self.task_pools = [SimulatedPool(pool, self.locks) for pool in plan.pools]
         self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
-        self.tried, self.refused = [0] * len(plan.tallies), [0] * len(plan.tallies)
-        self.passes, self.spans = [0] * len(plan.pipelines), [0.0] * len(plan.pipelines)
+        self.tried = [0] * len(plan.tallies)
+        self.refused = [0] * len(plan.tallies)
+        self.passes = [0] * len(plan.pipelines)
+        self.spans = [0.0] * len(plan.pipelines)
         self.tables: dict[str, Sequence[Any]] = {
             "draw": self.draws,
             # Operand 0 stands for a queue without a random order; below, -1 finds the None at the end.
@@ -144,12 +147,10 @@ class Kernel(EventLoop):
     def _open(self, group: int, customers: CustomerGroup) -> None:
         """Plan the arrivals of an open group; tokens of customers that have left are used again."""
         pool = self.pools[group]
-        between, start, order, heap = (
-            self.draws[customers.arrivals],
-            customers.starts[0],
-            self.order,
-            self.heap,
-        )
+        between = self.draws[customers.arrivals]
+        start = customers.starts[0]
+        order = self.order
+        heap = self.heap
         number = itertools.count()
 
         def arrive(_: None, now: float) -> bool:
@@ -157,7 +158,9 @@ class Kernel(EventLoop):
             # A token has an account of all labels: those of customers that have left are used again.
             token = pool.pop() if pool else self.token(0, group)
             token.customer = next(number)
-            token.pc, token.begun, token.since = start, now, now
+            token.pc = start
+            token.begun = now
+            token.since = now
             return self.go_on(token, now)
 
         heappush(heap, (next(between), order(), arrive, None))
@@ -166,7 +169,8 @@ class Kernel(EventLoop):
         self, customer: int, group: int = 0, parent: Token | None = None, index: int = 0
     ) -> Token:
         """Make a token that begins now."""
-        booked, registers = [0.0] * len(self.plan.labels), [0] * self.plan.registers
+        booked = [0.0] * len(self.plan.labels)
+        registers = [0] * self.plan.registers
         destination = 0 if parent is None else parent.destination
         return Token(
             customer, group, booked, registers, parent, index, destination, self.now, self.now
@@ -239,7 +243,9 @@ class Kernel(EventLoop):
         """Send the token to a station; where its order is random, also draw the token's place in
         the queue.
         """
-        token.label, token.wait, token.rank = label, wait, rank
+        token.label = label
+        token.wait = wait
+        token.rank = rank
         if place is not None:
             token.place = next(place)
         if where:
@@ -249,7 +255,8 @@ class Kernel(EventLoop):
 
     def patience(self, draw: Draws, elsewhere: int, token: Token, now: float) -> bool:
         """Set the patience of the customer in the queue of its next visit."""
-        token.patience, token.elsewhere = next(draw), elsewhere
+        token.patience = next(draw)
+        token.elsewhere = elsewhere
         return True
 
     def weight(self, count: int, token: Token, now: float) -> bool:
@@ -284,7 +291,9 @@ class Kernel(EventLoop):
         """Jump to one of several instructions; to the last where rounding leaves a gap in the
         probabilities.
         """
-        chance, cumulative, option = next(draw), self.plan.cumulative, first_option
+        chance = next(draw)
+        cumulative = self.plan.cumulative
+        option = first_option
         while option < first_option + count - 1 and chance >= cumulative[option]:
             option += 1
         token.pc = self.plan.targets[option]
@@ -303,7 +312,8 @@ class Kernel(EventLoop):
         """Jump to one of several instructions, chosen in turn or by the number of customers present
         at the resource of each.
         """
-        chance, targets = next(draw), self.plan.targets
+        chance = next(draw)
+        targets = self.plan.targets
         present = [
             self.resources[number].present
             for number in targets[first_target + count : first_target + 2 * count]
@@ -380,8 +390,11 @@ class Kernel(EventLoop):
 
         The time of a cycle that was lost does not count, but its account does.
         """
-        group, begun, booked = token.group, token.begun, token.booked
-        kind, totals = self.plan.groups[group].kind, self.totals[group]
+        group = token.group
+        begun = token.begun
+        booked = token.booked
+        kind = self.plan.groups[group].kind
+        totals = self.totals[group]
         if not lost:
             self.responses[group].append(now - begun)
             self.cycle_time[group] += now - begun
@@ -427,10 +440,13 @@ class Kernel(EventLoop):
         holds, passes to the only one, which keeps the number of this token.
         """
         token.pc = after
-        token.left, token.last, token.branches = join, -1.0, []
+        token.left = join
+        token.last = -1.0
+        token.branches = []
         for index in range(count):
             branch = self.token(token.customer, token.group, token, index)
-            branch.since, branch.pc = now, self.plan.targets[first_target + index]
+            branch.since = now
+            branch.pc = self.plan.targets[first_target + index]
             token.branches.append(branch)
             self.ready.append(branch)
         if passed is not None:
@@ -451,12 +467,14 @@ class Kernel(EventLoop):
             parent = tokens[-1].parent
             assert parent is not None
             tokens.append(parent)
-        body, customer = tokens[-1], tokens[-1].parent
+        body = tokens[-1]
+        customer = tokens[-1].parent
         assert customer is not None
         for member in tokens:
             for label, seconds in enumerate(member.booked):
                 customer.booked[label] += seconds
-        body.parent, customer.since = None, now
+        body.parent = None
+        customer.since = now
         self.sent += 1
         self.beside += 1
         self.ready.appendleft(customer)
@@ -468,7 +486,9 @@ class Kernel(EventLoop):
         it.
         """
         beside = self.token(token.customer, token.group)
-        beside.since, beside.pc, beside.destination = now, target, token.destination
+        beside.since = now
+        beside.pc = target
+        beside.destination = token.destination
         if taken is None:
             self.sent += 1
             self.beside += 1
@@ -494,7 +514,9 @@ class Kernel(EventLoop):
             return False
         token.parent = None
         if now > parent.last or token.index < parent.latest:
-            parent.last, parent.latest, parent.latest_booked = now, token.index, token.booked
+            parent.last = now
+            parent.latest = token.index
+            parent.latest_booked = token.booked
         parent.left -= 1
         if not parent.left:
             booked = parent.booked
@@ -520,11 +542,14 @@ class Kernel(EventLoop):
         items = whole(rounds, draw)
         if not items:
             return True
-        token.left, token.last = items, -1.0
+        token.left = items
+        token.last = -1.0
         before = None
         for index in range(items):
             item = self.token(token.customer, token.group, token, index)
-            item.since, item.pc, item.before = now, start, before
+            item.since = now
+            item.pc = start
+            item.before = before
             if before is not None:
                 before.after = item
             before = item
@@ -567,7 +592,9 @@ class Kernel(EventLoop):
         """Request a lock or permits, which are granted in the order of the ranks and then of the
         requests.
         """
-        token.label, token.rank, token.excludes = label, rank, bool(excludes)
+        token.label = label
+        token.rank = rank
+        token.excludes = bool(excludes)
         token.permits = permits
         return lock.ask(token, now)
 
@@ -612,7 +639,8 @@ class Kernel(EventLoop):
         now: float,
     ) -> bool:
         """Pause before the next attempt; the mean pause doubles up to a limit."""
-        token.label, doublings = label, token.registers[register]
+        token.label = label
+        doublings = token.registers[register]
         time = min(base * float(1 << doublings), most_pause) * next(draw)
         # A larger shift would overflow in the compiled loop; no run reaches as many pauses.
         token.registers[register] = min(doublings + 1, 60)
@@ -648,7 +676,8 @@ class Kernel(EventLoop):
             lock.accumulate(now)
             lock.grant(token, now)
             return True
-        token.pc, token.label = look, label
+        token.pc = look
+        token.label = label
         put_in_order(lock.spinning, token)
         return False
 
@@ -753,7 +782,8 @@ class Kernel(EventLoop):
             pool.open = False
             while pool.tasks.queue:
                 waiter = pool.tasks.first_waiting(now)
-                waiter.label, waiter.pc = ending, behind
+                waiter.label = ending
+                waiter.pc = behind
                 self.wake(waiter, now)
         pool.monitors[queue].release(token, now)
         return not waits

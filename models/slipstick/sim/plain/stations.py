@@ -36,7 +36,8 @@ class QueueStatistics:
     __slots__ = ("area", "busy", "clock", "done", "last", "name", "present", "use")
 
     def __init__(self, clock: EventLoop, name: str) -> None:
-        self.clock, self.name = clock, name
+        self.clock = clock
+        self.name = name
         self.present = self.busy = self.done = 0
         self.area = self.use = self.last = 0.0
 
@@ -72,7 +73,9 @@ class PatientQueue(QueueStatistics):
         self.accumulate(now)
         self.present -= 1
         self.leave_queue(token, now)
-        token.label, token.pc, token.patience = token.wait, token.elsewhere, -1.0
+        token.label = token.wait
+        token.pc = token.elsewhere
+        token.patience = -1.0
         return self.clock.resume(token, now)
 
     def leave_queue(self, token: Token, now: float) -> None:
@@ -87,7 +90,8 @@ class SimulatedStation(PatientQueue):
 
     def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
         super().__init__(clock, plan.name)
-        self.servers, self.beyond = plan.servers, 0.0
+        self.servers = plan.servers
+        self.beyond = 0.0
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin a visit that needs `work` seconds of a server."""
@@ -110,7 +114,8 @@ class Fcfs(SimulatedStation):
         self.present += 1
         if self.busy < self.servers:
             self.busy += 1
-            token.waited, token.patience = 0.0, -1.0
+            token.waited = 0.0
+            token.patience = -1.0
             heappush(self.clock.heap, (now + work, self.clock.order(), self.leave_later, token))
         else:
             token.work = work
@@ -132,7 +137,8 @@ class Fcfs(SimulatedStation):
             following.waited = now - following.since
             following.cause = token.customer
             if following.patience >= 0:
-                following.patience, following.ticket[0] = -1.0, None
+                following.patience = -1.0
+                following.ticket[0] = None
             heappush(
                 self.clock.heap,
                 (now + following.work, self.clock.order(), self.leave_later, following),
@@ -154,7 +160,8 @@ class Ordered(SimulatedStation):
     def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
         super().__init__(clock, plan)
         discipline = DISCIPLINES[plan.discipline]
-        self.last_first, self.preempts = discipline.order == REVERSE, discipline.preemptive
+        self.last_first = discipline.order == REVERSE
+        self.preempts = discipline.preemptive
         self.queue: list[tuple[int, int, Token]] = []
         self.serving: list[Token] = []
         self.arrived = 0
@@ -345,7 +352,8 @@ class Sharing(SimulatedStation):
         self.present_tokens: list[tuple[float, int, Token]] = []
         self.progress = self.last_finish = 0.0
         self.arrivals = 0
-        self.rates, self.in_turn = plan.rates, DISCIPLINES[plan.discipline].order == ARRIVAL
+        self.rates = plan.rates
+        self.in_turn = DISCIPLINES[plan.discipline].order == ARRIVAL
         self.ticket: list[Token | None] = [None]
 
     def accumulate(self, now: float) -> None:
@@ -470,12 +478,15 @@ class SimulatedLock(PatientQueue):
 
     def __init__(self, clock: EventLoop, plan: LockPlan) -> None:
         super().__init__(clock, plan.name)
-        self.permits, self.exclusive = plan.permits, False
+        self.permits = plan.permits
+        self.exclusive = False
         self.busy = plan.permits if plan.noun == COUNTER else 0
         self.holders: list[Token] = []
         self.queue: deque[Token] = deque()
         self.spinning: deque[Token] = deque()
-        self.grants, self.waited, self.squares = 0, 0.0, 0.0
+        self.grants = 0
+        self.waited = 0.0
+        self.squares = 0.0
 
     @property
     def free(self) -> bool:
@@ -525,7 +536,8 @@ class SimulatedLock(PatientQueue):
         self.busy += token.permits
         self.exclusive = token.excludes
         if token.patience >= 0:
-            token.patience, token.ticket[0] = -1.0, None
+            token.patience = -1.0
+            token.ticket[0] = None
         self.count_wait(token, now)
 
     def count_wait(self, token: Token, now: float) -> None:
@@ -543,7 +555,8 @@ class SimulatedLock(PatientQueue):
         following = self.queue.popleft()
         # The monitor that is granted with the unit reads these, which a request before may have
         # set.
-        following.excludes, following.permits = False, 1
+        following.excludes = False
+        following.permits = 1
         self.count_wait(following, now)
         return following
 
@@ -603,11 +616,13 @@ class SimulatedPool:
     __slots__ = ("last", "monitors", "open", "plan", "problem", "queues", "tasks")
 
     def __init__(self, plan: PoolPlan, locks: list[SimulatedLock]) -> None:
-        self.plan, self.tasks = plan, locks[plan.tasks]
+        self.plan = plan
+        self.tasks = locks[plan.tasks]
         self.monitors = locks[plan.monitor : plan.monitor + plan.queues]
         self.queues: list[deque[int]] = [deque() for _ in range(plan.queues)]
         self.last = {end - 1 for end in plan.first}
-        self.open, self.problem = False, 0
+        self.open = False
+        self.problem = 0
 
     def begin(self, now: float) -> None:
         """Put the first tasks of the next problem into the queues, one after the other, if the last
@@ -652,7 +667,10 @@ class SimulatedPool:
 
     def enter(self, queue: int, token: Token, label: int, now: float) -> bool:
         """Ask to enter the monitor of a queue."""
-        token.label, token.rank, token.excludes, token.permits = label, 0, False, 1
+        token.label = label
+        token.rank = 0
+        token.excludes = False
+        token.permits = 1
         return self.monitors[queue].ask(token, now)
 
     def leave(self, queue: int, token: Token, register: int, label: int, now: float) -> None:

@@ -82,7 +82,8 @@ def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, i
     for time in sorted(changes):
         more_present, more_busy = changes[time]
         if more_present or more_busy:
-            present, busy = present + more_present, busy + more_busy
+            present = present + more_present
+            busy = busy + more_busy
             levels.append((time, present, busy))
     return tuple(levels)
 

@@ -44,7 +44,8 @@ NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
 UNIFORM = ServiceTime("uniform", 0.5, 1 / 3)
 
-_HALF, _ONE = ServiceTime("deterministic", 0.5, 0.0), ServiceTime("deterministic", 1.0, 0.0)
+_HALF = ServiceTime("deterministic", 0.5, 0.0)
+_ONE = ServiceTime("deterministic", 1.0, 0.0)
 
 _UNIFORM_ABOUT_ONE = ServiceTime("uniform", 1.0, 1 / 3)
 
@@ -244,7 +245,8 @@ class Builder:
         """
         number = self._number(station) + offset
         name = label or station
-        draw, waiting = self.draw(stream or name, time), self.label(wait or f"wait:{station}")
+        draw = self.draw(stream or name, time)
+        waiting = self.label(wait or f"wait:{station}")
         random = DISCIPLINES[self._stations[number].discipline].order == RANDOM
         place = 1 + self.draw(f"{station}:order", UNIFORM) if random else 0
         self.emit(Op.SERVE, number, draw, self.label(name), waiting, where, rank, place)
@@ -329,7 +331,8 @@ class Builder:
         """Write a choice of one of several bodies of instructions, by the number of customers
         present at the resource named with each.
         """
-        first_target, count = self._reserve(2 * len(options)), len(options)
+        first_target = self._reserve(2 * len(options))
+        count = len(options)
         self._targets[first_target + count :] = [self._place(name)[0] for name, _ in options]
         draw = self.draw(f"pick-{number}", UNIFORM)
         tally = self._counted_by(f"picks:{number}")
@@ -450,9 +453,11 @@ class Builder:
         doubling : each further pause is twice as long
         queue : how many wait at most; None: any number
         """
-        tries, attempts = f"{TRIES}:{name}", f"{GIVEN_UP}:{name}"
+        tries = f"{TRIES}:{name}"
+        attempts = f"{GIVEN_UP}:{name}"
         # The number makes the name of the mark unique.
-        label, late = f"back-off:{name}", f"attempt at {self.next_instruction} is late"
+        label = f"back-off:{name}"
+        late = f"attempt at {self.next_instruction} is late"
         with self._register() as retries_left, self._register() as pauses:
             self.emit(Op.SET_COUNT, retries_left, *self._count(retries, ""))
             self.emit(Op.SET_COUNT, pauses, *self._count(0, ""))
@@ -763,12 +768,14 @@ class Builder:
         """Return the finished plan, with the targets of all jumps to marks filled in."""
         for table, index, place in self._later:
             table[index] = look_up("mark", place, self._marks)
+        draws = tuple(draw for _, draw in self._draws.values())
+        locks = tuple(plan for _, plan, _ in self._locks.values())
         return Plan(
             code=tuple(map(tuple, self._code)),
             groups=tuple(self._groups),
-            draws=tuple(draw for _, draw in self._draws.values()),
+            draws=draws,
             stations=tuple(self._stations),
-            locks=tuple(plan for _, plan, _ in self._locks.values()),
+            locks=locks,
             pools=tuple(self._pools.values()),
             barriers=tuple(self._barriers),
             labels=tuple(self._labels),

@@ -169,7 +169,8 @@ class BurstyTimes:
         stay = [1 / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)]
         # It begins in a burst with the share of the time that bursts take in the long run.
         state = int(stream.uniforms(1)[0] * sum(self.changes) < self.changes[0])
-        waited, ready = 0.0, list[float]()
+        waited = 0.0
+        ready = list[float]()
         for size in sizes:
             while len(ready) < size:
                 times, arrives = stream.uniforms(2 * _DRAWN).reshape(2, _DRAWN)
@@ -218,7 +219,8 @@ class BatchTimes:
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""
-        blocks_drawn, ready = self.between.blocks(stream, repeat(_DRAWN)), np.zeros(0)
+        blocks_drawn = self.between.blocks(stream, repeat(_DRAWN))
+        ready = np.zeros(0)
         for size in sizes:
             while len(ready) < size:
                 next_batches = np.zeros((_DRAWN, self.size))
@@ -247,7 +249,8 @@ class TracedTimes:
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
         """Yield blocks of values [s]; nothing is drawn."""
-        gaps, place = np.array(self.gaps), 0
+        gaps = np.array(self.gaps)
+        place = 0
         gaps *= self.mean / gaps.mean()
         for size in sizes:
             yield gaps[np.arange(place, place + size) % len(gaps)]
@@ -301,7 +304,8 @@ def _through_phases(phases: PhaseType, stream: Stream, count: int) -> Array:
     next_phase = np.cumsum(phases.onward, axis=1)
     # Rounding may leave the sum of the probabilities slightly beside 1.
     place = np.searchsorted(np.cumsum(phases.start), stream.uniforms(count) * phases.start.sum())
-    values, unfinished = np.zeros(count), np.arange(count)
+    values = np.zeros(count)
+    unfinished = np.arange(count)
     while len(unfinished):
         times, chances = stream.uniforms(2 * len(unfinished)).reshape(2, len(unfinished))
         values[unfinished] -= np.log(times) / phases.rates[place]
@@ -309,7 +313,8 @@ def _through_phases(phases: PhaseType, stream: Stream, count: int) -> Array:
         # one, the time ends.
         place = (chances[:, None] >= next_phase[place]).sum(axis=1)
         goes_on = place < phases.phases
-        unfinished, place = unfinished[goes_on], place[goes_on]
+        unfinished = unfinished[goes_on]
+        place = place[goes_on]
     return values
 
 

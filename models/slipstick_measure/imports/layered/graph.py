@@ -130,7 +130,9 @@ class _Graph:
     """The activity graph of one task for requests to one entry."""
 
     def __init__(self, network: LayeredNetwork, task: Task, entry: str) -> None:
-        self._network, self._task, self._entry = network, task, entry
+        self._network = network
+        self._task = task
+        self._entry = entry
         self._after = {
             name: precedence
             for precedence in task.precedences
@@ -171,7 +173,8 @@ class _Graph:
             if after is None:
                 return path
             if after.join or len(after.before) > 1:
-                path.join, path.reached = after, {name}
+                path.join = after
+                path.reached = {name}
                 return path
             name = self._past(after, path, depth)
         return path
@@ -204,7 +207,8 @@ class _Graph:
         while path.join is not None and path.join.join == "or" and not path.join.fork:
             follow = self._from(path.join.after[0][0], depth + 1)
             path.steps += follow.steps
-            path.join, path.reached = follow.join, follow.reached
+            path.join = follow.join
+            path.reached = follow.reached
 
     def _whole(self, name: str, depth: int, line: int) -> Sequence:
         """Return steps that must end without a join."""
@@ -258,7 +262,8 @@ class _Graph:
             return ""
         reached = set().union(*(branch.reached for branch in branches))
         if reached != set(join.before):
-            path.join, path.reached = join, reached
+            path.join = join
+            path.reached = reached
             return ""
         if join.fork:
             # The fork after the join is that of one activity that takes no time.

@@ -378,7 +378,8 @@ class Lowering:
             return [{"wait": counter}, *body] if wait else [*body, {"signal": counter}]
         gate = self._counter(f"gate {task.name}", 1)
         places = self._counter(f"places {task.name}", capacity)
-        count, way = (capacity if "write" in entry.kind else 1), entry.kind.partition("-")[2]
+        count = capacity if "write" in entry.kind else 1
+        way = entry.kind.partition("-")[2]
         if way == "unlock":
             return [*body, _repeated(count, [{"signal": places}])]
         waits = _repeated(count, [{"wait": places}])
@@ -419,7 +420,8 @@ class Lowering:
         for step in steps:
             if isinstance(step, Both) and step.quorum:
                 begun, waits = self._quorum(step, task)
-                items, finish = items + begun, [*waits, *finish]
+                items = items + begun
+                finish = [*waits, *finish]
             else:
                 items += self._items((step,), task)
         return items + finish
@@ -455,7 +457,8 @@ class Lowering:
         """
         if task.threads.value > 1:
             self.ledger.declare("quorum-threads", task.line, task.name)
-        done_counter, items = "", Items()
+        done_counter = ""
+        items = Items()
         for branch in both.branches:
             counter, name = self._numbered(f"branch {task.name}", branch)
             done_counter = done_counter or self._counter(
@@ -486,7 +489,8 @@ class Lowering:
         """Return the names of a counter and a group, numbered to differ from those of other
         contents.
         """
-        number, chosen = 1, name
+        number = 1
+        chosen = name
         contents = self.__dict__.setdefault("_contents", {})
         while contents.setdefault(chosen, content) != content:
             number += 1
@@ -766,7 +770,8 @@ def lowered(
         try:
             return Lowering(network, names(), ledger, counts).spec(title)
         except TooManyStepsError as limit:
-            reason, ledger.places = str(limit), Ledger(ledger.format, ledger.reading).places
+            reason = str(limit)
+            ledger.places = Ledger(ledger.format, ledger.reading).places
     ledger.declare("geometric-calls", 1, f"geometric numbers would need {reason}")
     try:
         return Lowering(network, names(), ledger, WHOLE).spec(title)
@@ -783,7 +788,8 @@ def _digit_chances(mean: float) -> Iterator[float]:
 
     The last digit has the mean that the digits beyond it would have, so that the mean is exact.
     """
-    remainder, ratio = mean, 1 + 1 / mean
+    remainder = mean
+    ratio = 1 + 1 / mean
     for power in range(60):
         if ratio**2 > 1 / LEAST_CHANCE:
             yield min(remainder / 2**power, 1.0)

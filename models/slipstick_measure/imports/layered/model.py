@@ -17,7 +17,8 @@ from slipstick_measure.readers.reading import Reading
 MOST_PHASES = 3
 SEMAPHORE_KINDS = ("wait", "signal")
 LOCK_KINDS = ("read-lock", "read-unlock", "write-lock", "write-unlock")
-REFERENCE, BURSTS = "ref", "burst"
+REFERENCE = "ref"
+BURSTS = "burst"
 PROCESSOR_KINDS = ("fcfs", "ps", "inf", "rand", "hol", "pp", "pri", "cfs")
 TASK_KINDS = (
     *("ref", "fcfs", "inf", "hol", "pri", "pp", "poll", "semaphore", "rwlock", "burst", "uniform"),
@@ -32,7 +33,8 @@ class ModelAmount(NamedTuple):
     formula: str = ""
 
 
-ZERO, ONE = ModelAmount(0.0), ModelAmount(1.0)
+ZERO = ModelAmount(0.0)
+ONE = ModelAmount(1.0)
 
 
 @dataclass

@@ -84,15 +84,18 @@ class _TextReader:
     """Reads the tokens of one file, section by section."""
 
     def __init__(self, reading: Reading, ledger: Ledger) -> None:
-        self.reading, self.ledger = reading, ledger
-        self.network, self.variables = LayeredNetwork(reading), Variables(reading)
+        self.reading = reading
+        self.ledger = ledger
+        self.network = LayeredNetwork(reading)
+        self.variables = Variables(reading)
         self.tokens = self._tokens()
         self.at = 0
         self._fans: list[tuple[str, list[TextToken], int]] = []
 
     def _tokens(self) -> list[TextToken]:
         tokens: list[TextToken] = []
-        line, last = 1, 0
+        line = 1
+        last = 0
         for match in _TOKEN.finditer(self.reading.text):
             line += self.reading.text.count("\n", last, match.start())
             last = match.start()
@@ -150,7 +153,8 @@ class _TextReader:
 
     def whole(self, subject: str) -> int:
         """Read a whole number."""
-        token, amount = self.next, self.amount(subject)
+        token = self.next
+        amount = self.amount(subject)
         if amount.value != int(amount.value if amount.value < inf else 0):
             self.reading.refuse(token.line, subject, f"{token.text} is no whole number")
         return int(amount.value)
@@ -257,7 +261,8 @@ class _TextReader:
             self.network.delays.append((" to ".join(token.text for token in pair), pair[0].line))
 
     def _share(self, letter: str) -> None:
-        token, share = self.name("a group"), self.amount("a share")
+        token = self.name("a group")
+        share = self.amount("a share")
         capped = self.sign("c")
         processor = self.name("a processor").text
         self.network.add("group", Share(token.text, token.line, processor, share.value, capped))
@@ -395,7 +400,8 @@ class _TextReader:
         while self.next.kind != "end":
             line = self.next.line
             before, join, quorum = self._joined(task)
-            after, fork = list[tuple[str, ModelAmount]](), ""
+            after = list[tuple[str, ModelAmount]]()
+            fork = ""
             end = ""
             if self.sign("->"):
                 after, fork, end = self._forked(task)
@@ -412,7 +418,9 @@ class _TextReader:
 
     def _joined(self, task: Task) -> tuple[list[str], str, int]:
         """Read the activities that end before others start, with their replies."""
-        names, join, quorum = list[str](), "", 0
+        names = list[str]()
+        join = ""
+        quorum = 0
         while True:
             names.append(self._activity(task))
             while self.sign("["):
@@ -435,7 +443,8 @@ class _TextReader:
 
     def _forked(self, task: Task) -> tuple[list[tuple[str, ModelAmount]], str, str]:
         """Read the activities that start after others, with their probabilities or counts."""
-        after, fork = list[tuple[str, ModelAmount]](), ""
+        after = list[tuple[str, ModelAmount]]()
+        fork = ""
         while True:
             number = ModelAmount(1.0)
             if self.sign("("):

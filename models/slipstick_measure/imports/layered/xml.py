@@ -69,7 +69,8 @@ def _variables_in(formula: str) -> str:
 def _without_functions(text: str) -> str:
     """Return a program with empty lines in the place of its functions."""
     while match := re.search(r"\bfunction\s+\w+\s*\([^)]*\)\s*\{", text):
-        end, depth = match.end(), 1
+        end = match.end()
+        depth = 1
         while depth and end < len(text):
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
@@ -121,9 +122,11 @@ class _XmlReader:
     """Reads one file of XML."""
 
     def __init__(self, reading: Reading, ledger: Ledger) -> None:
-        self.reading, self.ledger = reading, ledger
+        self.reading = reading
+        self.ledger = ledger
         self.root = parsed(reading)
-        self.network, self.variables = LayeredNetwork(reading), Variables(reading)
+        self.network = LayeredNetwork(reading)
+        self.variables = Variables(reading)
         self._loops: list[str] = []
 
     def file(self) -> None:
@@ -245,7 +248,8 @@ class _XmlReader:
         return match.end()
 
     def _processor(self, element: XmlElement) -> None:
-        name, kind = element.get("name"), element.get("scheduling") or "fcfs"
+        name = element.get("name")
+        kind = element.get("scheduling") or "fcfs"
         if kind not in _PROCESSOR_KINDS:
             kinds = ", ".join(_PROCESSOR_KINDS)
             why = f"there is no scheduling {short(kind)}; there are {kinds}"
@@ -315,7 +319,8 @@ class _XmlReader:
                 self._graph(child, task)
 
     def _entry(self, element: XmlElement, task: Task) -> None:
-        kind, lock = element.get("semaphore"), element.get("rwlock")
+        kind = element.get("semaphore")
+        lock = element.get("rwlock")
         for text, kinds in ((kind, SEMAPHORE_KINDS), (lock, LOCK_KINDS)):
             if text and text.replace("r-", "read-").replace("w-", "write-") not in kinds:
                 why = f"{short(text)} is not one of {', '.join(kinds)}"
