@@ -479,14 +479,15 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
         for case in cases
         for pair in combinations(map(float, case.axis.values), 2)
     ]
-    first = cases[0].built.model
-    requests = isinstance(first, Model) and first.population.open
-    return Question(
-        lambda answers: ScaleResult(
-            tuple(map(_scaled, cases)), words_of(study, {}), "processor" if requests else ""
-        ),
-        answer_names=dict.fromkeys(names, values) if values else {},
-    )
+
+    def answer(_: object) -> ScaleResult:
+        # A check builds no model: some count events of their programs for that.
+        model = cases[0].built.model
+        requests = isinstance(model, Model) and model.population.open
+        counted = "processor" if requests else ""
+        return ScaleResult(tuple(map(_scaled, cases)), words_of(study, {}), counted)
+
+    return Question(answer, answer_names=dict.fromkeys(names, values) if values else {})
 
 
 def cell_name(case: str, fewer: float, more: float) -> str:

@@ -299,7 +299,7 @@ def test_a_model_file_may_have_any_name(
         (
             "study: 1\nbase: {model: language-model-step, parameters: {width: 4096}}\n",
             (
-                "parameters: this replaces all parameters of the model, and 42 of them are not among these,"
+                "parameters: this replaces all parameters of the model, and 44 of them are not among these,"
                 " such as tensor; to change single ones write parameters.width: VALUE"
             ),
         ),

@@ -230,6 +230,7 @@ def test_published_cells_stand_beside_ours() -> None:
             "error": "",
             "left_out": {},
             "check": None,
+            "lacks": "",
         }
     ]
 

@@ -131,7 +131,7 @@ def resources() -> list[str]:
 
 WORK: Document = {"delay": "1 ms"}
 OF_STEPS: Document = {
-    **dict.fromkeys(("service", "hold", "barrier", "put", "get", "ask"), "r"),
+    **dict.fromkeys(("service", "hold", "barrier", "put", "get", "ask", "reply"), "r"),
     **dict.fromkeys(("wait", "signal"), "r.x"),
     "fork": [[WORK], [WORK]],
     "body": [WORK],

@@ -22,7 +22,7 @@ FIVE_US = "write a number with a unit, such as '5 us'"
 def test_the_advice_on_items_can_be_written_as_it_stands(kind: str, tmp_path: Path) -> None:
     example = ITEMS[kind].example
     assert ITEMS[kind].use.startswith("for ")
-    held = "bus: {servers: 1}, left: {servers: 1}, right: {servers: 1}, table: {lock: fifo}, meet: {barrier: central}, queue: {buffer: 4}"
+    held = "bus: {servers: 1}, left: {servers: 1}, right: {servers: 1}, table: {lock: fifo}, meet: {barrier: central}, queue: {buffer: 4}, server: {lock: fifo}"
     pool = "stack: {pool: lifo, chunk: 1, iterations: 4, time: 1 ms}"
     head = f"machine: epyc-rome-7452\nresources: {{{held}, {pool}}}\n"
     others = {"wait": "{signal: queue.items}", "signal": "{wait: queue.places}"}
@@ -31,6 +31,8 @@ def test_the_advice_on_items_can_be_written_as_it_stands(kind: str, tmp_path: Pa
         "get": "{put: queue, body: [{delay: 1 s}]}",
     }
     other = others.get(kind, "{delay: 1 s}")
+    if kind == "reply":
+        example = f"{{hold: server, body: [{other}, {example}]}}"
     text = f"activity: 1\npopulation: {{processors: 8}}\n{head}cycle:\n  - {other}\n  - {example}\n"
     assert valid(tmp_path, text) == "activity"
 
@@ -452,7 +454,7 @@ STUDIES = [
             (
                 "3:38: pictures.0.kind: write 'bands', 'bars', 'changes', 'comparison', 'fits',"
                 " 'growth', 'histogram', 'lines', 'map', 'projection', 'rates',"
-                " 'scalability', 'shares', 'timeline' or 'trace'; got"
+                " 'scalability', 'search', 'shares', 'timeline' or 'trace'; got"
                 " 'bar'; did you mean 'bars'?"
             )
         ],
