@@ -120,11 +120,11 @@ CASES: dict[str, Sequence[Wanted]] = {
     ],
     "answers/second-node.csv --at 32,64": [
         Value("time[32]", 25.63, source="the formula that made the rows"),
-        Sentence("no prediction at p = 64", "a second node begins at 16 processors"),
+        Sentence("no prediction at 64 processors", "a second node begins at 16 processors"),
     ],
     "answers/memory-bound.csv --at 32,64": [
-        Sentence("no prediction at p = 32", "a roofline, which the rows do not show"),
-        Sentence("no prediction at p = 64", "a roofline, which the rows do not show"),
+        Sentence("no prediction at 32 processors", "a roofline, which the rows do not show"),
+        Sentence("no prediction at 64 processors", "a roofline, which the rows do not show"),
     ],
     "queueing-files/a01-agents.yaml": [
         Sentence("from servers = 14 on", "Erlang C: 72.9, 21.3 and 0 s with 12, 13 and 14 agents")

@@ -213,12 +213,18 @@ def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> 
     g = gap - constant
     mean, variance = _after_constant(mean, variance, constant)
     # The shape of the gamma variate; 1e-9 keeps that of a constant finite.
-    power = 1 / (variance / nonzero(mean * mean) + 1e-9)
-    over = np.exp(-power * np.log(1 + mean / nonzero(g) / power))
-    over = np.where(g.real > 1e-12 * mean.real, over, 0)
-    first = clamped(mean - g * (1 - over))
-    spread = variance + mean * mean - 2 * g * mean + 2 * g * g * (1 - over) - first * first
-    return first, clamped(spread)
+    gamma_shape = 1 / (variance / nonzero(mean * mean) + 1e-9)
+    transform_value = np.exp(-gamma_shape * np.log(1 + mean / nonzero(g) / gamma_shape))
+    transform_value = np.where(g.real > 1e-12 * mean.real, transform_value, 0)
+    mean_left = clamped(mean - g * (1 - transform_value))
+    spread = (
+        variance
+        + mean * mean
+        - 2 * g * mean
+        + 2 * g * g * (1 - transform_value)
+        - mean_left * mean_left
+    )
+    return mean_left, clamped(spread)
 
 
 def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Array]:

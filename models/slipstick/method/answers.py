@@ -271,7 +271,7 @@ class CompiledModel:
         return values if self.amounts is None else self.amounts.solvable(values)
 
     def brief_points(self, values: Values) -> Answers:
-        """Compute the first quantity alone at aligned points."""
+        """Compute the main value alone, such as the time, at aligned points, without parts or bounds."""
         return self._held(self.brief(self.solvable(values)), values)
 
     def _held(self, solution: Solution, values: Values) -> Answers:
@@ -504,7 +504,9 @@ class Answers:
         return self._outside_among(rows) if len(rows) else {}
 
     def _outside_among(self, rows: NDArray[np.intp]) -> dict[int, str]:
-        """Compare some points with their bounds; a point without bounds has no value outside."""
+        """Return, by point, which value lies outside of its bounds, in words; a point whose bounds
+        cannot be computed has none.
+        """
         assert self._bounds is not None
         try:
             bounds = self._bounds(rows)
@@ -713,7 +715,7 @@ def _outside(
     """Return, by point, a sentence on a value that lies below its lower bound or above its upper
     bound.
     """
-    words: dict[int, str] = {}
+    words_by_point: dict[int, str] = {}
     value = np.broadcast_to(solution.values[name], (solution.count,))[rows]
     for side, ends, sign in (
         ("below its lower", bounds.low, 1.0),
@@ -724,12 +726,12 @@ def _outside(
         limit = np.broadcast_to(ends[name], (len(rows),))
         with np.errstate(invalid="ignore"):
             is_outside = sign * (limit - value) > ROUNDING * np.abs(limit)
-        for place in np.flatnonzero(is_outside):
-            index = int(rows[place])
-            if _by_chance(solution, name, index, value[place], limit[place]):
+        for row_index in np.flatnonzero(is_outside):
+            index = int(rows[row_index])
+            if _by_chance(solution, name, index, value[row_index], limit[row_index]):
                 continue
-            words[index] = (
-                f"{name} is {side} bound {_in_words(float(limit[place]), solution.unit(name))}"
+            words_by_point[index] = (
+                f"{name} is {side} bound {_in_words(float(limit[row_index]), solution.unit(name))}"
             )
             low, high = (
                 at(ends[name], index) if name in ends else math.nan
@@ -737,9 +739,9 @@ def _outside(
             )
             # The interval of an estimate contains the bound, so that chance explains the
             # difference.
-            if low <= limit[place] <= high:
-                words[index] += HELD
-    return words
+            if low <= limit[row_index] <= high:
+                words_by_point[index] += HELD
+    return words_by_point
 
 
 BY_CHANCE = 0.02

@@ -386,9 +386,13 @@ def _of_network(model: QueueingNetwork) -> Iterator[Product]:
             )
     for name, station in model.stations.items():
         for label in station.visitors():
-            place = f"[{label},{name}]"
-            rate = f"throughput[{chain_of.get(label, label)}]"
-            yield Product(rate, f"residence_time{place}", f"queue_length{place}")
+            class_and_station = f"[{label},{name}]"
+            quantity_name = f"throughput[{chain_of.get(label, label)}]"
+            yield Product(
+                quantity_name,
+                f"residence_time{class_and_station}",
+                f"queue_length{class_and_station}",
+            )
 
 
 def _loses(station: NetworkStation) -> bool:

@@ -401,8 +401,8 @@ Refusal: TypeAlias = Callable[[str], str]
 
 
 def led_on(reason: str, others: Collection[str], refusal: Refusal) -> str:
-    """Extend the reason of a refused named method by a way out: a method that has an answer, or the
-    reasons why the methods that it recommends have none.
+    """Return the reason why the method that the user asked for refuses the model, with a method to
+    use in its place; where the methods named in the reason refuse too, with their reasons.
 
     Parameters
     ----------

@@ -286,12 +286,12 @@ def form_of(
     if isinstance(model, Law) or name:
         method_name = name or METHODS[LAW][0]
         # Bounds give no values, so that they are no way out.
-        others = {
+        other_methods = {
             other: partial(method_named, kind, other)
             for other in known_methods(kind)
             if other not in (method_name, BOUNDS, BEST)
         }
-        form = named(method_named(kind, method_name), model, parameters, settings, others)
+        form = named(method_named(kind, method_name), model, parameters, settings, other_methods)
     else:
         form = LadderForm(model, parameters, settings, smooth, ladder(kind))
     form.left_out = left_out_of(model)

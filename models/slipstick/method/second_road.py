@@ -357,22 +357,24 @@ def _of_activity(
     is_close = promise is not None and promise <= _CLOSE
     kind = "certain" if is_exact else "close" if is_close else "usual"
     steps: dict[str, float] = {}
-    once = {name: float(at(column, row)) for name, column in solution.once.items()}
+    execution_times = {name: float(at(column, row)) for name, column in solution.once.items()}
     if len(plan.groups) == 1 and not _branches(model):
         # Known means of steps are control variates: they take their own noise out of the estimate.
         columns = {name: solution.steps[name] for name in solution.once if name in solution.steps}
         steps = {name: float(at(column, row)) for name, column in columns.items()}
-    needed = _cycles_needed(solution, row)
+    cycles_needed = _cycles_needed(solution, row)
     expected = {}
     for index, group in enumerate(plan.groups):
         name = _time_of(plan, index, solution)
         if name:
             mean = float(at(solution.values[name], row))
-            cycles = needed if group.kind == "open" else 0.0
+            cycles = cycles_needed if group.kind == "open" else 0.0
             known_steps = (
                 {} if name.startswith("response_time") else steps
             )  # thinking is none of it
-            expected[index] = Expected(mean, TOLERANCES[kind], is_exact, cycles, known_steps, once)
+            expected[index] = Expected(
+                mean, TOLERANCES[kind], is_exact, cycles, known_steps, execution_times
+            )
     return plan, {
         index: expected_mean
         for index, expected_mean in expected.items()

@@ -41,7 +41,7 @@ class AddedModel(ABC):
 
     @abstractmethod
     def needs_simulation(self, name: str, method: str | None) -> bool:
-        """Return whether only a simulation gives a value, if the method `method` answers.
+        """Return whether a method does not give a value that a simulation would give.
 
         Parameters
         ----------

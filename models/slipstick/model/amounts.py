@@ -54,7 +54,8 @@ def values_needed(amount: Expr) -> frozenset[str]:
 
 
 def amounts_known(amounts: Mapping[str, Expr], names: Iterable[str]) -> list[str]:
-    """List the amounts that can be computed from some values of the answer.
+    """List the derived quantities of a model, such as its cost, that follow from the given values
+    of an answer.
 
     Parameters
     ----------

@@ -107,8 +107,8 @@ class OpenClass:
                 "the times between the arrivals of a trace must be finite, not negative, and not"
                 " all 0"
             )
-        times = {self.burst_time != zero(TIME), self.quiet_time != zero(TIME)}
-        if len(times) > 1 or (self.burst_arrivals != zero(RATE) and not self.bursty):
+        has_times = {self.burst_time != zero(TIME), self.quiet_time != zero(TIME)}
+        if len(has_times) > 1 or (self.burst_arrivals != zero(RATE) and not self.bursty):
             raise ModelError("arrivals in bursts need a burst_time and a quiet_time")
 
     @property

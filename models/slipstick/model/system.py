@@ -1419,7 +1419,9 @@ class Model:
 
     @property
     def technologies(self) -> list[str]:
-        """The technology classes of the times of the model; `scaled` multiplies the times by class."""
+        """The technology classes, such as memory or network, to which the times of the model belong;
+        `scaled` multiplies times by class.
+        """
         used = {step.technology for step in self.steps}
         return sorted(
             used

@@ -202,9 +202,9 @@ def erlang_c(busy: Array, servers: int) -> Array:
     >>> erlang_c(np.array([0.5, 1.0]), 1).tolist(), round(float(erlang_c(np.ones(1), 2)[0]), 6)
     ([0.5, 1.0], 0.333333)
     """
-    lost = erlang_b(busy, servers)
-    waiting: Array = lost / (1 - busy / servers * (1 - lost))
-    return waiting
+    loss_probability = erlang_b(busy, servers)
+    waiting_probability: Array = loss_probability / (1 - busy / servers * (1 - loss_probability))
+    return waiting_probability
 
 
 _ALL_TERMS = 10_000

@@ -147,36 +147,36 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
         return 0.0  # So many take no time at all.
     low = scale
     high = 2 * scale
-    below = excess(scale)
-    above = excess(2 * scale)
+    excess_below = excess(scale)
+    excess_above = excess(2 * scale)
     for _ in range(MOST_STEPS):
-        if below >= 0 >= above:
+        if excess_below >= 0 >= excess_above:
             break
-        if below < 0:
-            low, high, below, above = low / 2, low, excess(low / 2), below
+        if excess_below < 0:
+            low, high, excess_below, excess_above = low / 2, low, excess(low / 2), excess_below
         else:
-            low, high, below, above = high, 2 * high, above, excess(2 * high)
+            low, high, excess_below, excess_above = high, 2 * high, excess_above, excess(2 * high)
     else:
         return math.nan
     # Regula falsi that halves the value of an end that stays twice (Illinois): the logarithm is
     # nearly a straight line.
     time = high
-    side = 0
+    last_side = 0
     for _ in range(MOST_STEPS):
-        time = (low * above - high * below) / (above - below)
+        time = (low * excess_above - high * excess_below) / (excess_above - excess_below)
         excess_here = excess(time)
         if abs(excess_here) < 1e-8 or high - low < 1e-12 * high:
             break
         if excess_here > 0:
             low = time
-            below = excess_here
-            above = above / 2 if side > 0 else above
-            side = 1
+            excess_below = excess_here
+            excess_above = excess_above / 2 if last_side > 0 else excess_above
+            last_side = 1
         else:
             high = time
-            above = excess_here
-            below = below / 2 if side < 0 else below
-            side = -1
+            excess_above = excess_here
+            excess_below = excess_below / 2 if last_side < 0 else excess_below
+            last_side = -1
     return time
 
 

@@ -610,10 +610,10 @@ def plain_table(
             tables.append(plain_table(titles, cells, _among(right, column_group), width))
         return "\n\n".join(tables)
     while sum(widths) > room and (
-        words := [column for column, size in enumerate(widths) if size > least[column]]
+        word_columns := [column for column, size in enumerate(widths) if size > least[column]]
     ):
         # The widest column gives way first; each is wrapped no further than its longest word.
-        widest = max(words, key=lambda index: widths[index])
+        widest = max(word_columns, key=lambda index: widths[index])
         widths[widest] = max(least[widest], widths[widest] - (sum(widths) - room))
     folded = [
         [_folded(cell, size).split("\n") for cell, size in zip(row, widths, strict=True)]

@@ -351,7 +351,9 @@ def resolve(settings: Settings, library: Library) -> Inputs:
 
 
 def _what(settings: Settings, library: Library) -> Inputs:
-    """Return the inputs of the model that the settings name: a file, a law or a program."""
+    """Return the inputs of the model that the settings name, which is in a file, a law of the
+    catalogue or a program.
+    """
     model = settings.get("model") or _model_named(settings, library)
     values = {path: node for path, node in settings.items() if path not in REFERENCES}
     if isinstance(model, Table) and model_words(kind := kind_of(model)):  # written in place
@@ -751,8 +753,8 @@ class BuiltModel:
 
 
 def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel]:
-    """Resolve settings and build their model: once for equal settings, and its shape once for all
-    models that share it.
+    """Resolve settings and build their model, or return what equal settings gave before; models
+    that differ in free numbers alone share one built structure.
 
     Raises
     ------
@@ -763,7 +765,9 @@ def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel
 
 
 def resolved_with(settings: Settings, library: Library) -> Inputs:
-    """Resolve settings, once for equal settings; raises SpecError as `resolve` does."""
+    """Return the inputs that settings resolve to, from memory where equal settings were resolved
+    before; raises SpecError as `resolve` does.
+    """
     # Scalars by value, lists and tables by identity: they are kept with the result, so that no `id`
     # is reused.
     key = tuple(
@@ -851,15 +855,17 @@ def _notes_of_laws(model: Subject) -> Iterator[str]:
     """Yield notes on which methods know the distributions of times that a model names."""
     if isinstance(model, Law):
         return
-    laws = [step.law for step in model.steps] if isinstance(model, Model) else []
+    distributions = [step.law for step in model.steps] if isinstance(model, Model) else []
     if isinstance(model, QueueingNetwork):
-        laws = [law for station in model.stations.values() for law in station.distribution.values()]
-    kinds = dict.fromkeys(law.kind for law in laws if law is not None)
-    phases = [kind for kind in kinds if kind in PHASE_KINDS]
+        distributions = [
+            law for station in model.stations.values() for law in station.distribution.values()
+        ]
+    kinds = dict.fromkeys(law.kind for law in distributions if law is not None)
+    phase_kinds = [kind for kind in kinds if kind in PHASE_KINDS]
     shaped_kinds = [kind for kind in kinds if kind not in PHASE_KINDS]
-    if phases:
+    if phase_kinds:
         yield (
-            f"simulation and Markov chains take {' and '.join(phases)} times as they are, other"
+            f"simulation and Markov chains take {' and '.join(phase_kinds)} times as they are, other"
             " methods their mean and scv"
         )
     if shaped_kinds:

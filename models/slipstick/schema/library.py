@@ -330,17 +330,17 @@ class Library:
         ------
         SpecError : all problems found
         """
-        beside = self._folder(at_mark)
-        if not _open and (loaded := self._loaded.get((kind, reference, beside))):
+        folder_of_file = self._folder(at_mark)
+        if not _open and (loaded := self._loaded.get((kind, reference, folder_of_file))):
             return loaded
         mark = at_mark or Mark(reference, 0, 0)
         try:
-            path = find(kind, reference, beside)
+            path = find(kind, reference, folder_of_file)
         except UnknownNameError as error:
             raise mark.error(str(error), at_path) from None
         why = _endless(path, _open)
         # A missing file is a mistake of the spec that names it, not of a command.
-        if beside is not None and reference != STANDARD_INPUT and not os.path.lexists(path):
+        if folder_of_file is not None and reference != STANDARD_INPUT and not os.path.lexists(path):
             why = f"there is no file {short(reference)}{nearest_file(path)}"
         if why:
             raise mark.error(why, at_path)
@@ -348,7 +348,7 @@ class Library:
         _check_kind(kind, tree)
         resolved = self._resolved(kind, tree, (*_open, path))
         if not _open:  # what is read by way of `extends` is not whole
-            self._loaded[kind, reference, beside] = resolved
+            self._loaded[kind, reference, folder_of_file] = resolved
         return resolved
 
     def kind(self, reference: str, at_mark: Mark) -> str:

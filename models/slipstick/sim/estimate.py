@@ -187,22 +187,26 @@ def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = Fal
     >>> ratio(np.array([0.0, 6.0, 0.0]), np.array([0.0, 3.0, 0.0]))
     Estimate(mean=2.0, low=None, high=None)
     """
-    below = float(bottom.sum())
-    if below == 0:
+    denominator = float(bottom.sum())
+    if denominator == 0:
         # Time that was spent on nothing that ended has no mean, unlike nothing at all.
         return Estimate(math.nan if top.sum() > 0 else 0.0)
-    mean = float(top.sum()) / below
+    mean = float(top.sum()) / denominator
     # Of a class that starves, nothing ended in most batches, and these say nothing of the spread.
     k = int(np.count_nonzero((top != 0) | (bottom != 0)))
     if k < 2:
         return Estimate(mean)
     residual = top - mean * bottom
     squares = float((residual**2).sum())
-    lag = float((residual[1:] * residual[:-1]).sum()) / squares if successive and squares else 0.0
-    inflation = (1 + lag) / (1 - lag) if lag > 0 else 1.0
+    autocorrelation = (
+        float((residual[1:] * residual[:-1]).sum()) / squares if successive and squares else 0.0
+    )
+    inflation = (1 + autocorrelation) / (1 - autocorrelation) if autocorrelation > 0 else 1.0
     # The residuals add up to 0 by the choice of R, hence k - 1 degrees of freedom.
-    half = t_quantile(level, k - 1) * math.sqrt(inflation * squares * k / (k - 1)) / abs(below)
-    return Estimate(mean, mean - half, mean + half)
+    half_width = (
+        t_quantile(level, k - 1) * math.sqrt(inflation * squares * k / (k - 1)) / abs(denominator)
+    )
+    return Estimate(mean, mean - half_width, mean + half_width)
 
 
 def correlated(batches: Array, negligible: float = 1e-12) -> bool:
@@ -570,8 +574,8 @@ def cycle_spent(plan: Plan, sums: Array, group: int) -> Array:
 
 
 def unbooked(plan: Plan, group: int) -> Array:
-    """Return the weights with which the columns of a row add up to the time that the customers of a
-    closed group spend outside the cycles that ended [s].
+    """Return weights of the simulator's counters, whose weighted sum is the time that the customers
+    of a closed group spend outside of finished cycles [s].
     """
     layout = Layout(plan)
     total: Array = len(plan.groups[group].starts) * layout.column(layout.time)

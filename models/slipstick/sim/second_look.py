@@ -412,8 +412,8 @@ def _part_columns(plan: Plan, kind: str, place: str) -> tuple[Array, Array]:
 
 
 def _verdict(difference: float, half: float, answer: Expected, early: bool) -> str:
-    """Return the verdict from the difference, the half-width of the interval, both relative, and
-    the tolerance.
+    """Return whether an answer agrees with a simulation, differs from it, or is undecided, from
+    their relative difference and the relative half-width of the simulation's interval.
     """
     if answer.certain:
         # An answer called exact is contradicted only by twice the interval, and by no short run.

@@ -74,7 +74,7 @@ class LeftOut:
         return (*waiting, *(note for note, flags in self.others.items() if at(flags, index)))
 
     def nothing(self) -> Flags:
-        """Return at which points no effect is neglected."""
+        """Return, as a mask, the points at which a method without contention neglects nothing."""
         none = np.zeros(1, dtype=bool)
         return ~reduce(np.logical_or, [*self.crowded.values(), *self.others.values()], none)
 
@@ -119,7 +119,7 @@ class Contention:
         return LeftOut(crowded, other_effects)
 
     def nothing(self, values: Values) -> Flags:
-        """Return at which points no effect is neglected."""
+        """Return, as a mask, the points at which a method without contention neglects nothing."""
         if self._most is None:
             return np.ones(1, dtype=bool)
         return ~(self._most.run(only(values, self._most.parameters))[0] > 0)

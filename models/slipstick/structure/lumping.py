@@ -91,10 +91,12 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
     # choice, whatever the options look like.
     words = {lock.word for lock in locks}
     lumped_rows = {
-        rows
-        for rows, used in uses_by_shapes.items()
-        if len(rows) > 1
-        and all(name not in words and used[name] == uses[name] for row in rows for name in row)
+        resource_names
+        for resource_names, used in uses_by_shapes.items()
+        if len(resource_names) > 1
+        and all(
+            name not in words and used[name] == uses[name] for row in resource_names for name in row
+        )
     }
 
     def rebuilt(node: Activity) -> Activity:
@@ -102,14 +104,16 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
             return node.rebuilt([rebuilt(child) for child in node.children])
         lumped_options: list[tuple[Expr, Activity]] = []
         for shapes, options in _alike_options(node, model):
-            rows = tuple(shape.names for shape in shapes)
-            if rows not in lumped_rows:
+            resource_names = tuple(shape.names for shape in shapes)
+            if resource_names not in lumped_rows:
                 lumped_options += [(p, rebuilt(body)) for p, body in options]
                 continue
             p, body = options[0]
-            lumped_options.append((p * len(rows), body))
-            lumping.chances[p * len(rows)] = (p, len(rows))
-            lumping.copies.update(zip(rows[0], zip(*rows, strict=True), strict=True))
+            lumped_options.append((p * len(resource_names), body))
+            lumping.chances[p * len(resource_names)] = (p, len(resource_names))
+            lumping.copies.update(
+                zip(resource_names[0], zip(*resource_names, strict=True), strict=True)
+            )
             labels = [shape.labels for shape in shapes]
             lumping.labels.update(zip(labels[0], zip(*labels, strict=True), strict=True))
         return Choice(tuple(lumped_options))

@@ -263,12 +263,14 @@ class ParallelWork:
         parallel_components = dict.fromkeys(
             node.component for node in each_once(parallel_nodes) if isinstance(node, Step)
         )
-        supersteps = isinstance(model.population, SuperstepPopulation)
+        has_supersteps = isinstance(model.population, SuperstepPopulation)
         self.components = tuple(
-            name for name in parallel_components if not supersteps or name in model.useful
+            name for name in parallel_components if not has_supersteps or name in model.useful
         )
         pipelines = (
-            [] if supersteps else [node for node in parallel_nodes if isinstance(node, Pipeline)]
+            []
+            if has_supersteps
+            else [node for node in parallel_nodes if isinstance(node, Pipeline)]
         )
         self.pipelines = {
             pipeline.name: pipeline

@@ -60,11 +60,11 @@ def simulated_where_asked(
     # difference.
     base = {**study.base, METHOD: changed[BASE][METHOD]} if BASE in changed else study.base
     study = replace(study, base=base, cases={**study.cases, **changed})
-    again = {
+    rebuilt_cases = {
         case: evaluator(case, case_settings, study.library)
         for case, case_settings in changed.items()
     }
-    return study, {**cases, **again}
+    return study, {**cases, **rebuilt_cases}
 
 
 # By this mark a note finds the cases whose method was set here.

@@ -115,50 +115,52 @@ def planned(
     ------
     SpecError : a path does not exist, a value is not allowed, or the axes do not fit together
     """
-    read: list[_ReadAxis] = []
-    names: list[str] = []
+    axes_read: list[_ReadAxis] = []
+    case_names: list[str] = []
     indices: list[NDArray[np.intp]] = []
     groups: list[PointGroup] = []
     for case in definition.spec.cases:
         # Paths of axes may mean other quantities in each case, so they are read for each.
-        read = _axes(definition, cases[case], library)
-        index = _combined(definition, read)
+        axes_read = _axes(definition, cases[case], library)
+        index = _combined(definition, axes_read)
         case_groups, kept_rows = _groups(
-            case, definition, read, index, cases[case], library, len(names)
+            case, definition, axes_read, index, cases[case], library, len(case_names)
         )
         groups += case_groups
         indices.append(index[:, kept_rows])
-        names += [case] * len(kept_rows)
+        case_names += [case] * len(kept_rows)
     index = np.concatenate(indices, axis=1)
-    axes = tuple(axis for axis, _ in read)
+    axes = tuple(axis for axis, _ in axes_read)
     points: dict[str, Sequence[float | str] | Array] = {
         axis.path: [axis.values[position] for position in places]
         if axis.named
         else np.array(axis.values)[places]
         for axis, places in zip(axes, index, strict=True)
     }
-    return SweepPlan(axes, points, tuple(names), tuple(groups), definition.spec.combine == "zip")
+    return SweepPlan(
+        axes, points, tuple(case_names), tuple(groups), definition.spec.combine == "zip"
+    )
 
 
 def arrays_of(
     definition: SweepDefinition, case: str, settings: Settings, library: Library
 ) -> tuple[SolvableModel, dict[str, Array]]:
-    """Return the model of a sweep whose axes are all numbers that one model can vary, with the
-    values of each axis.
+    """Return the one model that can be solved at all points of a sweep, and the values of each
+    axis.
 
     Raises
     ------
     SpecError : a path does not exist, a value is not allowed, or an axis needs a model for each of
         its values
     """
-    read = _axes(definition, settings, library)
-    first = {axis.path: nodes[0] for axis, nodes in read}
+    axes_read = _axes(definition, settings, library)
+    first = {axis.path: nodes[0] for axis, nodes in axes_read}
     # A file of points is written by one compiled model.
-    if fixed := _axes_that_rebuild(case, read, settings, first, library):
+    if fixed := _axes_that_rebuild(case, axes_read, settings, first, library):
         why = "needs a model for each of its values; write a file of points for each of them"
-        raise definition.problem(f"{read[fixed[0]].axis.path} {why}", "axes")
+        raise definition.problem(f"{axes_read[fixed[0]].axis.path} {why}", "axes")
     solvable = evaluator(case, {**settings, **first}, library).solvable
-    return solvable, {axis.path: np.array(axis.values) for axis, _ in read}
+    return solvable, {axis.path: np.array(axis.values) for axis, _ in axes_read}
 
 
 def checked_sweep(
@@ -178,11 +180,11 @@ def checked_sweep(
     problems: list[Problem] = []
     definition.check_lengths({path: len(nodes) for path, nodes in axes.items()})
     first = {path: nodes[0] for path, nodes in axes.items()}
-    read: list[Axis] = []
+    axes_read: list[Axis] = []
     evaluators: list[Evaluator] = []
     for path, nodes in axes.items():
         with kept(problems):
-            read.append(_read_axis(path, nodes, inputs))
+            axes_read.append(_read_axis(path, nodes, inputs))
     if problems:
         # A problem with a path is the same for each of its values, and is told once.
         raise SpecError(
@@ -202,7 +204,7 @@ def checked_sweep(
             read_condition(definition.spec.where, whole_case.built.parameters)
         except FormulaError as error:
             raise definition.problem(str(error), "where") from None
-    return read, [whole_case, *evaluators]
+    return axes_read, [whole_case, *evaluators]
 
 
 def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator[Node]:

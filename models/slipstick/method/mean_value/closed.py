@@ -205,7 +205,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     account : also compute the account and the use of each queue
     """
     groups = model.population.groups
-    wrong = out_of_range(model, numbers)
+    reasons_by_point = out_of_range(model, numbers)
     shared = any(node.mode for body in model.bodies for node in steps(body))
     most_processors = MOST_SHARING if shared else MOST_PROCESSORS
     for index, group in enumerate(groups):
@@ -219,9 +219,9 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
         uncounted = uncountable(
             numbers[group.processors], number_in_words, least=least, most=most_processors
         )
-        wrong = {**uncounted, **wrong}
+        reasons_by_point = {**uncounted, **reasons_by_point}
     recursion = Recursion(model, model.bodies)
-    table = ActivityTable(np.array(numbers[groups[0].processors]), wrong)
+    table = ActivityTable(np.array(numbers[groups[0].processors]), reasons_by_point)
     processors_by_group = [np.rint(numbers[group.processors].real) for group in groups]
     sizes = np.stack(processors_by_group, axis=-1)
     in_product_form = product_form_points(model, recursion.trees, recursion.queues, numbers)[
@@ -1195,12 +1195,12 @@ class FlowEquivalentServer:
         visit_times = full_cycle.visit_times
         ratios = self._ratios
         waited = {index: ratios[index] * wait.mean for index, wait in visit_times.waits.items()}
-        total = added(waited.values())
+        total_wait = added(waited.values())
         mean = full_cycle.time.mean
-        varied = added(
+        mean_scv = added(
             waited_time * visit_times.services[index].scv for index, waited_time in waited.items()
-        ) / nonzero(total)
-        scv = cycle_alone.time.scv + total / nonzero(mean) * (varied - cycle_alone.time.scv)
+        ) / nonzero(total_wait)
+        scv = cycle_alone.time.scv + total_wait / nonzero(mean) * (mean_scv - cycle_alone.time.scv)
         return RandomTime(mean, scv * mean * mean)
 
     def waits(self, holders: Array | None) -> dict[int, RandomTime]:

@@ -606,8 +606,8 @@ def promise_holds(model: Model) -> bool:
 
 
 def exact_points(model: Model, values: Values) -> Flags:
-    """Return at which points mean value is exact because something is random and the model has
-    product form, by its structure or by the values there.
+    """Return, as a mask, the points at which mean value is exact: the model has product form there,
+    by its structure or its values, and at least one time is random.
     """
     in_form: Flags | bool = exact_everywhere(model)
     # Values may make services equal that are different by structure.

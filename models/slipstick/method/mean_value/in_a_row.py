@@ -163,8 +163,8 @@ class InARow:
         return numbers
 
     def _by_matrix(self, right: Array, service: Array, arrivals: Array) -> Array:
-        """Compute the numbers found at all visits from one system of linear equations, where the
-        visits form a loop.
+        """Compute the mean numbers of customers that an arriving customer finds at each visit, by
+        one system of linear equations, where the visits form a loop.
         """
         size = len(self.visits)
         # What is found at one visit becomes what is found at the next by this matrix.

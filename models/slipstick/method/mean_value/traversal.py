@@ -1109,8 +1109,8 @@ class PassingTimes:
         """
         count = self.times.shape[-1]
         varied = service.variance * (step / nonzero(service.mean)) ** 2
-        nothing = 0 * (step + self.times[..., 0])
-        backlog = [(nothing + earlier_work, nothing)] * min(apart, count)
+        zeros = 0 * (step + self.times[..., 0])
+        backlog = [(zeros + earlier_work, zeros)] * min(apart, count)
         for k in range(apart, count):
             mean, variance = backlog[k - apart]
             gap = clamped(self.times[..., k] - self.times[..., k - apart])

@@ -58,8 +58,8 @@ class NetworkPoints:
         arrival or by a change of class [points, classes].
         """
         entries = np.zeros(self.visits.shape[:2], dtype=self.visits.dtype)
-        for label, _ in self.references:
-            entries[:, label] += 1
+        for class_index, _ in self.references:
+            entries[:, class_index] += 1
         if self.routes is None:
             return entries
         pairs = zip(self.routes.source, self.routes.target, strict=True)

@@ -521,7 +521,7 @@ class Measures:
     def _by_class(self) -> dict[str, Array]:
         arrays = self._arrays
         residence = self._residence
-        visit = quotient(residence, arrays.visits * self._made, np.nan)
+        time_of_visit = quotient(residence, arrays.visits * self._made, np.nan)
         columns: dict[str, Array] = {}
         for k, (name, station) in enumerate(self._compiled.model.stations.items()):
             for label in station.visitors():
@@ -529,10 +529,10 @@ class Measures:
                 key = f"[{label},{name}]"
                 columns[f"queue_length{key}"] = self._queue[:, r, k]
                 columns[f"residence_time{key}"] = residence[:, r, k]
-                columns[f"time_per_visit{key}"] = visit[:, r, k]
+                columns[f"time_per_visit{key}"] = time_of_visit[:, r, k]
                 if arrays.network.rates[k] is None:
                     is_served = 1 - self._abandoned[:, r, k]
-                    wait = visit[:, r, k] - arrays.service[:, r, k] * is_served
+                    wait = time_of_visit[:, r, k] - arrays.service[:, r, k] * is_served
                     columns[f"waiting_time{key}"] = np.where(residence[:, r, k] != 0, wait, 0.0)
                 if not DISCIPLINES[station.discipline].delay:
                     columns[f"utilization{key}"] = self._utilization[:, r, k]
@@ -828,7 +828,7 @@ def _measured(
     for name in dict.fromkeys(
         name for _, columns_there in columns_of_pieces for name in columns_there
     ):
-        kind = np.result_type(
+        number_type = np.result_type(
             float,
             *(
                 columns_there[name]
@@ -836,7 +836,7 @@ def _measured(
                 if name in columns_there
             ),
         )
-        columns[name] = np.full(count, np.nan, kind)
+        columns[name] = np.full(count, np.nan, number_type)
         for points, columns_there in columns_of_pieces:
             # A number of customers that none of these points has is not there.
             is_probability_of_none = (

@@ -348,10 +348,11 @@ class FlatNetwork:
                 continue
             for place in run:
                 if self.visits[place] < 1:
-                    odds = self.visits[place]
+                    probability = self.visits[place]
                     visit = partial(self._visits, name, place)
                     self.builder.choose(
-                        [(odds, visit), (1 - odds, lambda: None)], f"{_served(place)} or not"
+                        [(probability, visit), (1 - probability, lambda: None)],
+                        f"{_served(place)} or not",
                     )
                 else:
                     self._visits(name, place)
@@ -833,8 +834,8 @@ class _NetworkEstimates:
         return self.cycles(chain) - self.sum(departures)
 
     def passages(self, place: Place) -> Array:
-        """Return weights of the columns that count the visits of a class to a station: by a tally,
-        or in proportion to the cycles.
+        """Return weights of the simulator's counters, whose weighted sum is the number of visits of
+        a class to a station: a counter of its own, or visits of a cycle times cycles.
         """
         chain = self.chain_of[place[0]]
         if chain in self.flat.first:

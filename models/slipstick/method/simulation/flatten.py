@@ -177,7 +177,9 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
 
 
 def _groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
-    """Write the cycle of each group; a group without processors or arrivals is left out."""
+    """Write the instructions of the cycle of each group of customers; a group without processors and
+    arrivals has none.
+    """
     # Answers are about the first group, so that it has a member; others may be empty.
     sizes = [
         _whole(numbers[group.processors], "the population", least=int(group is groups[0]))
@@ -343,8 +345,8 @@ class Writer:
             )
 
     def _check_size(self, members: int) -> None:
-        """Raise if a model would have more branches and items under way at once than memory holds;
-        for arrivals, those of one customer count.
+        """Raise if more branches and items would be under way at once than memory holds; for open
+        arrivals, those of one customer are compared.
         """
         counts_by_node: dict[int, float] = {}
         at_once = members * max(self._at_once(body, counts_by_node) for body in self.model.bodies)

@@ -129,13 +129,13 @@ def explore_rows(
     """
     most_states = limits.limit("states") if limit is None else limit
     # Each key that is not there yet gets the next number.
-    number: defaultdict[bytes, int] = defaultdict()
-    number.default_factory = number.__len__
-    _numbered(start, number)
+    number_by_state: defaultdict[bytes, int] = defaultdict()
+    number_by_state.default_factory = number_by_state.__len__
+    _numbered(start, number_by_state)
     block = start
     looked_at = 0
     if reachable is not None:
-        block = np.concatenate([start, reachable[_numbered(reachable, number) > 0]])
+        block = np.concatenate([start, reachable[_numbered(reachable, number_by_state) > 0]])
     blocks = [block]
     none = np.zeros(0, dtype=np.int64)
     transitions_by_event: list[tuple[Array, Array, Array, Array]] = [
@@ -146,14 +146,14 @@ def explore_rows(
         new_blocks = [block[BLOCK:]]
         block = block[:BLOCK]
         for origin, rows, rates, event in transitions(block):
-            states_before = len(number)
-            target = _numbered(rows, number)
+            states_before = len(number_by_state)
+            target = _numbered(rows, number_by_state)
             transitions_by_event.append(
                 (origin + looked_at, target, rates, np.full(len(origin), event))
             )
-            if len(number) > most_states:
+            if len(number_by_state) > most_states:
                 refuse_size(most_states, size_hint())
-            if len(number) > states_before:
+            if len(number_by_state) > states_before:
                 # The first to reach each new state, in the order of the numbers given.
                 _, first_rows = np.unique(target, return_index=True)
                 new_blocks.append(rows[first_rows[target[first_rows] >= states_before]])

@@ -235,31 +235,33 @@ def _answers(
     point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Array, beyond: float
 ) -> MarkovSolution:
     network = point.network
-    kinds, count = network.service.shape[1:]
+    class_count, station_count = network.service.shape[1:]
     states = np.asarray(chain.states)
     event_rates = pi[chain.sources] * chain.rates
-    flow = _sums_by_number(chain.events, event_rates, space.events).reshape(3, count + 1, kinds)
-    ended = flow[0, :count].T
-    lost = flow[1, :count].T
-    abandoned = flow[2, :count].T
+    flow = _sums_by_number(chain.events, event_rates, space.events).reshape(
+        3, station_count + 1, class_count
+    )
+    ended = flow[0, :station_count].T
+    lost = flow[1, :station_count].T
+    abandoned = flow[2, :station_count].T
     present = space.present(states)
     # In the long run all that comes to a station ends its service, abandons the queue or is lost.
     came = ended + abandoned + lost
     admitted = ended + abandoned
     throughput = _throughput(point, ended)
-    queue = np.tensordot(pi, present, axes=1)[:, :count]
+    queue = np.tensordot(pi, present, axes=1)[:, :station_count]
     cycles_begun = _throughput(point, admitted)
     levels = (
         _sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0)
-        for k in range(count)
+        for k in range(station_count)
     )
-    utilization = [_utilization(network, space, k, states, pi) for k in range(count)]
+    utilization = [_utilization(network, space, k, states, pi) for k in range(station_count)]
     residence = quotient(queue, cycles_begun[:, None])
     return MarkovSolution(
         throughput=throughput[None],
         residence=residence[None],
         queue=queue[None],
-        utilization=np.array(utilization).reshape(count, kinds).T[None],
+        utilization=np.array(utilization).reshape(station_count, class_count).T[None],
         probability=tuple(level[None] for level in levels),
         method="markov-chain",
         exact=bool(network.phases_known.all()),

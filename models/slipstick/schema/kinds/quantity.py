@@ -284,13 +284,13 @@ class Quantity:
         if isinstance(text, str):
             if self.dimension is None:
                 return parse(text)
-            if self.dimension == TIME_PER_BYTE and (rate := _RATE.fullmatch(text.strip())):
-                return _per_byte(text, rate), TIME_PER_BYTE
-            counted = (
+            if self.dimension == TIME_PER_BYTE and (rate_match := _RATE.fullmatch(text.strip())):
+                return _per_byte(text, rate_match), TIME_PER_BYTE
+            count_pattern = (
                 _OPERATION if self.operations else _OPERATIONS if self.dimension == RATE else None
             )
-            if counted and (rate := counted.fullmatch(text.strip())):
-                return parse(f"{rate[1]} {rate[2]}op")[0], self.dimension
+            if count_pattern and (rate_match := count_pattern.fullmatch(text.strip())):
+                return parse(f"{rate_match[1]} {rate_match[2]}op")[0], self.dimension
             if self.advice and not _is_plain(text):
                 raise UnitError(f"{text!r} is no plain number; {self.advice}")
             return to_base(text, self.dimension), self.dimension
@@ -759,12 +759,12 @@ def read_formula(
     try:
         expr = read_expression(formula.text, expr_by_name, answers=answers)
     except FormulaError as error:
-        word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(
+        is_word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(
             error
         )
         why = (
             f"{error}; write {example_of(dimension)}, or the name of a parameter"
-            if word
+            if is_word
             else str(error)
         )
         raise mark.error(why, loc) from None

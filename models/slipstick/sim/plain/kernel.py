@@ -436,8 +436,8 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Start one token for each branch, and suspend the parent; a lock in `passed`, which this token
-        holds, passes to the only one, which keeps the number of this token.
+        """Start one token for each branch, and suspend the parent. Where a lock is in `passed`, there
+        is one branch: its token takes over the lock and the number of the parent.
         """
         token.pc = after
         token.left = join

@@ -173,8 +173,10 @@ class BurstyTimes:
         ready = list[float]()
         for size in sizes:
             while len(ready) < size:
-                times, arrives = stream.uniforms(2 * _DRAWN).reshape(2, _DRAWN)
-                for time, chosen in zip((-np.log(times)).tolist(), arrives.tolist(), strict=True):
+                uniform_draws, arrives = stream.uniforms(2 * _DRAWN).reshape(2, _DRAWN)
+                for time, chosen in zip(
+                    (-np.log(uniform_draws)).tolist(), arrives.tolist(), strict=True
+                ):
                     waited += time * stay[state]
                     if chosen < chance[state]:
                         ready.append(waited)
