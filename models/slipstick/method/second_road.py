@@ -72,7 +72,7 @@ _KNEE = 0.85
 """Utilization of the point that is nearest to a knee [1]."""
 
 if TYPE_CHECKING:
-    from slipstick.sim.second_look import Expected
+    from slipstick.sim.second_look import Expected, Look
 
 Simulated = Callable[[Values], Solution]
 """Answers points by the usual simulation."""
@@ -262,7 +262,7 @@ def _look(
         events = EVENTS * (OF_NETWORKS if network else 1)
         if isinstance(simulation.check, int):
             events = simulation.check
-        if (solution.methods or [solution.method])[row if solution.methods else 0] == CLOSED_FORM:
+        if _method_at(solution, row) == CLOSED_FORM:
             if plan.population > MOST_ADDED_UP:
                 return Verdict(NOT_CHECKED, "it is added up of too many processors")
             # Closed forms are rarely wrong, so that a look at them is short.
@@ -283,13 +283,30 @@ def _look(
         return Verdict(NOT_CHECKED, f"the check failed, a fault of slipstick ({fault})")
     if look.verdict == UNSETTLED:
         return Verdict(NOT_CHECKED, f"{look.reason}, after {look.events:,} events")
+    return _verdict_of(look, plan, solution, row, waits_and_utilizations)
+
+
+def _method_at(solution: Solution, row: int) -> str:
+    """Return the name of the method that answered a point."""
+    return solution.methods[row] if solution.methods else solution.method
+
+
+def _verdict_of(
+    look: Look,
+    plan: Plan,
+    solution: Solution,
+    row: int,
+    waits_and_utilizations: Mapping[str, float],
+) -> Verdict:
+    """Return the verdict on an answer after a short simulation that settled."""
+    from slipstick.sim.second_look import AGREES, DIFFERS
+
     name, value = _first(plan, look.group, solution, row)
     unit = "s"
     if look.value:
         name = look.value
         value = waits_and_utilizations[look.value]
         unit = unit_of(look.value)
-    method = (solution.methods or [solution.method])[row if solution.methods else 0]
     estimate = look.seen
     if look.verdict == AGREES:
         off = f"{max(100 * abs(look.off), 0.01):.2g}"
@@ -305,7 +322,7 @@ def _look(
         return Verdict(
             REPLACED,
             f"{float(f'{100 * abs(look.off):.2g}'):g} % off" if estimate.mean else "none is seen",
-            Rejected(method, name, value, unit),
+            Rejected(_method_at(solution, row), name, value, unit),
             value=name,
             mean=estimate.mean,
             half_width=half_width,

@@ -85,80 +85,115 @@ def _elsewhere(only: list[str]) -> str:
 
 
 def _fitted(section: str, room: int) -> str:
-    """Shorten a section to `room` lines below its heading; empty if nothing fits.
+    """Shorten a section to `room` lines below its heading; empty if nothing fits."""
+    if printed_lines(section) <= room:
+        return section
+    shortened = _ShortenedSection(section, room)
+    shortened.add_blocks()
+    return shortened.text()
+
+
+class _ShortenedSection:
+    """The blocks of a section that are shown.
 
     What was found comes first, then tables, then what stands below a table, then the rest; what is
     said of tables stands with one of them.
     """
-    if printed_lines(section) <= room:
-        return section
-    title, *blocks = section.split("\n\n")
-    heading_of = list(
-        accumulate(block.startswith("#") for block in blocks)
-    )  # the subsection of each block
-    tables = [block.startswith("|") for block in blocks]
-    lines_of_blocks = [
-        block.startswith("- ") and not (heading_of[block_index] or any(tables[:block_index]))
-        for block_index, block in enumerate(blocks)
-    ]
-    order = []
-    for block_index in range(len(blocks)):
-        if lines_of_blocks[block_index]:
-            order.append(0)
-        elif tables[block_index]:
-            order.append(1)
-        else:
-            order.append(2 if any(tables[block_index - 1 : block_index]) else 3)
-    order = [0] * len(blocks) if title == ABOUT else order
-    # Sentences come before tables, and explanations of a table only with it.
-    lines_left, fewer = room - 3, 0  # without the heading and the last words
-    shown_blocks = [""] * len(blocks)
-    for block_index in sorted(range(len(blocks)), key=order.__getitem__):
-        beside = [
-            shown_blocks[index]
-            for index in range(len(blocks))
-            if tables[index]
-            and heading_of[index]
-            in (heading_of[block_index], heading_of[block_index] or heading_of[index])
+
+    def __init__(self, section: str, room: int) -> None:
+        self.title, *self.blocks = section.split("\n\n")
+        # The subsection of each block, by number.
+        self.subsections = list(accumulate(block.startswith("#") for block in self.blocks))
+        self.tables = [block.startswith("|") for block in self.blocks]
+        self.ranks = [self._rank(index) for index in range(len(self.blocks))]
+        self.lines_left = room - 3  # without the heading and the last words
+        self.lines_omitted = 0
+        self.shown = [""] * len(self.blocks)
+
+    def _rank(self, index: int) -> int:
+        """Return in which turn a block is shown."""
+        above = any(self.tables[:index])
+        if self.title == ABOUT:
+            return 0
+        if self.blocks[index].startswith("- ") and not (self.subsections[index] or above):
+            return 0
+        if self.tables[index]:
+            return 1
+        return 2 if any(self.tables[index - 1 : index]) else 3
+
+    def add_blocks(self) -> None:
+        """Show blocks by their rank, as far as there is room: sentences come before tables, and
+        explanations of a table only with it.
+        """
+        for index in sorted(range(len(self.blocks)), key=self.ranks.__getitem__):
+            tables_beside = self._tables_beside(index)
+            explains_omitted = self.ranks[index] > 1 and tables_beside and not any(tables_beside)
+            if not self.blocks[index].startswith(("#", _EVERY)) and not explains_omitted:
+                self._add(index)
+
+    def _tables_beside(self, index: int) -> list[str]:
+        """Return the tables in the subsection of a block, or in all if it is in none; empty texts
+        are those not shown.
+        """
+        own = self.subsections[index]
+        return [
+            shown
+            for shown, is_table, subsection in zip(
+                self.shown, self.tables, self.subsections, strict=True
+            )
+            if is_table and subsection in (own, own or subsection)
         ]
-        if blocks[block_index].startswith(("#", _EVERY)) or (
-            order[block_index] > 1 and beside and not any(beside)
-        ):
-            continue
-        share = (
-            max(lines_left // sum(tables[block_index:]), _LEAST_ROOM)
-            if tables[block_index]
-            else lines_left
-        )  # the next tables want some too
+
+    def _add(self, index: int) -> None:
+        """Show a block with the headings above it, or what of it is left in the room."""
+        block = self.blocks[index]
+        room = self.lines_left
+        if self.tables[index]:
+            # The next tables want some lines too.
+            room = min(room, max(room // sum(self.tables[index:]), _LEAST_ROOM))
+        above = self._above(index)
+        lines_above = sum(printed_lines(self.blocks[place]) + 1 for place in above)
+        short = _decisive(block, room - lines_above - 1)
+        if not short and above and self.blocks[above[-1]].startswith(_EVERY):
+            # The table is worth more than the line above it.
+            lines_above -= printed_lines(self.blocks[above.pop()]) + 1
+            short = _decisive(block, room - lines_above - 1)
+        lines = printed_lines(short)
+        if not short or (lines and lines >= self.lines_left - lines_above):
+            return
+        for place in above:
+            self.shown[place] = self.blocks[place]
+        self.shown[index] = short
+        self.lines_left -= lines_above + lines + 1
+        self.lines_omitted += block.count("\n") - short.count("\n") + short.count("\n| ... ")
+
+    def _above(self, index: int) -> list[int]:
+        """Return the places of the headings of a block, and of the line above a table, that are not
+        shown yet.
+        """
         above = [
-            index
-            for index in range(block_index)
-            if heading_of[index] == heading_of[block_index]
-            and blocks[index].startswith("#")
-            and not shown_blocks[index]
+            place
+            for place in range(index)
+            if self.subsections[place] == self.subsections[index]
+            and self.blocks[place].startswith("#")
+            and not self.shown[place]
         ]
-        above += [block_index - 1] * (
-            tables[block_index]
-            and blocks[block_index - 1 : block_index] != []
-            and blocks[block_index - 1].startswith(_EVERY)
-        )
-        lines_taken = sum(printed_lines(blocks[index]) + 1 for index in above)
-        short = _decisive(blocks[block_index], min(lines_left, share) - lines_taken - 1)
-        if (
-            not short and above and blocks[above[-1]].startswith(_EVERY)
-        ):  # the table is worth more than that line
-            lines_taken -= printed_lines(blocks[above.pop()]) + 1
-            short = _decisive(blocks[block_index], min(lines_left, share) - lines_taken - 1)
-        if short and (printed_lines(short) < lines_left - lines_taken or not printed_lines(short)):
-            for index in above:
-                shown_blocks[index] = blocks[index]
-            shown_blocks[block_index] = short
-            lines_left -= lines_taken + printed_lines(short) + 1
-            fewer += blocks[block_index].count("\n") - short.count("\n") + short.count("\n| ... ")
-    out = sum(table and not short for table, short in zip(tables, shown_blocks, strict=True))
-    more = [counted(fewer, "more line")] * bool(fewer) + [counted(out, "more table")] * bool(out)
-    words = f"{' and '.join(more) or 'More'} in [{DETAILS}]({DETAILS})."
-    return "\n\n".join([title, *filter(None, shown_blocks), words]) if any(shown_blocks) else ""
+        if self.tables[index] and index and self.blocks[index - 1].startswith(_EVERY):
+            above.append(index - 1)
+        return above
+
+    def text(self) -> str:
+        """Return the shortened section, with what is only in the details; empty if no block is
+        shown.
+        """
+        if not any(self.shown):
+            return ""
+        pairs = zip(self.tables, self.shown, strict=True)
+        omitted_tables = sum(is_table and not shown for is_table, shown in pairs)
+        more = [counted(self.lines_omitted, "more line")] if self.lines_omitted else []
+        more += [counted(omitted_tables, "more table")] if omitted_tables else []
+        words = f"{' and '.join(more) or 'More'} in [{DETAILS}]({DETAILS})."
+        return "\n\n".join([self.title, *filter(None, self.shown), words])
 
 
 def _decisive(block: str, room: int) -> str:

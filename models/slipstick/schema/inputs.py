@@ -788,53 +788,21 @@ def build(inputs: Inputs) -> BuiltModel:
     described = _entries(inputs, spec)
     numbers = _parameters(inputs, described)
     own, build_part = _builders(inputs, spec, numbers)
-    shape = cache(lambda: ModelShape(own()))
+    shape: Callable[[], ModelShape] = cache(lambda: ModelShape(own()))
     sample = None
-    if inputs.kind == "program":
-        once = inputs.library.once
-        values = {path: value.given.value for path, value in described.items()}
-        words = _shaping_words(inputs, described)
-        shape = cache(partial(_shared_shape, once(("shapes", words), list), values, own))
-        # Models that differ in numbers alone need the same of their machine.
-        shape_values = frozenset(path for path in values if not path.startswith(_FACTORS))
-        sample = once(
-            ("sample", words, shape_values),
-            lambda: (
-                build_part
-                and once(id(build_part()), lambda: ModelShape(build_part()), build_part())
-            ),
-        )
-    sample = sample or shape()
-    _check_machine(inputs, numbers, sample)
-    notes = inputs.notes
     class_factors = {}
     shapeless = frozenset[str]()
     if inputs.kind == "program":
-        notes = (
-            *notes,
-            *(note for name, data in inputs.data.items() for note in data.notes(name, numbers)),
-        )
+        shape, sample = _shape_of_program(inputs, described, own, build_part)
         class_factors = factors(spec.technology, numbers)
         shapeless = frozenset(
             program_input.name
             for program_input in PROGRAMS[inputs.name].inputs
             if not program_input.shapes
         )
-    elif "machine" in inputs.tree.entries and not any(
-        path.startswith(MACHINE) for path in sample.parameters
-    ):
-        notes = (
-            *notes,
-            f"{inputs.name} uses nothing of its machine; every machine gives the same answer",
-        )
-    if (
-        inputs.kind == "activity"
-        and isinstance(sample.model, Model)
-        and len(groups := sample.model.population.groups) == 1
-    ):
-        working = numbers.get(str(groups[0].processors))
-        notes = (*notes, *_notes_of_machine(sample, numbers, working))
-    notes = (*notes, *_notes_of_laws(sample.model))
+    sample = sample or shape()
+    _check_machine(inputs, numbers, sample)
+    notes = (*inputs.notes, *_notes_of_build(inputs, numbers, sample))
     entries_of = {**described, **_defaults(inputs, described)}
     return BuiltModel(
         inputs.name,
@@ -849,6 +817,52 @@ def build(inputs: Inputs) -> BuiltModel:
         shapeless,
         inputs.uncertain,
     )
+
+
+def _shape_of_program(
+    inputs: Inputs,
+    described: Mapping[str, DescribedValue],
+    own: Callable[[], Subject],
+    build_part: Callable[[], Subject] | None,
+) -> tuple[Callable[[], ModelShape], ModelShape | None]:
+    """Return what builds the shape of a program's model, which models that differ in numbers alone
+    share, and a sample of the model, if the program can build a part of it.
+    """
+    once = inputs.library.once
+    values = {path: value.given.value for path, value in described.items()}
+    words = _shaping_words(inputs, described)
+    shape = cache(partial(_shared_shape, once(("shapes", words), list), values, own))
+    # Models that differ in numbers alone need the same of their machine.
+    shape_values = frozenset(path for path in values if not path.startswith(_FACTORS))
+    sample = once(
+        ("sample", words, shape_values),
+        lambda: (
+            build_part and once(id(build_part()), lambda: ModelShape(build_part()), build_part())
+        ),
+    )
+    return shape, sample
+
+
+def _notes_of_build(
+    inputs: Inputs, numbers: Mapping[str, Parameter], sample: ModelShape
+) -> Iterator[str]:
+    """Yield notes on the data of a program, on a machine and on distributions."""
+    if inputs.kind == "program":
+        for name, data in inputs.data.items():
+            yield from data.notes(name, numbers)
+    elif "machine" in inputs.tree.entries and not any(
+        path.startswith(MACHINE) for path in sample.parameters
+    ):
+        yield f"{inputs.name} uses nothing of its machine; every machine gives the same answer"
+    model = sample.model
+    if (
+        inputs.kind == "activity"
+        and isinstance(model, Model)
+        and len(groups := model.population.groups) == 1
+    ):
+        working = numbers.get(str(groups[0].processors))
+        yield from _notes_of_machine(sample, numbers, working)
+    yield from _notes_of_laws(model)
 
 
 def _notes_of_laws(model: Subject) -> Iterator[str]:
