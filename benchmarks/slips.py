@@ -201,13 +201,13 @@ SLIPS = (
         "slipstick/sim/plan/distributions.py",
         "_exponential(1.0, stream, count) ** power / math.gamma(1 + power)",
         "_exponential(1.0, stream, count) ** power",
-        "tests/test_time_laws.py",
+        "tests/test_time_distributions.py",
     ),
     Slip(
         "slipstick/sim/plan/distributions.py",
         "_normal(stream, count) - variance / 2)",
         "_normal(stream, count))",
-        "tests/test_time_laws.py",
+        "tests/test_time_distributions.py",
     ),
     Slip(
         "slipstick_rounds/round_run.py",

@@ -273,7 +273,7 @@ def _shares(station: Station) -> bool:
 
 def phases_given(step: act.Step) -> bool:
     """Return whether the time of a step is a phase-type distribution, which a chain takes as it is."""
-    return step.law is not None and step.law.phases is not None
+    return step.distribution is not None and step.distribution.phases is not None
 
 
 def fits_by_kind(model: Model) -> bool:
@@ -523,7 +523,7 @@ class _States:
             if node.use == SERVED and node.scv
         )
         self._times = {
-            number: (node.law and node.law.phases) or phase_type(1.0, node.scv)
+            number: (node.distribution and node.distribution.phases) or phase_type(1.0, node.scv)
             for number, node in steps
         }
         self._holds_at = dict[Position, list[Any]]()

@@ -62,7 +62,7 @@ from slipstick.model.steps import (
     shown,
     steps,
 )
-from slipstick.time_laws import TimeLaw
+from slipstick.time_distributions import TimeDistribution
 from slipstick.vocabulary import (
     ATTEMPTS,
     EARLY_JOINS,
@@ -111,7 +111,7 @@ class Step(Activity):
     component : of the account, which adds up the times of its steps
     technology : what a what-if scales it with
     scv : squared coefficient of variation of the time [1]
-    law : the distribution of the time, whose scv is that of the step; None: the one of
+    distribution : the distribution of the time, whose scv is that of the step; None: the one of
         `slipstick.random_times` with this scv
     rank : at a station that serves by rank; the smaller goes first
     think : of a delay that begins a cycle: no part of the response time
@@ -125,7 +125,7 @@ class Step(Activity):
     component: str = "busy"
     technology: str = "application"
     scv: float = 0.0
-    law: TimeLaw | None = None
+    distribution: TimeDistribution | None = None
     rank: int = 0
     think: bool = False
     weight: Expr | None = None
@@ -134,9 +134,9 @@ class Step(Activity):
     made_of = ("time", "weight")
     named = "resource"
     word = "step"
-    # Every method knows a law by its mean and scv, and a chain and the simulator in full; a delay
+    # Every method knows a distribution by its mean and scv, a chain and the simulator in full; a delay
     # is one for every method, whether it is thinking or not.
-    plain = ("name", "resource", "component", "technology", "scv", "law", "think")
+    plain = ("name", "resource", "component", "technology", "scv", "distribution", "think")
     combination = Combination.IN_TURN
     use = SERVED
     executions = ()
@@ -149,9 +149,9 @@ class Step(Activity):
                 f"step {self.name}: there is no technology class {self.technology!r}"
                 + did_you_mean(self.technology, TECHNOLOGIES)
             )
-        # Methods that know only two moments read the scv, so that it must be that of the law.
-        if self.law is not None:
-            object.__setattr__(self, "scv", self.law.scv)
+        # Methods that know only two moments read the scv: it must be that of the distribution.
+        if self.distribution is not None:
+            object.__setattr__(self, "scv", self.distribution.scv)
         if self.think and self.resource is not None:
             raise ModelError(
                 f"step {self.name}: think time is spent at no resource; make it a delay"
@@ -693,8 +693,8 @@ class Ask(Activity):
     variation = NEVER
 
 
-_LAW = optional(instance(TimeLaw, "the distribution of a time"))
-_LABELS = {"component": TEXT, "technology": TEXT, "scv": real(0), "law": _LAW}
+_DISTRIBUTION = optional(instance(TimeDistribution, "the distribution of a time"))
+_LABELS = {"component": TEXT, "technology": TEXT, "scv": real(0), "distribution": _DISTRIBUTION}
 """The arguments that `service` and `delay` share."""
 
 
@@ -714,7 +714,7 @@ def service(
     component: str = "busy",
     technology: str = "application",
     scv: float = 0.0,
-    law: TimeLaw | None = None,
+    distribution: TimeDistribution | None = None,
     rank: int = 0,
     weight: Like | None = None,
 ) -> Step:
@@ -725,7 +725,7 @@ def service(
     resource : a resource of the model, or a processor: own, other, each-other, processor[i]
     time : mean service time [s]; a number becomes a parameter named after the step
     name : the resource's by default
-    component, technology, scv, law, rank, weight : see `Step`
+    component, technology, scv, distribution, rank, weight : see `Step`
 
     >>> service("bus", 1e-6)
     service('bus', 1e-06, name='bus')
@@ -742,7 +742,7 @@ def service(
         component,
         technology,
         scv,
-        law,
+        distribution,
         rank,
         weight=None if share == Number(1.0) else share,
     )
@@ -756,7 +756,7 @@ def delay(
     component: str = "busy",
     technology: str = "application",
     scv: float = 0.0,
-    law: TimeLaw | None = None,
+    distribution: TimeDistribution | None = None,
     think: bool = False,
 ) -> Step:
     """Spend time without waiting for a resource.
@@ -764,13 +764,13 @@ def delay(
     Parameters
     ----------
     time : mean [s]; a number becomes a parameter named after the step
-    name, component, technology, scv, law, think : see `Step`
+    name, component, technology, scv, distribution, think : see `Step`
 
     >>> delay(9e-3, name="work") >> service("bus", 1e-3)
     delay(0.009, name='work') >> service('bus', 0.001, name='bus')
     """
     time_expr = timed(time, name)
-    return Step(name, time_expr, None, component, technology, scv, law, think=think)
+    return Step(name, time_expr, None, component, technology, scv, distribution, think=think)
 
 
 def thinking(cycle: Activity) -> Step | None:

@@ -168,9 +168,18 @@ def _service(station: NetworkStation, label: str) -> tuple[Expr, Expr]:
 def _step(station: NetworkStation, label: str, name: str, time: Expr) -> Step:
     rank = station.priority.get(label, 0) if DISCIPLINES[station.discipline].ranked else 0
     weight = station.weight.get(label)
-    law = station.distribution.get(label)
+    distribution = station.distribution.get(label)
     scv = _value(station.scv.get(label, ONCE))
-    return Step(f"{label}.{name}", time, name, name, scv=scv, law=law, rank=rank, weight=weight)
+    return Step(
+        f"{label}.{name}",
+        time,
+        name,
+        name,
+        scv=scv,
+        distribution=distribution,
+        rank=rank,
+        weight=weight,
+    )
 
 
 def _visits(step: Step, visits: Expr) -> list[Activity]:

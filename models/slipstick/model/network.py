@@ -37,7 +37,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.model.activity import check_model_name
 from slipstick.model.amounts import AMOUNTS, given_parameters
-from slipstick.time_laws import TimeLaw
+from slipstick.time_distributions import TimeDistribution
 from slipstick.vocabulary import (
     BLOCKING,
     DISCIPLINES,
@@ -158,14 +158,17 @@ class NetworkStation:
     blocking: str = "loss"
     patience: Mapping[str, Expr] = field(default_factory=dict)
     timeout: Mapping[str, Expr] = field(default_factory=dict)
-    distribution: Mapping[str, TimeLaw] = field(default_factory=dict)
+    distribution: Mapping[str, TimeDistribution] = field(default_factory=dict)
     weight: Mapping[str, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # Solvers that know only two moments read the scv, so that it must be that of the law.
-        of_laws = {label: Number(law.scv, COUNT) for label, law in self.distribution.items()}
-        if of_laws:
-            object.__setattr__(self, "scv", {**self.scv, **of_laws})
+        # Solvers that know only two moments read the scv: it must be that of the distribution.
+        of_distributions = {
+            label: Number(distribution.scv, COUNT)
+            for label, distribution in self.distribution.items()
+        }
+        if of_distributions:
+            object.__setattr__(self, "scv", {**self.scv, **of_distributions})
         if self.discipline not in DISCIPLINES:
             hint = did_you_mean(self.discipline, DISCIPLINES)
             raise ModelError(f"a queue cannot have the discipline {self.discipline!r}{hint}")
@@ -486,7 +489,7 @@ def station(
     blocking: str = "loss",
     patience: Mapping[str, Like] | None = None,
     timeout: Mapping[str, Like] | None = None,
-    distribution: Mapping[str, TimeLaw] | None = None,
+    distribution: Mapping[str, TimeDistribution] | None = None,
     weight: Mapping[str, Like] | None = None,
 ) -> NetworkStation:
     """Make a station: its demand, or its service time and visits, by class; see `NetworkStation`.

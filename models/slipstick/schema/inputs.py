@@ -76,7 +76,7 @@ from slipstick.schema.text import (
 from slipstick.schema.text import replace as replaced
 from slipstick.schema.uncertain import UncertainValues, told_apart
 from slipstick.sim.settings import MOST_REPLICATIONS, Simulation
-from slipstick.time_laws import PHASE_KINDS
+from slipstick.time_distributions import PHASE_KINDS
 from slipstick.units import InBaseUnits, parse, show
 from slipstick.vocabulary import (
     ACTIVITY,
@@ -862,19 +862,22 @@ def _notes_of_build(
     ):
         working = numbers.get(str(groups[0].processors))
         yield from _notes_of_machine(sample, numbers, working)
-    yield from _notes_of_laws(model)
+    yield from _notes_of_distributions(model)
 
 
-def _notes_of_laws(model: Subject) -> Iterator[str]:
+def _notes_of_distributions(model: Subject) -> Iterator[str]:
     """Yield notes on which methods know the distributions of times that a model names."""
     if isinstance(model, Law):
         return
-    distributions = [step.law for step in model.steps] if isinstance(model, Model) else []
+    distributions = [step.distribution for step in model.steps] if isinstance(model, Model) else []
     if isinstance(model, QueueingNetwork):
         distributions = [
-            law for station in model.stations.values() for law in station.distribution.values()
+            distribution
+            for station in model.stations.values()
+            for distribution in station.distribution.values()
         ]
-    kinds = dict.fromkeys(law.kind for law in distributions if law is not None)
+    named = filter(None, distributions)
+    kinds = dict.fromkeys(distribution.kind for distribution in named)
     phase_kinds = [kind for kind in kinds if kind in PHASE_KINDS]
     shaped_kinds = [kind for kind in kinds if kind not in PHASE_KINDS]
     if phase_kinds:

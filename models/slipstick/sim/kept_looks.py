@@ -29,7 +29,7 @@ from slipstick.sim.second_look import Expected, Look, second_look
 DECIDING = (
     "slipstick/sim",
     "slipstick/phases.py",
-    "slipstick/time_laws.py",
+    "slipstick/time_distributions.py",
     "slipstick/random_times.py",
     "slipstick/vocabulary.py",
     "slipstick_compiled",

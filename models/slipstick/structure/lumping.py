@@ -147,7 +147,7 @@ class _Shape:
             case Step(name, time, resource):
                 self._labels.append(name)
                 placed = resource and self._place(resource, f"wait:{resource}")
-                return time, node.scv, node.law, placed, special_values(node)
+                return time, node.scv, node.distribution, placed, special_values(node)
             case Hold(resource, body, mode):
                 label = self._model.held_resource(resource).label(resource)
                 return self._place(resource, label), mode, self._of(body), special_values(node)

@@ -360,8 +360,8 @@ class NetworkLayout:
             phases={
                 (label, name): phases
                 for name, station in self.model.stations.items()
-                for label, law in station.distribution.items()
-                if (phases := law.phases) is not None
+                for label, distribution in station.distribution.items()
+                if (phases := distribution.phases) is not None
             },
             **self._patience(columns, [chain.classes for chain in self.chains.values()]),
             weights=self._weights(columns, [chain.classes for chain in self.chains.values()]),

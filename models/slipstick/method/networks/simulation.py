@@ -36,7 +36,7 @@ from slipstick.sim.plan.distributions import (
     ServiceTime,
     Times,
     TracedTimes,
-    time_of_law,
+    time_of_distribution,
 )
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
@@ -455,7 +455,7 @@ class FlatNetwork:
         queue = self.model.stations[station]
         scv = self.columns.get(f"stations.{station}.scv.{label}")
         size = 1.0 if scv is None else float(scv[0].real)
-        time = time_of_law(self.service[place], size, queue.distribution.get(label))
+        time = time_of_distribution(self.service[place], size, queue.distribution.get(label))
         resource = None if DISCIPLINES[queue.discipline].delay else station
         if chain in self.first:
             lost = self._lost_at(chain, place)

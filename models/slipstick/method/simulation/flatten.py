@@ -72,7 +72,7 @@ from slipstick.sim.plan.distributions import (
     TracedTimes,
     in_range,
     service_time,
-    time_of_law,
+    time_of_distribution,
 )
 from slipstick.sim.plan.plan import COUNTER, Plan, Where
 from slipstick.structure.contention import Saturation
@@ -591,7 +591,7 @@ class Writer:
             )
         speed = self.model.speed_alone(step)
         self.once[step.name] = mean if speed is None else mean / self.numbers[speed]
-        time = time_of_law(mean, step.scv, step.law)
+        time = time_of_distribution(mean, step.scv, step.distribution)
         if step.resource is None:
             self.builder.delay(time, step.name)
         elif step.resource in self.model.resources:

@@ -44,7 +44,7 @@ from slipstick.schema.kinds.constraints import SPELT, Name, Note, broken_rule, k
 from slipstick.schema.kinds.distribution import (
     NamedTimeSpec,
     TimeOrDistribution,
-    law_of,
+    distribution_of,
     refuse_scv,
     written_time,
 )
@@ -213,7 +213,7 @@ class StepSpec(ItemSpec):
         """List how the time of the step varies by default; an empty text where the file states a
         distribution or scv.
         """
-        has_distribution = self.scv is not None or law_of(self.time_as_written) is not None
+        has_distribution = self.scv is not None or distribution_of(self.time_as_written) is not None
         return ["" if has_distribution else "constant"]
 
     @property
@@ -222,7 +222,7 @@ class StepSpec(ItemSpec):
         return getattr(self, "delay", None) or getattr(self, "time", None)
 
     def check_rules(self) -> None:
-        if self.scv is not None and law_of(self.time_as_written) is not None:
+        if self.scv is not None and distribution_of(self.time_as_written) is not None:
             refuse_scv("scv")
 
     def mean_time(self, reader: ActivityReader, place: Loc) -> Expr:
@@ -246,9 +246,18 @@ class StepSpec(ItemSpec):
     ) -> activities.Step:
         """Build a step with a name, and register the name."""
         scv = 0.0 if self.scv is None else self.scv.value
-        law = law_of(self.time_as_written)
+        distribution = distribution_of(self.time_as_written)
         step = activities.Step(
-            name, time, resource, self.component, self.technology, scv, law, rank, think, weight
+            name,
+            time,
+            resource,
+            self.component,
+            self.technology,
+            scv,
+            distribution,
+            rank,
+            think,
+            weight,
         )
         reader.add_step(step, loc)
         return step
@@ -256,7 +265,7 @@ class StepSpec(ItemSpec):
     @classmethod
     def write(cls, activity: activities.Step, writer: ActivityWriter) -> dict[str, Any]:
         data: dict[str, Any] = {"name": plain_name(activity.name)}
-        time = written_time(activity.time, activity.law, writer.values)
+        time = written_time(activity.time, activity.distribution, writer.values)
         data |= (
             {"delay": time}
             if activity.resource is None
@@ -271,7 +280,9 @@ class StepSpec(ItemSpec):
         data |= {key: value for key, (value, default) in labels.items() if value != default}
         if activity.weight is not None:
             data["weight"] = writer.values.written(activity.weight)
-        return data | ({"scv": activity.scv} if activity.scv and activity.law is None else {})
+        return data | (
+            {"scv": activity.scv} if activity.scv and activity.distribution is None else {}
+        )
 
 
 class DelaySpec(StepSpec):

@@ -1,7 +1,7 @@
 """Distributions in the place of a time, such as ``time: {lognormal: {mean: 10 ms, scv: 2}}``.
 
-Each kind is one class, listed in `DISTRIBUTIONS`, which has the keys of its table, the law of mean
-1 that they describe, and writes such a law.
+Each kind is one class, listed in `DISTRIBUTIONS`, which has the keys of its table, the distribution
+of mean 1 that they describe, and writes such a distribution.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from slipstick.schema.kinds.quantity import (
     Time,
     TimeOrFormula,
 )
-from slipstick.time_laws import (
-    MeanAndLaw,
-    TimeLaw,
+from slipstick.time_distributions import (
+    MeanAndDistribution,
+    TimeDistribution,
     coxian,
     erlang,
     gamma,
@@ -53,12 +53,12 @@ class KindSpec(Spec):
         None, description="mean time; where the others are times or rates, in the place of theirs"
     )
 
-    def described(self) -> MeanAndLaw:
+    def described(self) -> MeanAndDistribution:
         """Return the distribution, with the mean that its times give [s]."""
         raise NotImplementedError
 
     @classmethod
-    def write(cls, law: TimeLaw) -> dict[str, Any]:
+    def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
         """Write the keys of the distribution, except the mean."""
         raise NotImplementedError
 
@@ -71,12 +71,12 @@ class MeanKindSpec(KindSpec):
     of: ClassVar[Any]
     key: ClassVar[str]
 
-    def described(self) -> MeanAndLaw:
-        return MeanAndLaw(0.0, type(self).of(getattr(self, self.key)))
+    def described(self) -> MeanAndDistribution:
+        return MeanAndDistribution(0.0, type(self).of(getattr(self, self.key)))
 
     @classmethod
-    def write(cls, law: TimeLaw) -> dict[str, Any]:
-        number = law.numbers[0][0]
+    def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
+        number = distribution.numbers[0][0]
         return {cls.key: int(number) if cls.key == "phases" else number}
 
 
@@ -126,12 +126,12 @@ class UniformTimeSpec(KindSpec):
     low: Time = Field(description="shortest time")
     high: Time = Field(description="longest time")
 
-    def described(self) -> MeanAndLaw:
+    def described(self) -> MeanAndDistribution:
         return uniform(self.low.value, self.high.value)
 
     @classmethod
-    def write(cls, law: TimeLaw) -> dict[str, Any]:
-        low, high = law.numbers[0]
+    def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
+        low, high = distribution.numbers[0]
         return {"low": f"{low!r} s", "high": f"{high!r} s"}
 
 
@@ -145,12 +145,12 @@ class HyperexponentialTimeSpec(KindSpec):
     probabilities: list[float] = Field(description="of each phase", min_length=1)
     rates: Rates = Field(description="of each phase", min_length=1)
 
-    def described(self) -> MeanAndLaw:
+    def described(self) -> MeanAndDistribution:
         return hyperexponential(self.probabilities, [1 / rate.value for rate in self.rates])
 
     @classmethod
-    def write(cls, law: TimeLaw) -> dict[str, Any]:
-        chances, means = law.numbers
+    def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
+        chances, means = distribution.numbers
         return {"probabilities": list(chances), "rates": _per_second([1 / mean for mean in means])}
 
 
@@ -162,12 +162,12 @@ class CoxianTimeSpec(KindSpec):
         description="probability to go on to the next phase, of each but the last"
     )
 
-    def described(self) -> MeanAndLaw:
+    def described(self) -> MeanAndDistribution:
         return coxian([1 / rate.value for rate in self.rates], self.onward)
 
     @classmethod
-    def write(cls, law: TimeLaw) -> dict[str, Any]:
-        means, onward = law.numbers
+    def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
+        means, onward = distribution.numbers
         return {"rates": _per_second([1 / mean for mean in means]), "onward": list(onward)}
 
 
@@ -179,14 +179,14 @@ class PhaseTypeTimeSpec(KindSpec):
         description="rates from phase to phase; on the diagonal minus the rate that ends a phase"
     )
 
-    def described(self) -> MeanAndLaw:
+    def described(self) -> MeanAndDistribution:
         return general_phases(self.alpha, [[rate.value for rate in row] for row in self.T])
 
     @classmethod
-    def write(cls, law: TimeLaw) -> dict[str, Any]:
+    def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
         return {
-            "alpha": list(law.numbers[0]),
-            "T": [_per_second(row) for row in law.numbers[1:]],
+            "alpha": list(distribution.numbers[0]),
+            "T": [_per_second(row) for row in distribution.numbers[1:]],
         }
 
 
@@ -209,12 +209,12 @@ class SamplesTimeSpec(KindSpec):
                 " not by --set"
             )
 
-    def described(self) -> MeanAndLaw:
+    def described(self) -> MeanAndDistribution:
         return samples([value.value for value in self.values or ()])
 
     @classmethod
-    def write(cls, law: TimeLaw) -> dict[str, Any]:
-        return {"values": [f"{value!r} s" for value in law.numbers[0]]}
+    def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
+        return {"values": [f"{value!r} s" for value in distribution.numbers[0]]}
 
 
 DISTRIBUTIONS: dict[str, type[KindSpec]] = {
@@ -276,9 +276,9 @@ class NamedTimeSpec(ReadInPlace):
             raise broken_rule(str(error), self.kind[0]) from None
 
     @property
-    def law(self) -> TimeLaw:
+    def distribution(self) -> TimeDistribution:
         """The distribution, scaled to mean 1."""
-        return self.kind[1].described().law
+        return self.kind[1].described().distribution
 
     def expr(self, values: QuantityReader, loc: Loc) -> Expr:
         """Return the mean as an expression [s]."""
@@ -311,14 +311,14 @@ def refuse_scv(*at: str) -> NoReturn:
     raise broken_rule("a distribution has its own scv; leave scv out", *at)
 
 
-def law_of(value: object) -> TimeLaw | None:
+def distribution_of(value: object) -> TimeDistribution | None:
     """Return the distribution in a field; None for a plain time."""
-    return value.law if isinstance(value, NamedTimeSpec) else None
+    return value.distribution if isinstance(value, NamedTimeSpec) else None
 
 
-def written_time(mean: Expr, law: TimeLaw | None, values: QuantityWriter) -> Any:
+def written_time(mean: Expr, distribution: TimeDistribution | None, values: QuantityWriter) -> Any:
     """Write a time, or its distribution, as plain data."""
-    if law is None:
+    if distribution is None:
         return values.written(mean)
-    keys = DISTRIBUTIONS[law.kind].write(law)
-    return {law.kind: {"mean": values.written(mean), **keys}}
+    keys = DISTRIBUTIONS[distribution.kind].write(distribution)
+    return {distribution.kind: {"mean": values.written(mean), **keys}}

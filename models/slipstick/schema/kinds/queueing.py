@@ -18,7 +18,12 @@ from slipstick.model.network import no_class, no_station
 from slipstick.schema.arrivals import StreamSpec
 from slipstick.schema.kinds.activity import Probability, Word
 from slipstick.schema.kinds.constraints import Name, broken_rule, known_word, one_of
-from slipstick.schema.kinds.distribution import TimeOrDistribution, law_of, refuse_scv, written_time
+from slipstick.schema.kinds.distribution import (
+    TimeOrDistribution,
+    distribution_of,
+    refuse_scv,
+    written_time,
+)
 from slipstick.schema.kinds.quantity import (
     ONE,
     PARAMETERS_IN_WORDS,
@@ -39,7 +44,7 @@ from slipstick.schema.kinds.quantity import (
     TimeOrFormula,
 )
 from slipstick.schema.text import Node
-from slipstick.time_laws import TimeLaw
+from slipstick.time_distributions import TimeDistribution
 from slipstick.vocabulary import (
     BLOCKING,
     DISCIPLINES,
@@ -156,24 +161,28 @@ class QueueSpec(Spec):
     )
 
     @property
-    def laws(self) -> dict[str, TimeLaw]:
+    def distributions(self) -> dict[str, TimeDistribution]:
         """The distributions of service times that name one, by class."""
         times = {**self.demand, **self.service}
-        return {name: law for name, time in times.items() if (law := law_of(time)) is not None}
+        return {
+            name: distribution
+            for name, time in times.items()
+            if (distribution := distribution_of(time)) is not None
+        }
 
     @property
     def spreads(self) -> list[str]:
         """List how the service time of each class varies by default; an empty text for a class
         whose distribution or scv is stated.
         """
-        described_classes = {*self.scv, *self.laws}
+        described_classes = {*self.scv, *self.distributions}
         return [
             "" if name in described_classes else "exponential"
             for name in {**self.demand, **self.service}
         ]
 
     def check_rules(self) -> None:
-        for name in self.laws:
+        for name in self.distributions:
             if name in self.scv:
                 refuse_scv("scv", name)
 
@@ -298,7 +307,7 @@ class QueueingNetworkSpec(ModelFileSpec):
             },
             "stations": {
                 label: networks.NetworkStation(
-                    **values.keys(station, ("stations", label)), distribution=station.laws
+                    **values.keys(station, ("stations", label)), distribution=station.distributions
                 )
                 for label, station in self.stations.items()
             },
@@ -422,11 +431,11 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
 
     def written(station: networks.NetworkStation) -> dict[str, Any]:
         data = values.keys(station, str)
-        laws = station.distribution
+        distributions = station.distribution
         for key in ("demand", "service"):
             for label, mean in getattr(station, key).items():
-                if label in laws:
-                    data[key][label] = written_time(mean, laws[label], values)
+                if label in distributions:
+                    data[key][label] = written_time(mean, distributions[label], values)
                     # The distribution says the scv, and both are refused when read.
                     data["scv"].pop(label)
         return {key: value for key, value in data.items() if key != "distribution" and value != {}}

@@ -26,7 +26,7 @@ from slipstick.phases import (
     balanced_means,
     phases_below_one,
 )
-from slipstick.time_laws import TimeLaw
+from slipstick.time_distributions import TimeDistribution
 
 # Uniform numbers are multiples of 2^-52 and half of one: doubles hold them exactly, and none is 0
 # or 1.
@@ -265,34 +265,36 @@ class DistributedTime:
 
     Parameters
     ----------
-    law : of mean 1
+    distribution : of mean 1
     mean : [s]
 
-    >>> from slipstick.time_laws import uniform
-    >>> DistributedTime(uniform(1.0, 3.0).law, 2.0).sample(Stream(1, "disk"), 2).round(3)
+    >>> from slipstick.time_distributions import uniform
+    >>> DistributedTime(uniform(1.0, 3.0).distribution, 2.0).sample(Stream(1, "disk"), 2).round(3)
     array([1.846, 1.669])
     """
 
-    law: TimeLaw
+    distribution: TimeDistribution
     mean: float
 
     def __post_init__(self) -> None:
         if not in_range(self.mean):
             raise ModelError(
-                f"the mean of a {self.law.kind} time must be {RANGE}, got {self.mean!r}"
+                f"the mean of a {self.distribution.kind} time must be {RANGE}, got {self.mean!r}"
             )
 
     @property
     def constant(self) -> bool:
         """Return whether every value is the mean."""
-        return self.mean == 0 or self.law.scv == 0
+        return self.mean == 0 or self.distribution.scv == 0
 
     def sample(self, stream: Stream, count: int) -> Array:
         """Draw the next values [s]."""
-        phases = self.law.phases
+        phases = self.distribution.phases
         if phases is not None:
             return self.mean * _through_phases(phases, stream, count)
-        return self.mean * _DRAWN_BY_LAW[self.law.kind](self.law.numbers[0], stream, count)
+        return self.mean * _DRAWN_BY_KIND[self.distribution.kind](
+            self.distribution.numbers[0], stream, count
+        )
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""
@@ -378,9 +380,11 @@ def service_time(mean: float, scv: float) -> ServiceTime:
     return ServiceTime("erlang" if _is_whole(1 / scv) else "coxian", mean, scv)
 
 
-def time_of_law(mean: float, scv: float, law: TimeLaw | None) -> ServiceTime | DistributedTime:
+def time_of_distribution(
+    mean: float, scv: float, distribution: TimeDistribution | None
+) -> ServiceTime | DistributedTime:
     """Return the time of a mean [s] and a distribution; without one that of `service_time`."""
-    return service_time(mean, scv) if law is None else DistributedTime(law, mean)
+    return service_time(mean, scv) if distribution is None else DistributedTime(distribution, mean)
 
 
 def _is_whole(number: float) -> bool:
@@ -494,7 +498,7 @@ _KINDS: dict[str, tuple[str, Callable[[float], bool], Callable[[float, Stream, i
 drawn.
 """
 
-_DRAWN_BY_LAW: dict[str, Callable[[Sequence[float], Stream, int], Array]] = {
+_DRAWN_BY_KIND: dict[str, Callable[[Sequence[float], Stream, int], Array]] = {
     "uniform": _between,
     "lognormal": _log_normal,
     "gamma": lambda numbers, stream, count: _gamma(numbers[0], stream, count),

@@ -27,7 +27,7 @@ Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TimeLaw:
+class TimeDistribution:
     """A distribution of times, scaled to mean 1.
 
     Parameters
@@ -55,11 +55,11 @@ class TimeLaw:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanAndLaw:
-    """A distribution of times in seconds: its mean [s], and its law of mean 1."""
+class MeanAndDistribution:
+    """A distribution of times in seconds: its mean [s], and its distribution of mean 1."""
 
     mean: float
-    law: TimeLaw
+    distribution: TimeDistribution
 
 
 def _scv(size: float, exponential: bool = False) -> float:
@@ -67,16 +67,16 @@ def _scv(size: float, exponential: bool = False) -> float:
     return math.nextafter(1.0, 2.0) if size == 1 and not exponential else size
 
 
-def _of_phases(kind: str, numbers: Sequence[Sequence[float]]) -> TimeLaw:
-    law = TimeLaw(kind, tuple(tuple(map(float, row)) for row in numbers), 0.0)
-    phases = law.phases
+def _of_phases(kind: str, numbers: Sequence[Sequence[float]]) -> TimeDistribution:
+    distribution = TimeDistribution(kind, tuple(tuple(map(float, row)) for row in numbers), 0.0)
+    phases = distribution.phases
     assert phases is not None
     size = float(phases.scv)
     one_rate = phases.phases == 1 or bool(
         np.allclose(phases.exits * phases.rates, (phases.exits * phases.rates)[0], rtol=1e-12)
     )
     # Phases that all end the time at one rate are an exponential time in parts.
-    return TimeLaw(kind, law.numbers, 1.0 if one_rate else _scv(size))
+    return TimeDistribution(kind, distribution.numbers, 1.0 if one_rate else _scv(size))
 
 
 def _erlang_phases(count: Array) -> PhaseType:
@@ -118,7 +118,7 @@ PHASE_KINDS = frozenset(_PHASES)
 """The kinds of distributions that are made of phases."""
 
 
-def erlang(phases: int) -> TimeLaw:
+def erlang(phases: int) -> TimeDistribution:
     """Return an Erlang time, the sum of 1 to 100 equal exponential phases.
 
     >>> float(erlang(2).phases.scv)
@@ -126,10 +126,10 @@ def erlang(phases: int) -> TimeLaw:
     """
     if not 1 <= phases <= MOST_PHASES:
         raise ModelError(f"an Erlang time has 1 to {MOST_PHASES} phases, got {phases}")
-    return TimeLaw("erlang", ((float(phases),),), 1.0 / phases)
+    return TimeDistribution("erlang", ((float(phases),),), 1.0 / phases)
 
 
-def hyperexponential(probabilities: Sequence[float], means: Sequence[float]) -> MeanAndLaw:
+def hyperexponential(probabilities: Sequence[float], means: Sequence[float]) -> MeanAndDistribution:
     """Return a hyperexponential time, which is one of several exponential phases.
 
     Parameters
@@ -138,17 +138,17 @@ def hyperexponential(probabilities: Sequence[float], means: Sequence[float]) -> 
     means : of each phase [s]
 
     >>> time = hyperexponential([0.5, 0.5], [1.0, 3.0])
-    >>> time.mean, time.law.scv
+    >>> time.mean, time.distribution.scv
     (2.0, 1.5)
     """
     _check_chances("probabilities", probabilities, len(means))
     _check_positive("means of phases", means)
     mean = math.fsum(p * phase_mean for p, phase_mean in zip(probabilities, means, strict=True))
     relative = [phase_mean / mean for phase_mean in means]
-    return MeanAndLaw(mean, _of_phases("hyperexponential", [probabilities, relative]))
+    return MeanAndDistribution(mean, _of_phases("hyperexponential", [probabilities, relative]))
 
 
-def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndLaw:
+def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndDistribution:
     """Return a Coxian time, a chain of exponential phases that may end after each one.
 
     Parameters
@@ -175,12 +175,12 @@ def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndLaw:
     for index, phase_mean in enumerate(means):
         mean += reached * phase_mean
         reached *= onward[index] if index < len(onward) else 0.0
-    return MeanAndLaw(
+    return MeanAndDistribution(
         mean, _of_phases("coxian", [[phase_mean / mean for phase_mean in means], onward])
     )
 
 
-def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> MeanAndLaw:
+def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> MeanAndDistribution:
     """Return a phase-type time, the time until absorption of a small Markov chain.
 
     Parameters
@@ -189,7 +189,7 @@ def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> 
     rates : the sub-generator T, row by row: rates from phase to phase, and on the diagonal minus
         the rate at which a phase ends [1/s]
 
-    >>> general_phases([1.0, 0.0], [[-2.0, 2.0], [0.0, -2.0]]).law.scv
+    >>> general_phases([1.0, 0.0], [[-2.0, 2.0], [0.0, -2.0]]).distribution.scv
     0.5
     """
     size = len(alpha)
@@ -210,10 +210,10 @@ def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> 
     except np.linalg.LinAlgError:
         raise ModelError("the phases of T do not end: no row has a sum below 0") from None
     relative = [[rate * mean for rate in row] for row in rates]
-    return MeanAndLaw(mean, _of_phases("phase-type", [alpha, *relative]))
+    return MeanAndDistribution(mean, _of_phases("phase-type", [alpha, *relative]))
 
 
-def uniform(low: float, high: float) -> MeanAndLaw:
+def uniform(low: float, high: float) -> MeanAndDistribution:
     """Return a time that is equally likely anywhere between two ends [s].
 
     >>> uniform(1.0, 3.0).mean
@@ -225,26 +225,28 @@ def uniform(low: float, high: float) -> MeanAndLaw:
         )
     mean = (low + high) / 2
     half = (high - low) / 2 / mean
-    return MeanAndLaw(mean, TimeLaw("uniform", ((low / mean, high / mean),), half * half / 3))
+    return MeanAndDistribution(
+        mean, TimeDistribution("uniform", ((low / mean, high / mean),), half * half / 3)
+    )
 
 
-def lognormal(scv: float) -> TimeLaw:
+def lognormal(scv: float) -> TimeDistribution:
     """Return a lognormal time with an scv above 0."""
     return _by_scv("lognormal", scv)
 
 
-def gamma(scv: float) -> TimeLaw:
+def gamma(scv: float) -> TimeDistribution:
     """Return a gamma time with an scv above 0; scv 1 is exponential."""
     return _by_scv("gamma", scv)
 
 
-def _by_scv(kind: str, scv: float) -> TimeLaw:
+def _by_scv(kind: str, scv: float) -> TimeDistribution:
     if not 0 < scv < math.inf:
         raise ModelError(f"a {kind} time has an scv above 0, got {scv:g}")
-    return TimeLaw(kind, ((float(scv),),), _scv(float(scv), kind == "gamma"))
+    return TimeDistribution(kind, ((float(scv),),), _scv(float(scv), kind == "gamma"))
 
 
-def weibull(shape: float) -> TimeLaw:
+def weibull(shape: float) -> TimeDistribution:
     """Return a Weibull time; shape 1 is exponential, smaller shapes vary more.
 
     >>> weibull(1.0).scv
@@ -254,10 +256,10 @@ def weibull(shape: float) -> TimeLaw:
         raise ModelError(f"the shape of a Weibull time lies between 0.1 and 100, got {shape:g}")
     first, second = (math.lgamma(1 + k / shape) for k in (1, 2))
     scv = 1.0 if shape == 1 else _scv(math.expm1(second - 2 * first))
-    return TimeLaw("weibull", ((float(shape),),), scv)
+    return TimeDistribution("weibull", ((float(shape),),), scv)
 
 
-def pareto(shape: float) -> TimeLaw:
+def pareto(shape: float) -> TimeDistribution:
     """Return a Pareto time above a smallest one; P(longer than x) falls as x^-shape.
 
     The shape must be above 2: up to there the variance is infinite, so that no method knows the
@@ -270,14 +272,14 @@ def pareto(shape: float) -> TimeLaw:
         raise ModelError(
             f"the shape of a Pareto time lies above 2, where its variance is finite; got {shape:g}"
         )
-    return TimeLaw("pareto", ((float(shape),),), _scv(1 / (shape * (shape - 2))))
+    return TimeDistribution("pareto", ((float(shape),),), _scv(1 / (shape * (shape - 2))))
 
 
-def samples(values: Sequence[float]) -> MeanAndLaw:
+def samples(values: Sequence[float]) -> MeanAndDistribution:
     """Return a time drawn from measured values with equal probability [s].
 
     >>> time = samples([1.0, 2.0, 3.0])
-    >>> time.mean, round(time.law.scv, 6)
+    >>> time.mean, round(time.distribution.scv, 6)
     (2.0, 0.166667)
     """
     if not values or min(values) < 0 or not 0 < math.fsum(values) < math.inf:
@@ -287,7 +289,7 @@ def samples(values: Sequence[float]) -> MeanAndLaw:
     varied = math.fsum((value - 1) ** 2 for value in relative) / len(values)
     # Rounding is no variation.
     scv = 0.0 if min(values) == max(values) else _scv(varied)
-    return MeanAndLaw(mean, TimeLaw("samples", (relative,), scv))
+    return MeanAndDistribution(mean, TimeDistribution("samples", (relative,), scv))
 
 
 def _check_chances(chances_in_words: str, chances: Sequence[float], size: int) -> None:

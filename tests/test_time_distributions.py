@@ -20,8 +20,8 @@ from slipstick.model.system import Model
 from slipstick.schema.kinds.activity import activity_data
 from slipstick.schema.kinds.queueing import network_data
 from slipstick.sim.plan.distributions import DistributedTime, Stream
-from slipstick.time_laws import (
-    TimeLaw,
+from slipstick.time_distributions import (
+    TimeDistribution,
     coxian,
     erlang,
     gamma,
@@ -36,29 +36,31 @@ from slipstick.time_laws import (
 
 COXIAN = coxian([2e-3, 10e-3], [0.3])
 GENERAL = general_phases([0.4, 0.6, 0.0], [[-3.0, 1.0, 1.0], [0.0, -2.0, 1.5], [0.5, 0.0, -5.0]])
-LAWS_AND_SCV: list[tuple[TimeLaw, float]] = [
+DISTRIBUTIONS_AND_SCV: list[tuple[TimeDistribution, float]] = [
     (erlang(3), 1 / 3),
-    (hyperexponential([0.2, 0.3, 0.5], [5.0, 1.0, 0.4]).law, 2 * 5.38 / 1.5**2 - 1),
-    (COXIAN.law, 80 / 25 - 1),
-    (uniform(1.0, 4.0).law, 9 / 12 / 6.25),
+    (hyperexponential([0.2, 0.3, 0.5], [5.0, 1.0, 0.4]).distribution, 2 * 5.38 / 1.5**2 - 1),
+    (COXIAN.distribution, 80 / 25 - 1),
+    (uniform(1.0, 4.0).distribution, 9 / 12 / 6.25),
     (lognormal(2.5), 2.5),
     (gamma(0.4), 0.4),
     (weibull(2.0), 4 / math.pi - 1),
     (pareto(4.0), 1 / 8),
-    (samples([1.0, 2.0, 9.0]).law, (9 + 4 + 25) / 3 / 16),
+    (samples([1.0, 2.0, 9.0]).distribution, (9 + 4 + 25) / 3 / 16),
 ]
 every_law = pytest.mark.parametrize(
-    ("law", "scv"), LAWS_AND_SCV, ids=[law.kind for law, _ in LAWS_AND_SCV]
+    ("distribution", "scv"),
+    DISTRIBUTIONS_AND_SCV,
+    ids=[distribution.kind for distribution, _ in DISTRIBUTIONS_AND_SCV],
 )
 
 
 @every_law
-def test_moments_by_formula_and_by_draws(law: TimeLaw, scv: float) -> None:
-    assert law.scv == pytest.approx(scv, rel=1e-9)
-    if law.phases is not None:
-        assert law.phases.mean == pytest.approx(1.0, rel=1e-12)
-        assert law.phases.scv == pytest.approx(scv, rel=1e-9)
-    values = DistributedTime(law, 2.0).sample(Stream(5, law.kind), 400_000)
+def test_moments_by_formula_and_by_draws(distribution: TimeDistribution, scv: float) -> None:
+    assert distribution.scv == pytest.approx(scv, rel=1e-9)
+    if distribution.phases is not None:
+        assert distribution.phases.mean == pytest.approx(1.0, rel=1e-12)
+        assert distribution.phases.scv == pytest.approx(scv, rel=1e-9)
+    values = DistributedTime(distribution, 2.0).sample(Stream(5, distribution.kind), 400_000)
     error = math.sqrt(scv / len(values))
     assert values.min() >= 0
     assert abs(values.mean() / 2 - 1) < 5 * error
@@ -74,18 +76,24 @@ def test_phases_of_a_general_chain_have_the_moments_of_its_draws() -> None:
         0.0,
     ]
     assert GENERAL.mean == pytest.approx(mean, rel=1e-12)
-    values = DistributedTime(GENERAL.law, GENERAL.mean).sample(Stream(1, "general"), 400_000)
-    assert abs(values.mean() / mean - 1) < 5 * math.sqrt(GENERAL.law.scv / len(values))
-    assert np.var(values) / mean**2 == pytest.approx(GENERAL.law.scv, rel=0.02)
+    values = DistributedTime(GENERAL.distribution, GENERAL.mean).sample(
+        Stream(1, "general"), 400_000
+    )
+    assert abs(values.mean() / mean - 1) < 5 * math.sqrt(GENERAL.distribution.scv / len(values))
+    assert np.var(values) / mean**2 == pytest.approx(GENERAL.distribution.scv, rel=0.02)
 
 
 def test_names_for_exponential_times_are_exponential_and_no_other_time_is() -> None:
-    alike = [erlang(1), weibull(1.0), gamma(1.0), coxian([3.0], []).law]
-    alike += [hyperexponential([0.5, 0.5], [2.0, 2.0]).law]
-    assert [law.scv for law in alike] == [1.0] * len(alike)
-    for law in (lognormal(1.0), pareto(1 + math.sqrt(2)), samples([0.0, 2.0]).law):
-        assert law.scv != 1
-        assert law.scv == pytest.approx(1.0, rel=1e-9)
+    alike = [erlang(1), weibull(1.0), gamma(1.0), coxian([3.0], []).distribution]
+    alike += [hyperexponential([0.5, 0.5], [2.0, 2.0]).distribution]
+    assert [distribution.scv for distribution in alike] == [1.0] * len(alike)
+    for distribution in (
+        lognormal(1.0),
+        pareto(1 + math.sqrt(2)),
+        samples([0.0, 2.0]).distribution,
+    ):
+        assert distribution.scv != 1
+        assert distribution.scv == pytest.approx(1.0, rel=1e-9)
     shared = {"cpu": station(service={"a": 1.0, "b": 1.0}, distribution={"a": lognormal(1.0)})}
     answer = solve(network({"a": closed_class(2), "b": closed_class(2)}, shared))
     assert not answer.exact
@@ -94,9 +102,11 @@ def test_names_for_exponential_times_are_exponential_and_no_other_time_is() -> N
 def test_a_queue_with_coxian_service_by_formula_chain_and_simulation() -> None:
     """Pollaczek and Khinchine: W = lambda E[S^2] / (2 (1 - rho)), E[S^2] = 80 ms^2."""
     wait = 50 * 80e-6 / 2 / (1 - 0.25)
-    law = LAWS["mg1-waiting-time"](scv=COXIAN.law.scv, service=COXIAN.mean, arrivals=50.0)
-    assert law == pytest.approx(wait, rel=1e-12)
-    queue = station(service={"jobs": COXIAN.mean}, distribution={"jobs": COXIAN.law})
+    by_law = LAWS["mg1-waiting-time"](
+        scv=COXIAN.distribution.scv, service=COXIAN.mean, arrivals=50.0
+    )
+    assert by_law == pytest.approx(wait, rel=1e-12)
+    queue = station(service={"jobs": COXIAN.mean}, distribution={"jobs": COXIAN.distribution})
     model = network({"jobs": open_class(50.0)}, {"cpu": queue})
     for method in ("exact", "markov-chain"):
         answer = solve(model, method=method)
@@ -109,12 +119,16 @@ def test_a_queue_with_coxian_service_by_formula_chain_and_simulation() -> None:
     assert low - (high - low) < wait < high + (high - low)
 
 
-@pytest.mark.parametrize("law", [COXIAN.law, GENERAL.law, erlang(3)], ids=lambda law: law.kind)
-def test_closed_systems_of_phases_by_both_chains(law: TimeLaw) -> None:
+@pytest.mark.parametrize(
+    "distribution",
+    [COXIAN.distribution, GENERAL.distribution, erlang(3)],
+    ids=lambda distribution: distribution.kind,
+)
+def test_closed_systems_of_phases_by_both_chains(distribution: TimeDistribution) -> None:
     """An activity by positions, and a network by numbers at stations, solved exactly."""
-    cycle = delay(10.0, name="think", scv=1) >> service("cpu", 2.0, law=law)
+    cycle = delay(10.0, name="think", scv=1) >> service("cpu", 2.0, distribution=distribution)
     by_positions = solve(closed_model(cycle, processors=4), method="markov-chain")
-    queue = station(service={"jobs": 2.0}, distribution={"jobs": law})
+    queue = station(service={"jobs": 2.0}, distribution={"jobs": distribution})
     by_numbers = solve(
         network({"jobs": closed_class(4, think_time=10.0)}, {"cpu": queue}), method="markov-chain"
     )
@@ -124,8 +138,10 @@ def test_closed_systems_of_phases_by_both_chains(law: TimeLaw) -> None:
 
 
 @every_law
-def test_both_kernels_draw_the_same_times(law: TimeLaw, scv: float) -> None:
-    cycle = delay(10.0, name="think", law=law) >> service("cpu", 4.0, law=law)
+def test_both_kernels_draw_the_same_times(distribution: TimeDistribution, scv: float) -> None:
+    cycle = delay(10.0, name="think", distribution=distribution) >> service(
+        "cpu", 4.0, distribution=distribution
+    )
     model = closed_model(cycle, processors=3)
     times = [
         solve(model, method="simulation", simulation=Simulation(cycles=400, kernel=kernel))["time"]
@@ -164,14 +180,14 @@ def test_a_file_says_a_distribution_and_is_written_as_it_is_read(tmp_path: Path,
     model = load(str(path))
     assert isinstance(model, Model)
     query = next(step for step in model.steps if step.name == "query")
-    assert query.law is not None
+    assert query.distribution is not None
     assert query.time.value == pytest.approx(5e-3, rel=1e-12)  # type: ignore[attr-defined]
     again = load(activity_data(model))
     assert isinstance(again, Model)
-    law = next(step for step in again.steps if step.name == "query").law
-    assert law is not None
-    assert law.kind == query.law.kind
-    assert law.scv == pytest.approx(query.law.scv, rel=1e-12)
+    distribution = next(step for step in again.steps if step.name == "query").distribution
+    assert distribution is not None
+    assert distribution.kind == query.distribution.kind
+    assert distribution.scv == pytest.approx(query.distribution.scv, rel=1e-12)
 
 
 def test_a_network_says_a_distribution_and_is_written_as_it_is_read(tmp_path: Path) -> None:
