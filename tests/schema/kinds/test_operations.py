@@ -641,6 +641,10 @@ def test_experts_that_are_spread_send_each_token_twice_forward_and_twice_back() 
             "has the experts that a token is sent to",
         ),
         ({"parameters.stages": 1}, "the activations of as many micro-batches"),
+        (
+            {"parameters.spread": 8, "parameters.near": 1, "parameters.tensor": 2},
+            "are of one node if",
+        ),
     ):
         with pytest.raises(NoAnswerError, match=said):
             solve("language-model-step", {**given, **more}, machine="gpu-node-h100")
