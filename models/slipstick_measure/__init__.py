@@ -28,4 +28,7 @@ QUESTIONS = {
     "validation": "slipstick_measure.specs:VALIDATION",
 }
 KINDS = {"profile": SpecKind("profiles", "slipstick_measure.specs:ProfileSpec", "two-cores")}
-CHECKS = {"table of measurements": "slipstick_measure.formats:check"}
+CHECKS = {
+    "table for a fit of a model": "slipstick_measure.fit.columns:check",
+    "table of measurements": "slipstick_measure.formats:check",
+}

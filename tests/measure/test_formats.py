@@ -10,6 +10,7 @@ import pytest
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick_measure.account import measured
 from slipstick_measure.commands.measured import measured as measured_command
+from slipstick_measure.fit.columns import check
 from slipstick_measure.formats import FORMATS, read, read_all
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers.reading import Reading
@@ -292,3 +293,37 @@ def test_columns_of_load_tests_and_batch_systems_are_taken_with_a_note(tmp_path:
             " --column OURS=NAME"
         ),
     ]
+
+
+OF_A_MODEL = "computer,parameters.n,parameters.rate [MB/s],time [s]\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ("a,4,12.5,3\nb,8,,2e1\n", ""),
+        ("a,4,12x5,3\n", "m.csv:2:1: parameters.rate: '12x5'"),
+        ("a,4,12.5,3 furlongs\n", "m.csv:2:1: time: '3 furlongs': there is no unit 'furlongs'"),
+        ("a,4,12.5\n", "m.csv:2:1: 3 cells, where the heading has 4"),
+    ],
+)
+def test_a_table_of_parameters_of_a_model_is_checked_as_data_for_a_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: str, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.csv").write_text(OF_A_MODEL + rows)
+    if why:
+        with pytest.raises(SpecError) as caught:
+            check("m.csv")
+        assert str(caught.value.problems[0]).startswith(why)
+        return
+    assert check("m.csv")
+    way = "slipstick fit --model NAME takes columns such as 'parameters.n'"
+    assert way in refused(tmp_path, OF_A_MODEL + rows)[0]
+
+
+def test_a_table_of_runs_is_none_of_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("p,parameters.n,time [s]\n1,4,3\n2,4,1.7\n")
+    assert not check(str(path))
+    assert not check("no-such-table")

@@ -26,7 +26,11 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Node, canonical, file_text, read_value, shown_name
 from slipstick.units import scale, to_base
 from slipstick.vocabulary import SIMULATION
-from slipstick_measure.readers.reading import delimiter_of
+from slipstick_measure.formats import table_called
+from slipstick_measure.measurements import Hints
+from slipstick_measure.readers.reading import delimiter_of, open_file
+from slipstick_measure.readers.tidy import is_table_of_model
+from slipstick_measure.traces.readers import trace_format
 
 MOST_MODELS = 2000
 """Models that one table may need: combinations of names and of numbers that shape a model."""
@@ -142,6 +146,31 @@ def read_columns(path: Path | str) -> ColumnTable:
     return ColumnTable(
         file, headings, units, tuple(cells[1:]), tuple(line_number for line_number, _ in lines[1:])
     )
+
+
+def check(reference: str) -> bool:
+    """Check a table whose headings name parameters of a model, by file or by name in ``specs/runs``,
+    as far as it goes without the model: the cells of each row, and the numbers of columns that have
+    a unit; false if it is none.
+
+    Raises
+    ------
+    SpecError : everything that is wrong, by line
+    """
+    path = reference if Path(reference).exists() else table_called(reference)
+    if not path or trace_format(path) or not is_table_of_model(open_file(path, Hints())):
+        return False
+    table = read_columns(path)
+    problems: list[Problem] = []
+    for heading, unit in table.units.items():
+        for row, cell in enumerate(table.column(heading)):
+            try:
+                _ = _number(cell, unit, unit) if cell else 0.0
+            except UnitError as error:
+                problems.append(table.mark(row).problem(str(error), heading))
+    if problems:
+        raise SpecError(problems)
+    return True
 
 
 def heading_and_unit(cell: str) -> tuple[str, str]:

@@ -167,6 +167,15 @@ def looks_like_runs(columns: Sequence[TableColumn]) -> bool:
     )
 
 
+def of_a_model(columns: Sequence[TableColumn]) -> str:
+    """Return the first heading that names a parameter of a model, in a table without processors;
+    empty for other tables. Such a table is data for a fit of that model and for a validation.
+    """
+    if any(column.kind == "p" for column in columns):
+        return ""
+    return next((column.text for column in columns if column.text.startswith("parameters.")), "")
+
+
 def roles_of(columns: Sequence[TableColumn], mapped: Mapping[str, str], rate_told: bool) -> Roles:
     """Determine the role of each column.
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from slipstick.errors import SpecError, short
 from slipstick_measure.loads import LoadRow, LoadTest
 from slipstick_measure.readers.cells import bare_cell, is_missing, split_value
-from slipstick_measure.readers.columns import TableColumn
+from slipstick_measure.readers.columns import TableColumn, of_a_model
 from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
 from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of, with_points_noted
 from slipstick_measure.readers.jmeter import (
@@ -98,7 +98,7 @@ def _load_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
         for column in columns
         if (load_column := _held(column)) is not None
     }
-    if any(column.kind == "p" for column in columns):
+    if any(column.kind == "p" for column in columns) or of_a_model(columns):
         return {}
     return held
 

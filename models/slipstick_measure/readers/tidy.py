@@ -28,7 +28,13 @@ from slipstick_measure.readers.cells import (
     whole_number,
     with_points,
 )
-from slipstick_measure.readers.columns import Roles, TableColumn, looks_like_runs, roles_of
+from slipstick_measure.readers.columns import (
+    Roles,
+    TableColumn,
+    looks_like_runs,
+    of_a_model,
+    roles_of,
+)
 from slipstick_measure.readers.grid import (
     JUDGED,
     LATEX_TABLE,
@@ -59,6 +65,15 @@ def _columns(grid: CellGrid) -> list[TableColumn]:
         TableColumn.of(index, text, [cells[index] for cells in texts])
         for index, text in enumerate(grid.heading)
     ]
+
+
+def is_table_of_model(reading: Reading) -> bool:
+    """Return whether a table is data for a fit of a model and for a validation."""
+    try:
+        grid = grid_of(replace(reading, problems=[], notes=[]), JUDGED)
+    except SpecError:
+        return False  # of quotes that do not end, which reading says
+    return bool(of_a_model(_columns(grid)))
 
 
 def _is_tidy(reading: Reading) -> bool:
@@ -154,9 +169,10 @@ def _refuse_roles(
     for heading, why in roles.refusals:
         reading.wrong(grid.line, heading, why)
     if "p" not in roles.place and reading.hints.processors is None:
-        reading.wrong(
-            grid.line, "", "there is no column p, the processors; name it with --column p=NAME"
-        )
+        why = "there is no column p, the processors; name it with --column p=NAME"
+        if parameter := of_a_model(columns):
+            why += f"; slipstick fit --model NAME takes columns such as {short(parameter)}"
+        reading.wrong(grid.line, "", why)
     metrics = [metric for metric, _ in roles.values.values()]
     if not metrics and not roles.refusals:
         reading.wrong(
