@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,59 @@ def test_a_short_run_of_wrk2_is_one_at_a_rate(tmp_path: Path) -> None:
     assert test is not None
     assert (test.rows[0].users, test.rows[0].rate) == (None, 2000.12)
     assert "sends at a rate that it does not print" in test.notes[0].message
+
+
+@pytest.mark.parametrize(
+    ("given", "rate"), [("-R2000", 2000), ("-R 2k", 2000), ("--rate=1.5k", 1500)]
+)
+def test_a_rate_of_wrk2_may_have_a_prefix(tmp_path: Path, given: str, rate: float) -> None:
+    path = tmp_path / "wrk2.txt"
+    path.write_text(
+        f"$ wrk2 -t2 -c100 -d30s {given} http://127.0.0.1/\n  2 threads and 100 connections\n"
+        "    Latency     9.12ms    3.81ms  27.77ms   73.00%\nRequests/sec:   1490.12\n"
+    )
+    test = load_test([path], [Hints()])
+    assert test is not None
+    assert test.rows[0].rate == rate
+
+
+_GROUP = """\
+{0}: (groupid={1}, jobs=1): err= 0: pid=1
+  read : io=10GB, bw=8000KB/s, iops=2000, runt= 60001msec
+    lat (usec): min=70, max=900, avg=990.00, stdev=11.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("fio.txt", _GROUP.format("reads", 0) + _GROUP.format("again", 1)),
+        (
+            "fio.json",
+            json.dumps(
+                {
+                    "fio version": "fio-2.1.4",
+                    "jobs": [
+                        {
+                            "jobname": f"reads {group}",
+                            "groupid": group,
+                            "read": {"iops": 2000, "lat": {"mean": 990}},
+                            "iodepth_level": {">=64": 100.0},
+                        }
+                        for group in (0, 1)
+                    ],
+                }
+            ),
+        ),
+    ],
+)
+def test_a_told_number_of_requests_is_that_of_one_group_of_jobs(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(SpecError, match=r"iodepth.*keep one"):
+        load_test([path], [Hints(processors=64)])
 
 
 def test_vegeta_notes_failures_where_there_are_some(tmp_path: Path) -> None:

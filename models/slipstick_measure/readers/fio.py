@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from slipstick_measure.loads import LoadRow
@@ -38,9 +38,10 @@ def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence
     where it was always one; jobs of one group ran at the same time.
     """
     groups: dict[object, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
+    told = _is_told(reading, {job.get("groupid") for job in jobs})
     for job in jobs:
         one = float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _ALWAYS
-        if not one and reading.hints.processors is None:
+        if not one and not told:
             why = (
                 f"{job.get('jobname', '')}: this version of fio does not write how many requests were"
                 " in flight (iodepth); keep one job and say --processors N, or give its text"
@@ -48,6 +49,13 @@ def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence
             reading.refuse(1, "iodepth", why)
         groups.setdefault(job.get("groupid"), []).append((job, {}))
     return [_fio_row(group) for group in groups.values()]
+
+
+def _is_told(reading: Reading, groups: Collection[object]) -> bool:
+    """Return whether the number of requests in flight is told beside the file, which is that of one
+    group of jobs.
+    """
+    return reading.hints.processors is not None and len(groups) == 1
 
 
 _ALWAYS = 99.9
@@ -185,14 +193,14 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
                 )
         elif (depth := _DEPTH.search(text)) and "iodepth" not in options:
             options["iodepth"] = depth["depth"]
-    if reading.hints.processors is None and any(
+    if not _is_told(reading, groups) and any(
         "iodepth" not in options for jobs in groups.values() for _, options in jobs
     ):
         reading.refuse(
             1,
             "",
-            "the lines with iodepth= are not in it; say how many requests were in flight with"
-            " --processors N",
+            "the lines with iodepth= are not in it; keep one group of jobs, and say how many"
+            " requests were in flight with --processors N",
         )
     ways = [way for jobs in groups.values() for job, _ in jobs for way in job.values()]
     if any("mean" in way.get("clat_ns", {}) and "lat_ns" not in way for way in ways):

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from slipstick.errors import SpecError, short
 from slipstick_measure.loads import LoadRow, LoadTest
-from slipstick_measure.readers.cells import bare_cell, is_missing, split_value
+from slipstick_measure.readers.cells import bare_cell, is_missing, split_value, thousands
 from slipstick_measure.readers.columns import TableColumn, of_a_model
 from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
 from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of, with_points_noted
@@ -274,10 +274,10 @@ def _read_wrk(reading: Reading) -> LoadRow:
     latency = _found(r"^[ \t]+Latency\s+([0-9.]+\w+)", text)
     throughput = _number(_found(r"^Requests/sec:\s+([0-9.]+)", text))
     rate = None
-    command = _found(r"\bwrk2? +.*(?:-R|--rate)[ =]*([0-9]+)", text)
+    command = _found(r"\bwrk2? +.*(?:-R|--rate)[ =]*([0-9.]+[kKMG]?)", text)
     # wrk2 sends at a rate, and counts its own delay; it calibrates in runs of over 10 s.
     if command or "Thread calibration:" in text or "HdrHistogram" in text:
-        rate = _number(command) if command else throughput
+        rate = float(thousands(command[1])[0]) if command else throughput
         if not command:
             reading.odd(
                 1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"
