@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -327,3 +328,45 @@ def test_a_table_of_runs_is_none_of_a_model(tmp_path: Path) -> None:
     path.write_text("p,parameters.n,time [s]\n1,4,3\n2,4,1.7\n")
     assert not check(str(path))
     assert not check("no-such-table")
+
+
+def test_aggregates_of_google_benchmark_are_read_of_functions_without_runs(tmp_path: Path) -> None:
+    rows = [
+        {
+            "name": f"{name}/threads:2{f'_{aggregate}' * bool(aggregate)}",
+            "iterations": 100,
+            "run_type": "aggregate" if aggregate else "iteration",
+            "aggregate_name": aggregate,
+            "threads": 2,
+            "real_time": time,
+            "time_unit": "ns",
+        }
+        for name, aggregate, time in (
+            ("BM_A", "", 55.0),
+            ("BM_A", "mean", 56.0),
+            ("BM_B", "mean", 120.0),
+            ("BM_B", "cv", 0.01),
+        )
+    ]
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps({"context": {"library_version": "v1.9.0"}, "benchmarks": rows}))
+    runs = read(path)
+    assert [run.region for run in runs.records] == ["BM_A", "BM_B"]
+    assert [run.value for run in runs.records] == pytest.approx([55e-9, 120e-9])
+    assert "only aggregates of 1 of 2 functions are written" in str(runs.notes[0])
+
+
+@pytest.mark.parametrize(
+    ("command", "p"),
+    [("srun --ntasks-per-node=4 -n 8 ./solve", 8), ("srun --ntasks-per-node=4 ./solve", None)],
+)
+def test_a_command_tells_all_processors_not_those_of_a_node(
+    tmp_path: Path, command: str, p: int | None
+) -> None:
+    text = json.dumps({"results": [{"command": command, "times": [1.5]}]})
+    if p is None:
+        assert "no parameter counts processors" in refused(tmp_path, text, "runs.json")[0]
+        return
+    path = tmp_path / "runs.json"
+    path.write_text(text)
+    assert read(path).records[0].p == p

@@ -173,11 +173,15 @@ def _counts(command: str) -> dict[str, str]:
     empty unless exactly one option does.
     """
     counts = [
-        value
-        for name, value in _options(command)
-        if plain_words(name).split(" ")[-1] in PROCESSORS or name in _COUNTING_OPTIONS
+        value for name, value in _options(command) if _counts_all(name) or name in _COUNTING_OPTIONS
     ]
     return {"p": counts[0]} if len(counts) == 1 else {}
+
+
+def _counts_all(name: str) -> bool:
+    """Return whether a name counts processors; ``ntasks-per-node`` counts those of one node."""
+    *before, last = plain_words(name).split(" ")
+    return last in PROCESSORS and "per" not in before
 
 
 def _options(command: str) -> Iterator[tuple[str, str]]:
@@ -241,12 +245,7 @@ def _read_functions(
     for row in failed:
         why = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
         reading.odd(_line(row) or 1, "", why[:200])
-    rows = [row for row in rows if row not in failed]
-    single = [row for row in rows if row.get("run_type") != "aggregate"]
-    if rows and not single:  # --benchmark_report_aggregates_only
-        single = [_as_single(row) for row in rows if row.get("aggregate_name") == "mean"]
-        reading.odd(1, "", "only aggregates are written, of which the means are read")
-    rows = single
+    rows = list(_single_rows(reading, [row for row in rows if row not in failed]))
     names = {_base(row) for row in rows}
     counter = next(
         (name for name in ("items_per_second", "bytes_per_second") if _all_have(rows, name)), ""
@@ -290,10 +289,26 @@ def _read_functions(
     return reading.finished()
 
 
-def _as_single(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an aggregate as a run with the name of its runs."""
-    name = str(row.get("name", "")).removesuffix(f"_{row.get('aggregate_name')}")
-    return {**row, "name": name}
+def _single_rows(
+    reading: Reading, rows: Sequence[Mapping[str, Any]]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the runs, and the mean of each function of which only aggregates are written
+    (``--benchmark_report_aggregates_only``), as a run, with a note.
+    """
+    single = [row for row in rows if row.get("run_type") != "aggregate"]
+    names = {row.get("name") for row in single}
+    means = [
+        {**row, "name": name}
+        for row in rows
+        if row.get("run_type") == "aggregate" and row.get("aggregate_name") == "mean"
+        if (name := str(row.get("name", "")).removesuffix("_mean")) not in names
+    ]
+    if means:
+        whose = f" of {len(means)} of {len(means) + len(names)} functions" if single else ""
+        why = f"only aggregates{whose} are written, of which the means are read"
+        reading.odd(1, "", why)
+    yield from single
+    yield from means
 
 
 _GOOGLE_HEAD = re.compile(r"Benchmark +Time +CPU +Iterations\b.*")
