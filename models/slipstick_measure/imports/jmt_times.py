@@ -15,6 +15,9 @@ from slipstick.limits import limit
 from slipstick_measure.readers.reading import NUMBER
 
 MOST_PHASES = 100
+_NEAR = 1e-6
+"""Difference of sums of probabilities and of rates that is rounding, as a part."""
+
 Matrix = list[list[float]]
 
 
@@ -36,7 +39,7 @@ def truncated_normal(mean: float, deviation: float) -> tuple[float, float]:
     return middle, variance / middle**2
 
 
-def phase_type(start: list[float], rates: Matrix) -> tuple[float, float]:
+def phase_moments(start: list[float], rates: Matrix) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of a time of phases.
 
     Parameters
@@ -44,13 +47,22 @@ def phase_type(start: list[float], rates: Matrix) -> tuple[float, float]:
     start : probabilities of the phase in which it begins
     rates : between phases; a phase ends the time at what its row lacks to zero [1/s]
 
-    >>> phase_type([1.0, 0.0], [[-2.0, 2.0], [0.0, -2.0]])  # Erlang, two phases of 0.5 s
+    Raises
+    ------
+    ArithmeticError : the probabilities do not add up to 1, a rate is below 0, or rows add up to more
+        than 0
+
+    >>> phase_moments([1.0, 0.0], [[-2.0, 2.0], [0.0, -2.0]])  # Erlang, two phases of 0.5 s
     (1.0, 0.5)
     """
-    return _moments(np.array(start), np.array(rates))
+    inside = np.array(rates)
+    if min(start) < 0 or not math.isclose(math.fsum(start), 1.0, rel_tol=_NEAR):
+        raise ArithmeticError
+    _check_rates(inside, -inside.sum(axis=1))
+    return _moments(np.array(start), inside)
 
 
-def arrival_process(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
+def arrival_moments(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of the times between the events of a
     Markovian arrival process.
 
@@ -58,15 +70,30 @@ def arrival_process(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
     ----------
     hidden, observed : rates between its states without an event and with one, D0 and D1 [1/s]
 
-    >>> arrival_process([[-2.0]], [[2.0]])
+    Raises
+    ------
+    ArithmeticError : a rate is below 0, or rows of both together do not add up to 0
+
+    >>> arrival_moments([[-2.0]], [[2.0]])
     (0.5, 1.0)
     """
     inside = np.array(hidden)
     outside = np.array(observed)
+    balance = inside.sum(axis=1) + outside.sum(axis=1)
+    _check_rates(inside, outside)
+    _check_rates(inside, -np.abs(balance))
     stays = np.linalg.solve(-inside, outside)
     equations = np.vstack([stays.T - np.eye(len(stays)), np.ones(len(stays))])
     start = np.linalg.lstsq(equations, np.append(np.zeros(len(stays)), 1.0), rcond=None)[0]
     return _moments(start, inside)
+
+
+def _check_rates(inside: np.ndarray, others: np.ndarray) -> None:
+    """Refuse rates between states, or other rates, that are below 0 by more than rounding."""
+    leaving = -np.diag(inside)
+    between = inside + np.diag(leaving)
+    if min(between.min(), others.min()) < -_NEAR * leaving.max() or leaving.min() <= 0:
+        raise ArithmeticError
 
 
 def _moments(start: np.ndarray, rates: np.ndarray) -> tuple[float, float]:

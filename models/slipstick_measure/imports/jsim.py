@@ -118,8 +118,13 @@ _TWO_MOMENTS = (
     "Normal",
 )
 
-_BY_MATRICES = ("PhaseTypeDistr", "MAPDistr", "Replayer")
-"""Distributions of more than a few numbers: of matrices, or of a file."""
+_MATRICES = {
+    "PhaseTypeDistr": (("alpha", "T"), "alpha adds up to 1, and no row of T to more than 0"),
+    "MAPDistr": (("D0", "D1"), "rows of the two add up to 0 together"),
+}
+"""Of each distribution of matrices their names, and what they add up to."""
+
+_OF_A_FILE = "Replayer"
 
 
 @dataclass
@@ -198,7 +203,7 @@ class _Jsim:
         if paths[0] == "DisabledServiceTimeStrategy" or len(paths) == 1:
             return None
         kind = paths[1]
-        if paths[0] == "ServiceTimeStrategy" and kind in _BY_MATRICES:
+        if paths[0] == "ServiceTimeStrategy" and kind in (*_MATRICES, _OF_A_FILE):
             return self._process(kind, distribution, place)
         if paths[0] != "ServiceTimeStrategy" or kind not in _DISTRIBUTIONS:
             self.refuse(
@@ -229,42 +234,52 @@ class _Jsim:
         or times from a file.
         """
         whose = f"{place[0]} at {place[1]}"
-        if kind == "Replayer":
-            file = next(
-                (child for child in distribution.every("value") if not child.children), distribution
-            ).text.strip()
-            moments = jmt_times.replayed(self.model.reading.file, file)
-            if moments is None:
-                self.refuse(
-                    distribution,
-                    f"the times of {whose} are in the file {short(file)}, which is not beside this model;"
-                    " put it there, with numbers alone, or choose a distribution in JMT",
-                )
+        if kind == _OF_A_FILE:
             self.ledger.declare("correlation", distribution.line, whose)
-            assert moments is not None
-            return moments
-        names = {"PhaseTypeDistr": ("alpha", "T"), "MAPDistr": ("D0", "D1")}[kind]
+            return self._replayed(distribution, whose)
+        if kind == "MAPDistr":
+            self.ledger.declare("correlation", distribution.line, whose)
+        else:
+            self.uneven[place] = distribution.line
+        return self._by_matrices(kind, distribution, whose)
+
+    def _replayed(self, distribution: XmlElement, whose: str) -> tuple[float, float]:
+        """Return the mean and the squared coefficient of variation of times from a file."""
+        file = next(
+            (child for child in distribution.every("value") if not child.children), distribution
+        ).text.strip()
+        moments = jmt_times.replayed(self.model.reading.file, file)
+        if moments is None:
+            self.refuse(
+                distribution,
+                f"the times of {whose} are in the file {short(file)}, which is not beside this model;"
+                " put it there, with numbers alone, or choose a distribution in JMT",
+            )
+        assert moments is not None
+        return moments
+
+    def _by_matrices(self, kind: str, distribution: XmlElement, whose: str) -> tuple[float, float]:
+        """Return the mean and the squared coefficient of variation of phases or of a process of
+        arrivals.
+        """
+        names, sums = _MATRICES[kind]
         first, second = (self._matrix(distribution, name) for name in names)
         square = second and all(len(row) == len(second) for row in second)
         try:
-            if not square or len(first[-1]) != len(second):
+            if not square or any(len(row) != len(second) for row in first) or not first:
                 raise ArithmeticError
             if kind == "MAPDistr":
-                mean, scv = jmt_times.arrival_process(first, second)
+                mean, scv = jmt_times.arrival_moments(first, second)
             else:
-                mean, scv = jmt_times.phase_type(first[0], second)
+                mean, scv = jmt_times.phase_moments(first[0], second)
             if not (0 < mean < math.inf and 0 <= scv < math.inf):
                 raise ArithmeticError
         except (ArithmeticError, ValueError):
             self.refuse(
                 distribution,
                 f"the {kind} of {whose} needs {' and '.join(names)} of one size, of at most"
-                f" {jmt_times.MOST_PHASES} states, that give a mean and a variance",
+                f" {jmt_times.MOST_PHASES} states, that give a mean and a variance; {sums}",
             )
-        if kind == "MAPDistr":
-            self.ledger.declare("correlation", distribution.line, whose)
-        else:
-            self.uneven[place] = distribution.line
         return mean, scv
 
     def _matrix(self, distribution: XmlElement, name: str) -> jmt_times.Matrix:

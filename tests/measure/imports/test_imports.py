@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from slipstick.cli.main import main
 from slipstick.errors import SlipstickError, SpecError
 from slipstick.late import Array
 from slipstick_measure.formats import read
+from slipstick_measure.imports import jmt_times
 from slipstick_measure.imports.formats import IMPORTS, import_spec
 from slipstick_measure.imports.network import message_ranges
 from slipstick_measure.measurements import Hints
@@ -770,3 +772,24 @@ def test_cores_that_programs_may_not_use_are_left_out(tmp_path: Path) -> None:
     assert spec.document["processors"]["count"]["value"] == "12"
     assert spec.document["memory"]["capacity"]["value"] == "8 GiB"
     assert any("4 cores are left out" in words for words in spec.words)
+
+
+@pytest.mark.parametrize(
+    ("moments", "first", "second"),
+    [
+        pytest.param(jmt_times.phase_moments, [0.5, 0.2], [[-1, 0], [0, -1]], id="chances of 0.7"),
+        pytest.param(jmt_times.phase_moments, [1.5, -0.5], [[-1, 0], [0, -1]], id="below 0"),
+        pytest.param(jmt_times.phase_moments, [1, 0], [[-2, 3], [0, -2]], id="more than leave"),
+        pytest.param(jmt_times.phase_moments, [1, 0], [[-2, -1], [0, -2]], id="a rate below 0"),
+        pytest.param(jmt_times.arrival_moments, [[-1]], [[2]], id="more than leave a state"),
+        pytest.param(jmt_times.arrival_moments, [[-2]], [[1]], id="fewer than leave a state"),
+        pytest.param(
+            jmt_times.arrival_moments, [[-1, 1], [1, -1]], [[1, -1], [-1, 1]], id="events below 0"
+        ),
+    ],
+)
+def test_matrices_of_rates_that_do_not_balance_give_no_moments(
+    moments: Callable[..., object], first: list[object], second: list[object]
+) -> None:
+    with pytest.raises(ArithmeticError):
+        moments(first, second)
