@@ -209,6 +209,8 @@ PLAIN = step("work", 1.0)
         (fork(PLAIN >> SERVER, step("other", 1.0), join=1), "a reply to server cannot stand inside a fork"),
         (pipeline([PLAIN >> SERVER], 3), "a reply to server cannot stand inside a pipeline"),
         (fork(PLAIN >> SERVER, step("other", 1.0) >> SERVER), "the body of the hold of server may reply twice; its processor goes on once: leave one reply out, or put them into options of a choice"),
+        (PLAIN >> SERVER >> step("log", 1.0) >> SERVER >> step("close", 1.0), "the body of the hold of server may reply twice"),
+        (choose((0.5, SERVER), (0.5, PLAIN)) >> SERVER >> step("log", 1.0), "the body of the hold of server may reply twice"),
         (choose((1.0, SERVER >> barrier("meet"))), "the second phase at server cannot wait for other processors"),
     ],
 )  # fmt: skip
@@ -221,6 +223,10 @@ def test_holds_that_cannot_go_on_are_refused() -> None:
     body = choose((1.0, SERVER))
     with pytest.raises(ModelError, match="the hold of server has a reply, so what is done after it is part of its body; leave after out"):  # fmt: skip
         closed_model(hold("server", body, after=PLAIN), 2, resources={"server": Permits(1)})
+    with pytest.raises(ModelError, match="a reply to server stands in what is done after the body of its hold, when its processor has gone on; leave this reply out"):  # fmt: skip
+        closed_model(
+            hold("server", PLAIN, after=SERVER >> PLAIN), 2, resources={"server": Permits(1)}
+        )
     spinning = Lock("ttas", "bus", Parameter("access", TIME, 1e-6))
     with pytest.raises(ModelError, match="a second phase must hold a fifo lock or permits, not server"):  # fmt: skip
         closed_model(hold("server", body), 2, resources={"server": spinning, "bus": Station()})

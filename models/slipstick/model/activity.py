@@ -57,6 +57,7 @@ from slipstick.model.steps import (
     ModelPart,
     NumberRange,
     arguments_of,
+    each_once,
     fraction,
     once,
     shown,
@@ -933,13 +934,16 @@ def hold(
 
 def _phases(resource: str, body: Activity) -> tuple[Activity, Activity | None]:
     """Divide the body of a hold at a reply between its parts into what is done before it and what is
-    done after it; nothing where there is no such reply.
+    done after it; nothing where there is no such reply, or another one, which the model refuses.
     """
     parts = body.parts if isinstance(body, Then) else (body,)
-    if EarlyReply(resource) not in parts:
+    answer = EarlyReply(resource)
+    places = [place for place, part in enumerate(parts) if answer in each_once([part])]
+    if len(places) != 1 or parts[places[0]] != answer:
         return body, None
-    place = parts.index(EarlyReply(resource))
-    return then(*parts[:place]), then(*parts[place + 1 :]) if parts[place + 1 :] else None
+    before = parts[: places[0]]
+    rest = parts[places[0] + 1 :]
+    return then(*before), then(*rest) if rest else None
 
 
 @checked(resource=TEXT)

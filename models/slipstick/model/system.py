@@ -1750,6 +1750,12 @@ def _check_replies_inside(node: Activity, outer: tuple[Activity, ...]) -> None:
                 " around it"
             )
         between = outer[holds[-1] + 1 :]
+        (inside, *_) = (*between, node)
+        if any(inside is rest for rest in outer[holds[-1]].beside):
+            raise ModelError(
+                f"a reply to {node.resource} stands in what is done after the body of its hold, when"
+                " its processor has gone on; leave this reply out"
+            )
         for inner in between:
             begun_beside = inner.beside or isinstance(inner, Repeat | Pipeline)
             if begun_beside or (isinstance(inner, Hold) and replies_to(inner)):
