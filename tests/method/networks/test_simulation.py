@@ -263,6 +263,16 @@ def test_a_speed_that_does_not_depend_on_who_is_there_is_a_faster_server() -> No
     )
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_parts_of_classes_in_a_utilization_vary_beside_it(seed: int) -> None:
+    """With the part taken for certain the intervals were a tenth as wide, and missed."""
+    cpu = station(service={"a": 0.7, "b": 0.4}, discipline="lcfs-pr", rates=(1.0, 1.5, 1.8))
+    users = {"a": closed_class(3, think_time=1.0), "b": closed_class(3, think_time=0.7)}
+    model = network(users, {"cpu": cpu})
+    exact = known(solve(model))
+    assert outside(seen(model, seed), {f"utilization[{key}]": exact[f"utilization[{key}]"] for key in ("a,cpu", "b,cpu")}) == {}  # fmt: skip
+
+
 def test_quantiles_are_those_of_several_servers_without_thinking() -> None:
     model = network({"jobs": open_class(1.5)}, {"cpu": station(service={"jobs": 1.0}, servers=2)})
     truth = {

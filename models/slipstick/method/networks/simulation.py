@@ -905,16 +905,20 @@ class _NetworkEstimates:
         name = place[1]
         if not self.stations[name].rates or self.result is None:
             return self._booked(_served(place))
-        sums = self.result.batches.sum(axis=0)
         work = {
-            passage: float(sums @ self.passages(passage)) * s
+            passage: self.passages(passage) * s
             for passage, s in self.flat.service.items()
             if passage[1] == name
         }
-        work_share = work.get(place, 0.0) / (sum(work.values()) or 1.0)
-        return work_share * self.layout.column(
-            self.layout.use[self.flat.plan.resources.index(name)]
-        )
+        all_work = self.sum(work.values())
+        of_class = work.get(place, np.zeros_like(all_work))
+        busy = self.layout.column(self.layout.use[self.flat.plan.resources.index(name)])
+        sums = self.result.batches.sum(axis=0)
+        total = float(sums @ all_work) or 1.0
+        work_share = float(sums @ of_class) / total
+        # The share varies from batch to batch, too: the second term, which adds up to 0 over all
+        # batches, carries its variance into the interval (the delta method).
+        return work_share * busy + float(sums @ busy) / total * (of_class - work_share * all_work)
 
     def _booked(self, label: str) -> Array:
         """Return weights of the columns for the time booked to a label by all chains."""
