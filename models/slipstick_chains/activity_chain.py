@@ -692,8 +692,8 @@ class _States:
         if name:
             together = [step for step in serving if step.resource == name]
             speed = self._speed(positions, name, len(together))
-            weights = sum(map(self.weight, together))
-            speed *= self.weight(self._nodes[number]) * len(together) / weights
+            weights = sum(map(self._weight, together))
+            speed *= self._weight(self._nodes[number]) * len(together) / weights
         rate = (
             positions.count(positions[processor])
             * speed
@@ -716,9 +716,9 @@ class _States:
             return self._numbers[self._resources[name].rates[present - 1]] / serving
         return min(1.0, self._resources[name].capacity / serving)
 
-    def weight(self, step: act.Step) -> float:
-        """Return the weight of a visit to a shared station [1]."""
-        return 1.0 if step.weight is None else float(self._numbers[step.weight].real[0])
+    def _weight(self, step: act.Step) -> Any:
+        """Return the weight of a visit to a shared station [1] [points]."""
+        return 1.0 if step.weight is None else self._numbers[step.weight]
 
     def speeds(self, name: str, kind: str) -> Array:
         """Return the speed of a service with 0, 1, 2 ... present, relative to that of a customer
@@ -1180,14 +1180,15 @@ class _States:
         """Execute an activity a number of times; the fraction of the number is the probability of
         one more.
         """
-        value = float(self._numbers[count].real[0])
+        values = self._numbers[count]
         # A count that misses a whole number by no more than 1e-9 misses it by rounding.
-        whole_count = math.floor(value + 1e-9)
-        counts = (
-            [(whole_count + 1 - value, whole_count), (value - whole_count, whole_count + 1)]
-            if value - whole_count > 1e-9
-            else [(1.0, whole_count)]
-        )
+        whole_count = math.floor(float(values.real[0]) + 1e-9)
+        once_more = values - whole_count
+        # A number that is made of times may differ between the points in derivatives alone.
+        is_whole = float(once_more.real[0]) <= 1e-9 and not once_more.imag.any()
+        counts: list[tuple[Any, int]] = [(1.0, whole_count)]
+        if not is_whole:
+            counts = [(whole_count + 1 - values, whole_count), (once_more, whole_count + 1)]
         return [
             (p * q, outcome)
             for p, times in counts
@@ -1199,11 +1200,11 @@ class _States:
         time, or go on behind them.
         """
         node = self._nodes[number]
-        mean = float(self._numbers[node.count].real[0])
+        mean = self._numbers[node.count]
         once_more = (*remaining, ("perhaps", number, 0), self._do(node.body))
         # A geometric number of mean m has one more round with probability m / (1 + m), after any
         # round.
-        rounds = self._advanced(once_more) if mean else []
+        rounds = self._advanced(once_more) if mean.any() else []
         repetitions = [(mean / (1 + mean) * p, after) for p, after in rounds]
         return repetitions + [(p / (1 + mean), after) for p, after in self._advanced(remaining)]
 
@@ -1281,7 +1282,9 @@ class _States:
             if word == "serve":
                 shared = _shares(self._resources[name])
                 rates = self._resources[name].rates
-                weight = self.weight(node)
+                weight = 1.0
+                if node.weight is not None:
+                    weight = float(self._numbers[node.weight].real[0])
                 labels = (
                     [(node.name, (name, True, weight)), (wait, (name, False, weight))]
                     if shared or rates
