@@ -113,6 +113,22 @@ def test_a_network_that_is_simulated_has_the_means_of_its_chain() -> None:
         assert abs(value.value - value_of(exact, f"response_time[{name}]")) < 3 * half_width
 
 
+def test_weights_that_would_lose_their_digits_are_refused_by_simulation_alone() -> None:
+    """One with nearly all of the server goes first, as by rank with interruption."""
+    weights = {"gold": 1e9, "plain": 1e-9}
+    for model in (shares(weights), lowered(shares(weights))):
+        with pytest.raises(NoAnswerError, match=re.escape("the weights of visits to cpu go from 1e-09 to 1e+09; of those that are simulated none is over 1e+06 times another: where one visit has nearly all of the server, give the station the discipline priority-preemptive")):  # fmt: skip
+            solve(model, method=SIMULATION)
+    users = {name: closed_class(2, think_time=1.0) for name in WEIGHTS}
+    ranks = {"gold": 0, "plain": 1}
+    cpu = station(discipline="priority-preemptive", service=SERVICE, priority=ranks)
+    ranked = network(users, {"cpu": cpu, "disk": station(service=dict.fromkeys(WEIGHTS, 0.3))})
+    first, second = (solve(model, method=MARKOV_CHAIN) for model in (shares(weights), ranked))
+    for name in WEIGHTS:
+        value = f"response_time[{name}]"
+        assert first[value] == pytest.approx(second[value], rel=1e-6)
+
+
 def test_classes_of_a_chain_have_weights_of_their_own() -> None:
     """A customer that becomes light gives way to others; by hand it is two classes of one customer
     each where they never change.

@@ -89,11 +89,9 @@ def test_of_speeds_that_depend_on_how_many_are_there(
 def test_of_weights_at_a_shared_station(rates: tuple[float, ...]) -> None:
     builder = Builder()
     builder.station("cpu", 1, "ps", rates=rates)
-    for number, weight in enumerate((None, 0.1, 3.7)):
+    for number, weight in enumerate((1.0, 0.1, 3.7)):
         start = builder.next_instruction
-        if weight is not None:
-            builder.weight(weight)
-        builder.serve("cpu", EXPONENTIAL, f"work{number}")
+        builder.serve("cpu", EXPONENTIAL, f"work{number}", weight=weight)
         builder.serve("cpu", CONSTANT, f"rest{number}")
         builder.delay(EXPONENTIAL, f"think{number}")
         builder.closed(f"class{number}", 3, at=start)

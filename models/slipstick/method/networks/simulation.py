@@ -465,15 +465,17 @@ class FlatNetwork:
         if resource is None:
             builder.delay(time, _served(place))
         else:
+            weight = 1.0
             if label in queue.weight:
-                weight = self.columns[f"stations.{station}.weight.{label}"][0]
-                builder.weight(float(weight.real))
+                column = self.columns[f"stations.{station}.weight.{label}"]
+                weight = float(column[0].real)
             builder.serve(
                 station,
                 time,
                 _served(place),
                 wait=_waited(place),
                 rank=queue.priority.get(label, 0),
+                weight=weight,
             )
 
 

@@ -595,9 +595,10 @@ class Writer:
         if step.resource is None:
             self.builder.delay(time, step.name)
         elif step.resource in self.model.resources:
+            weight = 1.0
             if step.weight is not None:
-                self.builder.weight(self._weight(step.name, self.numbers[step.weight]))
-            self.builder.serve(step.resource, time, step.name, rank=step.rank)
+                weight = self._weight(step.name, self.numbers[step.weight])
+            self.builder.serve(step.resource, time, step.name, rank=step.rank, weight=weight)
         else:
             self._serve_at_processor(step, time)
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from slipstick.errors import ModelError, did_you_mean, look_up
+from slipstick.errors import ModelError, NoAnswerError, did_you_mean, look_up
 from slipstick.sim.plan.distributions import DistributedTime, ServiceTime, Times
 from slipstick.sim.plan.plan import (
     COUNTER,
@@ -39,6 +39,12 @@ ACCESSES = "accesses"
 TRIES, GIVEN_UP, PRESENT = "tries", "attempts", "present"
 """Begin the names of the tallies of tries to visit a resource, with those abandoned, of attempts of
 several tries, with those that were given up, and of tries that looked at a full queue."""
+
+MOST_WEIGHT = 1e6
+"""Largest weight of a visit to a shared server over the smallest. The service that a customer has
+received is counted for a weight of 1, in doubles, and starts anew only where no customer is present:
+after n services of the smallest weight that of the largest is off by a part of up to 2e-16 times n
+times this."""
 
 NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
@@ -120,6 +126,7 @@ class Builder:
         self._cumulative: list[float] = []
         self._counts: list[float] = []
         self._tallies: list[str] = []
+        self._weights: dict[str, tuple[float, float]] = {}
         self._pipelines: dict[str, int] = {}
         self._marks: dict[str, int] = {}
         self._later: list[tuple[list[int], int, str]] = []
@@ -239,17 +246,34 @@ class Builder:
         where: Where = Where.FIXED,
         offset: int = 0,
         rank: int = 0,
+        weight: float = 1.0,
     ) -> None:
         """Write the instruction of a visit to a station; `where` and `offset` choose one of a row
-        of equal stations.
+        of equal stations, and `weight` is the part of a shared server.
         """
         number = self._number(station) + offset
+        self._check_weight(station, weight)
+        if weight != 1.0:
+            self.emit(Op.WEIGHT, self._constant(weight))
         name = label or station
         draw = self.draw(stream or name, time)
         waiting = self.label(wait or f"wait:{station}")
         random = DISCIPLINES[self._stations[number].discipline].order == RANDOM
         place = 1 + self.draw(f"{station}:order", UNIFORM) if random else 0
         self.emit(Op.SERVE, number, draw, self.label(name), waiting, where, rank, place)
+
+    def _check_weight(self, station: str, weight: float) -> None:
+        """Raise if a visit has a weight that differs too much from another one at the station."""
+        low, high = self._weights.get(station, (weight, weight))
+        low = min(low, weight)
+        high = max(high, weight)
+        self._weights[station] = low, high
+        if high > MOST_WEIGHT * low:
+            raise NoAnswerError(
+                f"the weights of visits to {station} go from {low:g} to {high:g}; of those that are"
+                f" simulated none is over {MOST_WEIGHT:g} times another: where one visit has nearly"
+                " all of the server, give the station the discipline priority-preemptive"
+            )
 
     def draw_destination(self, customers: int, stream: str) -> None:
         """Write the instruction that chooses another customer at random as the destination of the
@@ -285,12 +309,6 @@ class Builder:
         """
         pc = self.emit(Op.PATIENCE, self.draw(stream, time), -1)
         self._later.append((self._code[pc], 2, otherwise))
-
-    def weight(self, weight: float) -> None:
-        """Write the weight of the next visit, which has to be to a shared station; a visit without
-        this instruction has the weight 1.
-        """
-        self.emit(Op.WEIGHT, self._constant(weight))
 
     def enter(self, permits: str, label: str) -> None:
         """Write the instruction that takes a permit, which `leave` returns; the wait is booked to
