@@ -794,6 +794,13 @@ PATTERNS = [
         "the hold of door has a reply, so what is done after it is part of its body; leave after out",
     ),
     bad(
+        lambda: closed_model(
+            hold("door", A, after=reply("door")), 2, resources={"door": Permits(1)}
+        ),
+        "a reply to door stands in what is done after the body of its hold, when its processor has"
+        " gone on; leave this reply out",
+    ),
+    bad(
         lambda: closed_model(hold("door", A, after=C), 2, resources={"door": Lock("tas")}),
         "a second phase must hold a fifo lock or permits, not door, a lock",
     ),
