@@ -30,160 +30,164 @@ _GPU_LIST = (
     "slipstick trace reads what nsys export --type sqlite writes, and what nsys stats --report"
     " cuda_gpu_trace --format csv prints"
 )
-KNOWN_TEXTS: tuple[KnownFile, ...] = (
-    KnownFile(
-        re.compile(r"\A\s*window\.BENCHMARK_DATA\s*="),
+
+
+_TABLE: tuple[tuple[str, str, str], ...] = (
+    (
+        r"\A\s*window\.BENCHMARK_DATA\s*=",
         "a page of github-action-benchmark",
-        "slipstick measured reads what the benchmark itself wrote: --benchmark_out=FILE.json,"
-        " --benchmark-json=FILE",
+        (
+            "slipstick measured reads what the benchmark itself wrote: --benchmark_out=FILE.json,"
+            " --benchmark-json=FILE"
+        ),
     ),
-    KnownFile(
-        re.compile(r"^> *JobID\b", re.MULTILINE),
+    (
+        r"(?m)^> *JobID\b",
         "rows of sacct among notes",
         "keep one heading and the rows of the jobs, without '>' before them",
     ),
-    KnownFile(
-        re.compile(r"^HPLinpack benchmark input file", re.MULTILINE),
+    (
+        r"(?m)^HPLinpack benchmark input file",
         "the input of High-Performance Linpack",
         "slipstick measured reads its output, with a line for each run that begins with WR or WC",
     ),
-    KnownFile(
-        re.compile(r"^HPLinpack [0-9]", re.MULTILINE),
+    (
+        r"(?m)^HPLinpack [0-9]",
         "the head of an output of High-Performance Linpack",
         "there is no run in it; it is cut before the line that begins with WR or WC",
     ),
-    KnownFile(
-        re.compile(r"^Function\s+Best Rate MB/s", re.MULTILINE),
+    (
+        r"(?m)^Function\s+Best Rate MB/s",
         "output of STREAM without its triad",
         "its line that begins with Triad: has the rate and three times; is the output cut?",
     ),
-    KnownFile(
-        re.compile(r"^(Final|GFLOP/s) Summary::", re.MULTILINE),
+    (
+        r"(?m)^(Final|GFLOP/s) Summary::",
         "output of HPCG without a valid rating",
         "the line 'HPCG result is VALID with a GFLOP/s rating of' is missing; run it again",
     ),
-    KnownFile(
-        re.compile(r"^Measuring idle latencies", re.MULTILINE), "output of Intel MLC", _IMPORT
-    ),
-    KnownFile(
-        re.compile(r"<(lqn-model|sim|listation)\b"),
+    (r"(?m)^Measuring idle latencies", "output of Intel MLC", _IMPORT),
+    (
+        r"<(lqn-model|sim|listation)\b",
         "a model of another tool",
         "slipstick import FILE -o model.yaml reads it",
     ),
-    KnownFile(
-        re.compile(r"<solutions\b[^>]*\bsolutionMethod="),
+    (
+        r"<solutions\b[^>]*\bsolutionMethod=",
         "a file of results of JMT, without the model",
         "slipstick import FILE -o model.yaml reads the model beside it, whose name ends in .jsimg",
     ),
-    KnownFile(
-        re.compile(r"<jlqn\b"),
+    (
+        r"<jlqn\b",
         "a model of JLQN",
         "save it as LQNX in JLQN; slipstick import FILE.lqnx -o model.yaml reads that",
     ),
-    KnownFile(
-        re.compile(r"^# *(lqns|lqsim|petrisrvn) [0-9.]+\n(.*\n){0,9}V [yn]\b", re.MULTILINE),
+    (
+        r"(?m)^# *(lqns|lqsim|petrisrvn) [0-9.]+\n(.*\n){0,9}V [yn]\b",
         "a file of results of LQNS, without the model",
         "slipstick import FILE -o model.yaml reads the model, whose name ends in .lqn, .lqnx or .lqxo",
     ),
-    KnownFile(
-        re.compile(
-            r"^====== \w+ ======$|^ALL STATS$|^\[OVERALL\], RunTime\(ms\),|^http\.response_time:$"
-            r"|^│ Req/Sec",
-            re.MULTILINE,
+    (
+        (
+            r"(?m)^====== \w+ ======$|^ALL STATS$|^\[OVERALL\], RunTime\(ms\),|^http\.response_time:$"
+            r"|^│ Req/Sec"
         ),
         "what redis-benchmark, memtier, YCSB, Artillery or autocannon prints",
         "write a table of its tests, with a heading such as: clients, throughput [1/s], mean [ms]",
     ),
-    KnownFile(
-        re.compile(r"\ARUN\t.*\t[0-9]{13}\t"),
+    (
+        r"\ARUN\t.*\t[0-9]{13}\t",
         "a log of Gatling",
         "slipstick measured reads the summary that Gatling prints at the end: mean requests/sec",
     ),
-    KnownFile(
-        re.compile(r"^CPU Efficiency: .* core-walltime", re.MULTILINE),
+    (
+        r"(?m)^CPU Efficiency: .* core-walltime",
         "a report of seff on one job",
         "let sacct print all jobs: sacct --format=JobID,NCPUS,Elapsed,State",
     ),
-    KnownFile(
-        re.compile(r"<topology\b.*<object type=\"Machine\"", re.DOTALL),
+    (
+        r"(?s)<topology\b.*<object type=\"Machine\"",
         "a topology of hwloc",
         _IMPORT,
     ),
-    KnownFile(
-        re.compile(r"^Machine \([0-9]+[KMGT]?i?B(?: total)?\)", re.MULTILINE),
+    (
+        r"(?m)^Machine \([0-9]+[KMGT]?i?B(?: total)?\)",
         "a topology printed by lstopo",
         _IMPORT,
     ),
-    KnownFile(
-        re.compile(r"^Hardware Thread Topology", re.MULTILINE), "output of likwid-topology", _IMPORT
-    ),
-    KnownFile(
-        re.compile(r"Shared Data Cache Line Table"),
+    (r"(?m)^Hardware Thread Topology", "output of likwid-topology", _IMPORT),
+    (
+        r"Shared Data Cache Line Table",
         "a report of perf c2c",
         _SAMPLES,
     ),
-    KnownFile(
-        re.compile(r"^# PID, TID, IP, ADDR|Local Weight.*Memory access", re.MULTILINE),
+    (
+        r"(?m)^# PID, TID, IP, ADDR|Local Weight.*Memory access",
         "a report of perf mem",
         _SAMPLES,
     ),
-    KnownFile(
-        re.compile(
-            r"^\s*Per-node (numastat|process memory usage|system memory usage)|^\s+node0\s+node1"
-            r"|^numa_hit [0-9]+$",
-            re.MULTILINE,
+    (
+        (
+            r"(?m)^\s*Per-node (numastat|process memory usage|system memory usage)|^\s+node0\s+node1"
+            r"|^numa_hit [0-9]+$"
         ),
         "output of numastat",
         f"it counts pages, not accesses, which perf mem record samples; {_SAMPLES}",
     ),
-    KnownFile(
-        re.compile(r"^\s*#bytes\s+#repetitions\s", re.MULTILINE),
+    (
+        r"(?m)^\s*#bytes\s+#repetitions\s",
         "a table of the Intel MPI Benchmarks without its head",
         "keep the lines above it, '# Benchmarking NAME' and '# #processes = N'",
     ),
-    KnownFile(
-        re.compile(r"\bName \(time in \w+\)\s+Min\b.*\bRounds\s+Iterations"),
+    (
+        r"\bName \(time in \w+\)\s+Min\b.*\bRounds\s+Iterations",
         "the table that pytest-benchmark prints",
         "its times with the parameters of tests are in JSON: pytest --benchmark-json=FILE",
     ),
-    KnownFile(
-        re.compile(r"\A\ufeff?[0-9]{13}[,;\t][0-9]+[,;\t].*[,;\t](?:true|false)[,;\t]"),
+    (
+        r"\A\ufeff?[0-9]{13}[,;\t][0-9]+[,;\t].*[,;\t](?:true|false)[,;\t]",
         "a list of JMeter's samples without the names of their columns",
-        "put them before it, such as timeStamp,elapsed,label,responseCode,responseMessage,threadName,"
-        "dataType,success,bytes,Latency, or save with jmeter.save.saveservice.print_field_names=true",
+        (
+            "put them before it, such as timeStamp,elapsed,label,responseCode,responseMessage,threadName,"
+            "dataType,success,bytes,Latency, or save with jmeter.save.saveservice.print_field_names=true"
+        ),
     ),
-    KnownFile(
-        re.compile(r"\A[0-9]+(?:_[0-9]+)?\|[0-9]+\|.*\|(?:[0-9]+-)?[0-9]{2}:[0-9]{2}:[0-9]{2}\|"),
+    (
+        r"\A[0-9]+(?:_[0-9]+)?\|[0-9]+\|.*\|(?:[0-9]+-)?[0-9]{2}:[0-9]{2}:[0-9]{2}\|",
         "a list of jobs without the names of its columns",
         "let sacct print them: without --noheader, --parsable2 --format=JobID,NCPUS,Elapsed,State",
     ),
-    KnownFile(
-        re.compile(r"^ *Time ?\(%\),? +?Total Time|^\"?Time ?\(%\)\"?,\"?Total Time", re.MULTILINE),
+    (
+        r"(?m)^ *Time ?\(%\),? +?Total Time|^\"?Time ?\(%\)\"?,\"?Total Time",
         "a summary by name of Nsight Systems, which has no course of time",
         _GPU_LIST,
     ),
-    KnownFile(
-        re.compile(r'^"?Name"?,"?Calls"?,"?TotalDuration', re.MULTILINE),
+    (
+        r'(?m)^"?Name"?,"?Calls"?,"?TotalDuration',
         "a summary by name of rocprof, which has no course of time",
         "slipstick trace reads its list of kernels: rocprofv3 --kernel-trace --output-format csv",
     ),
-    KnownFile(
-        re.compile(r"\A\ufeff?metric_name,timestamp,metric_value,"),
+    (
+        r"\A\ufeff?metric_name,timestamp,metric_value,",
         "a list of k6's samples, whose times are cut to seconds",
         "slipstick measured reads the summary: k6 run --summary-export=FILE",
     ),
-    KnownFile(
-        re.compile(r"\Astarttime\tseconds\tctime\tdtime\tttime\twait"),
+    (
+        r"\Astarttime\tseconds\tctime\tdtime\tttime\twait",
         "what ab -g writes for a plot, which does not say how many requests ran at a time",
         "slipstick measured reads what ab prints",
     ),
-    KnownFile(
-        re.compile(r"^\s*<platform\b", re.MULTILINE),
+    (
+        r"(?m)^\s*<platform\b",
         "a platform of SimGrid",
         "slipstick import FILE -o machine.yaml makes a machine of it",
     ),
 )
-"""Texts that are known, in the order in which they are tried."""
+"""Patterns of texts that are known, each with what the text is and the way out, in the order in which
+they are tried.
+"""
+
+KNOWN_TEXTS = tuple(KnownFile(re.compile(pattern), what, way) for pattern, what, way in _TABLE)
 
 GZIP = b"\x1f\x8b"
 PACKED: Mapping[bytes, tuple[str, str]] = {
