@@ -4,19 +4,21 @@ stream, and what the threads of the program did by their calls.
 Streams are accounted apart from threads. A thread is the program's own work from its first call to
 its last, with its calls inside: those of CUDA, of MPI, and, where operating-system calls were traced
 (``--trace=osrt``), those that wait or read. Where they were not, the time between calls is unknown.
-Marks of NVTX annotate stretches of time and are left out.
+Graphs of CUDA that were traced as a whole are operations of a stream, and what happens inside them is
+unknown. Marks of NVTX annotate stretches of time and are left out.
 
 Format: "SQLite Export Schema Reference" and "Common SQLite examples" of the documentation of Nsight
 Systems, 2021 to 2025: times in nanoseconds; names are numbers in StringIds; a globalTid holds the
 process in bits 24 to 47 and the thread in the lower 24. Tables are made as they are needed, so that
-any may be missing.
+any may be missing. Of graphs: "CUpti_ActivityGraphTrace2" of the documentation of CUPTI, where both
+times are 0 if they could not be taken.
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +35,16 @@ PROGRAM, UNKNOWN = "program", "unknown"
 """What a thread does between its calls: its own work, or what was not traced."""
 
 _KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+_COPYING = "CUPTI_ACTIVITY_KIND_MEMCPY"
+_GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+_OPERATIONS = {
+    _KERNELS: "demangledName",
+    _COPYING: "copyKind",
+    "CUPTI_ACTIVITY_KIND_MEMSET": "0",
+    _GRAPHS: "graphId",
+}
+"""Tables of operations of streams, and the column that names each."""
+
 _CALLS = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
 _SYSTEM = "OSRT_API"
 _MESSAGES = (
@@ -84,7 +96,6 @@ class _Database:
     def __init__(self, columns: TraceColumns, database: sqlite3.Connection) -> None:
         self.columns = columns
         self.database = database
-        self.kinds: list[str] = []
         self.tables: Mapping[str, set[str]] = {
             name: {row[1] for row in database.execute(f'PRAGMA table_info("{name}")')}
             for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -94,17 +105,23 @@ class _Database:
     def read(self) -> ReadTrace:
         """Read all tables that hold a course of time."""
         calls = self._call_tables()
-        if _KERNELS not in self.tables and not calls:
+        if not {_KERNELS, _GRAPHS} & set(self.tables) and not calls:
             self.columns.refuse(
                 "this database of SQLite has no operations of a GPU and no calls of threads; write"
                 " one with nsys export --type sqlite of a report with --trace=cuda,osrt"
             )
-        self._check_size([*self._stream_tables(), *(call.table for call in calls)])
+        stream_tables = [table for table in _OPERATIONS if table in self.tables]
+        self._check_size([*stream_tables, *(call.table for call in calls)])
         names = dict(self.database.execute("SELECT id, value FROM StringIds"))
-        streams = self._streams(names)
+        streams = self._streams(stream_tables, names)
         threads = self._threads(names, calls)
         if marks := self._count("NVTX_EVENTS"):
-            self.columns.odd(f"{marks:,} marks of NVTX annotate times and are left out")
+            self.columns.odd(f"marks of NVTX annotate times and are left out: {marks:,}")
+        if graphs := self._count(_GRAPHS):
+            self.columns.odd(
+                f"graphs of CUDA were traced as a whole ({graphs:,}), so waits inside them are taken"
+                " for work; nsys profile --cuda-graph-trace=node traces what is inside"
+            )
         kinds = [STREAM] * len(streams) + [THREAD] * len(threads)
         return self.columns.finished([*streams, *threads], kinds=kinds)
 
@@ -116,10 +133,6 @@ class _Database:
             call for call in found if needed | {call.name} <= self.tables.get(call.table, set())
         ]
 
-    def _stream_tables(self) -> list[str]:
-        tables = (_KERNELS, "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
-        return [table for table in tables if table in self.tables]
-
     def _count(self, table: str) -> int:
         if table not in self.tables:
             return 0
@@ -130,29 +143,19 @@ class _Database:
         if sum(map(self._count, tables)) > limit("events"):
             self.columns.refuse(too_many("events", "operations and calls", ADVICE))
 
-    def _streams(self, names: Mapping[int, str]) -> list[str]:
+    def _streams(self, tables: list[str], names: Mapping[int, str]) -> list[str]:
         """Add the operations of streams, and return the names of streams."""
-        for table in self._stream_tables():
-            for start, end, device, stream, name in self._operations(table, names):
+        for table in tables:
+            query = (
+                f"SELECT start, end, deviceId, streamId, {_OPERATIONS[table]} FROM {table}"
+                f" WHERE end > 0 ORDER BY start"
+            )
+            for start, end, device, stream, value in self.database.execute(query):
                 lane = self.columns.named(self.columns.lanes, f"{device}/stream {stream}")
+                name = _operation(table, value, names)
                 label = self.columns.named(self.columns.labels, name)
                 self.columns.span(lane, label, float(start), float(end))
         return [str(lane) for lane in self.columns.lanes]
-
-    def _operations(
-        self, table: str, names: Mapping[int, str]
-    ) -> Iterator[tuple[int, int, int, int, str]]:
-        """Yield start, end, device, stream and name of the operations of a table."""
-        what = {_KERNELS: "demangledName", "CUPTI_ACTIVITY_KIND_MEMCPY": "copyKind"}.get(table, "0")
-        query = f"SELECT start, end, deviceId, streamId, {what} FROM {table} ORDER BY start"
-        for start, end, device, stream, value in self.database.execute(query):
-            if table == _KERNELS:
-                name = names.get(value, f"kernel {value}")
-            elif what == "copyKind":
-                name = f"[CUDA memcpy {_COPIES.get(value, f'of kind {value}')}]"
-            else:
-                name = "[CUDA memset]"
-            yield start, end, device, stream, name
 
     def _threads(self, names: Mapping[int, str], calls: list[_CallTable]) -> list[str]:
         """Add the calls of threads, and what they do between calls; return the threads' names."""
@@ -197,3 +200,12 @@ class _Database:
                 for thread, (process, number) in zip(threads, numbers, strict=True)
             ]
         )
+
+
+def _operation(table: str, value: int, names: Mapping[int, str]) -> str:
+    """Return the name of an operation of a stream."""
+    if table == _KERNELS:
+        return names.get(value, f"kernel {value}")
+    if table == _COPYING:
+        return f"[CUDA memcpy {_COPIES.get(value, f'of kind {value}')}]"
+    return f"[CUDA graph {value}]" if table == _GRAPHS else "[CUDA memset]"

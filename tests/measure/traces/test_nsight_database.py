@@ -13,6 +13,7 @@ from slipstick_measure.traces.readers import read_trace, trace_format
 
 PROCESS = 7
 MAIN, HELPER = (PROCESS << 24) + 100 + (1 << 48), (PROCESS << 24) + 101 + (1 << 48)
+GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 NAMES = {
     1: "void gemm<float, 128>(float const*, float*)",
     2: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)",
@@ -91,7 +92,10 @@ def test_streams_are_apart_from_threads(tmp_path: Path) -> None:
         if threads.spans.processor[0] == 0
     }
     assert "cudaStreamSynchronize" in booked  # without the version of the interface
-    assert any("1 marks of NVTX" in str(note) for note in read_trace(path).notes)
+    assert any(
+        "marks of NVTX annotate times and are left out: 1" in str(note)
+        for note in read_trace(path).notes
+    )
 
 
 def test_waits_are_those_of_the_innermost_call(tmp_path: Path) -> None:
@@ -119,6 +123,27 @@ def test_what_was_not_traced_is_unknown(tmp_path: Path) -> None:
     assert "unknown" not in trace.apart()["thread"].useful
     alone = read_trace(database(tmp_path, "CUPTI_ACTIVITY_KIND_KERNEL", name="kernels.db"))
     assert alone.processors == ("0/stream 7",)
+
+
+def test_a_graph_that_was_traced_as_a_whole_is_an_operation_of_its_stream(tmp_path: Path) -> None:
+    path = database(tmp_path, "CUPTI_ACTIVITY_KIND_KERNEL")
+    with closing(sqlite3.connect(path)) as file:
+        file.execute(
+            f"CREATE TABLE {GRAPHS} (start INT, end INT, deviceId INT, streamId INT, graphId INT)"
+        )
+        rows = [(800_000, 950_000, 0, 7, 3), (0, 0, 0, 7, 3)]  # one without times
+        file.executemany(f"INSERT INTO {GRAPHS} VALUES (?, ?, ?, ?, ?)", rows)
+        file.commit()
+    trace = read_trace(path)
+    assert trace.processors == ("0/stream 7",)
+    assert trace.spans.start.min() == 0  # of the first kernel
+    busy = trace.busy
+    assert sum(busy.end - busy.start) == pytest.approx(550e-6)  # a kernel of 400 us and the graph
+    assert any("traced as a whole" in str(note) for note in trace.notes)
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL")
+        file.commit()
+    assert "[CUDA graph 3]" in read_trace(path).labels
 
 
 def test_messages_of_a_process_without_a_gpu_are_read(tmp_path: Path) -> None:
