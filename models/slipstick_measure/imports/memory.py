@@ -144,21 +144,17 @@ _HPCG = {
 }
 
 
-def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Estimate the time of a memory module and the path to it, from idle and loaded latencies.
+_IdleRow = tuple[int, list[float]]
+_LoadedRow = tuple[int, float, float]
 
-    The lines in flight are bounded, by the buffers of the cores: the memory is a closed system, in
-    which a line waits behind those in flight at most. Each row is held against that system with its
-    own number of lines (`_closed_latency`).
 
-    Raises
-    ------
-    SpecError : no matrix, no loaded latencies, no machine with shared memory to extend, or one
-        whose modules do not give the latencies
+def _mlc_latencies(reading: Reading) -> tuple[list[_IdleRow], list[_LoadedRow]]:
+    """Return the lines of the matrix of idle latencies [ns], and those of loaded latencies [ns] with
+    their rates [MB/s]; refuse a file without the two.
     """
     section = ""
-    matrix = list[tuple[int, list[float]]]()
-    loaded = list[tuple[int, float, float]]()
+    matrix = list[_IdleRow]()
+    loaded = list[_LoadedRow]()
     for line, text in enumerate(reading.lines, 1):
         section = text if text.startswith("Measuring") else section
         words = text.split()
@@ -185,10 +181,25 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
             "",
             "a matrix of idle latencies and loaded latencies are needed; run mlc without options",
         )
+    return matrix, loaded
+
+
+def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
+    """Estimate the time of a memory module and the path to it, from idle and loaded latencies.
+
+    The lines in flight are bounded, by the buffers of the cores: the memory is a closed system, in
+    which a line waits behind those in flight at most. Each row is held against that system with its
+    own number of lines (`_closed_latency`).
+
+    Raises
+    ------
+    SpecError : no matrix, no loaded latencies, no machine with shared memory to extend, or one
+        whose modules do not give the latencies
+    """
+    matrix, loaded = _mlc_latencies(reading)
     spec = _machine(reading, "Intel Memory Latency Checker", base)
-    tree = Library().load("machine", spec.document["extends"])
-    machine = validate(spec_model("machine", tree), tree)
-    if not isinstance(machine, SharedMemorySpec) or machine.interconnect.kind != "crossbar":
+    machine = _with_modules(spec)
+    if machine is None or machine.interconnect.kind != "crossbar":
         reading.refuse(
             1,
             "",
@@ -295,14 +306,19 @@ def _closed_latency(lines: float, modules: int, access: float, way: float) -> fl
     return latency
 
 
+def _with_modules(spec: ImportedSpec) -> SharedMemorySpec | None:
+    """Return the machine that a spec extends if it has modules of memory; None for others."""
+    tree = Library().load("machine", spec.document["extends"])
+    machine = validate(spec_model("machine", tree), tree)
+    return machine if isinstance(machine, SharedMemorySpec) else None
+
+
 def _check_bandwidth(reading: Reading, spec: ImportedSpec) -> None:
     """Refuse a machine of memory modules, which has no bandwidth of its memory."""
-    base = spec.document["extends"]
-    tree = Library().load("machine", base)
-    if isinstance(validate(spec_model("machine", tree), tree), SharedMemorySpec):
+    if _with_modules(spec) is not None:
         why = (
-            f"{base} has modules of memory behind an interconnect, and no rate of its memory; extend"
-            " a machine of nodes, as linux-cluster"
+            f"{spec.document['extends']} has modules of memory behind an interconnect, and no rate of"
+            " its memory; extend a machine of nodes, as linux-cluster"
         )
         reading.refuse(1, "--extends", why)
 
