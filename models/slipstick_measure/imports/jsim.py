@@ -522,6 +522,34 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     chains = dict[str, Any]()
     routing = list[dict[str, Any]]()
     reached = dict[Place, None]()
+    for title, chain, places in _chains(jsim):
+        chains[title] = chain
+        reached |= dict.fromkeys(places)
+        routing += _routes(jsim, places)
+    stations = _stations(jsim, reached)
+    _leave_out_blocking(jsim, stations, sum(len(chain["classes"]) for chain in chains.values()))
+    closed = any("population" in chain for chain in chains.values())
+    regions = dict(_regions(jsim, reached, stations, closed))
+    sections = {"chains": chains, "routing": routing, **({"regions": regions} if regions else {})}
+    spec = jsim.model.spec(f"JSIM model {reading.name}", {}, stations, **sections)
+    if closed:
+        spec.say(
+            "a cycle of a closed class begins at its reference station, whose time is part of the"
+            " response time; where classes change, here it ends where a customer comes there as the"
+            " class in reference, in JMT as any class"
+        )
+    for words in jsim.words:
+        spec.say(words)
+    spec.axes = _axes(jsim, chains)
+    if not spec.axes and any(True for _ in jsim.model.root.every("parametric")):
+        spec.say("the what-if analysis of the file is left out; vary the spec in a study")
+    return jsim.ledger.close(spec)
+
+
+def _chains(jsim: _Jsim) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
+    """Yield the chains by title, each with the places that its customers reach. Classes that
+    customers change between are one chain; streams come first, for they may share classes.
+    """
     assigned: set[str] = set()
     streams = [
         name for name, element in jsim.classes.items() if _arrivals(jsim, element) is not None
@@ -549,32 +577,13 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
             )
         other_members = [member for member in members if member != name]
         assigned |= {name, *members}
-        reached |= dict.fromkeys(places)
         title = jsim.model.name(element)
         if len(members) > 1:
             title = f"{title}-chain"
         customers = _customers(jsim, [name, *other_members])
         class_names = [jsim.model.name(jsim.classes[member]) for member in members]
-        chains[title] = {"classes": class_names, **customers, "reference": _named(jsim, begin)}
-        routing += _routes(jsim, places)
-    stations = _stations(jsim, reached)
-    _leave_out_blocking(jsim, stations, sum(len(chain["classes"]) for chain in chains.values()))
-    closed = any("population" in chain for chain in chains.values())
-    regions = dict(_regions(jsim, reached, stations, closed))
-    sections = {"chains": chains, "routing": routing, **({"regions": regions} if regions else {})}
-    spec = jsim.model.spec(f"JSIM model {reading.name}", {}, stations, **sections)
-    if closed:
-        spec.say(
-            "a cycle of a closed class begins at its reference station, whose time is part of the"
-            " response time; where classes change, here it ends where a customer comes there as the"
-            " class in reference, in JMT as any class"
-        )
-    for words in jsim.words:
-        spec.say(words)
-    spec.axes = _axes(jsim, chains)
-    if not spec.axes and any(True for _ in jsim.model.root.every("parametric")):
-        spec.say("the what-if analysis of the file is left out; vary the spec in a study")
-    return jsim.ledger.close(spec)
+        chain = {"classes": class_names, **customers, "reference": _named(jsim, begin)}
+        yield title, chain, places
 
 
 def _routes(jsim: _Jsim, places: Iterable[Place]) -> Iterator[dict[str, Any]]:
