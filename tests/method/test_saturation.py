@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import nan
+
 import numpy as np
 import pytest
 
 from slipstick.answer import Answer
+from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.methods import answered, form_of
@@ -97,3 +100,26 @@ def test_locks_in_a_cycle_are_refused_by_mean_value_and_noted_by_the_others() ->
     swept = MeanValue(model).points({"population.processors": np.array([1.0, 2.0])})
     assert [swept.answer(index).failed for index in range(2)] == [None, words]
     assert words not in told(closed_model(there >> back, 1), "closed-form").notes
+
+
+@pytest.mark.parametrize("method", ["closed-form", "bounds"])
+def test_counts_and_probabilities_out_of_range_are_refused_where_they_come_out_so(
+    method: str,
+) -> None:
+    """Less than no execution would be subtracted from the time; the other points keep theirs."""
+    near, p = Parameter("near", value=0.0), Parameter("p", value=0.25)
+    cycle = choose((p, delay(4.0, name="a")), (1 - p, delay(8.0, name="b"))) >> repeat(
+        1 - near, delay(3.0, name="c")
+    )
+    model = closed_model(cycle, 2)
+    form = form_of(model, model.parameters, method)
+    values = {"near": np.array([0.0, 1.0, 2.0, 0.0]), "p": np.array([0.25, 1.0, 0.25, 1.5])}
+    answers = form.points(values)
+    assert answers.columns()[form.quantity] == pytest.approx([10.0, 4.0, nan, nan], nan_ok=True)
+    assert form.times(values) == pytest.approx([10.0, 4.0, nan, nan], nan_ok=True)
+    assert answers.answer(2).failed == (
+        f"the count of a repeat comes out as -1, which {method} cannot take"
+    )
+    assert answers.answer(3).failed == (
+        f"a probability comes out as 1.5, which {method} cannot take"
+    )

@@ -23,7 +23,7 @@ from slipstick.model.system import (
     TaskPool,
     is_processor,
 )
-from slipstick.structure.contention import Saturation, without
+from slipstick.structure.contention import ComputedCounts, Saturation, without
 from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.times import time
 from slipstick.structure.work import demands, held_times
@@ -95,6 +95,7 @@ class CompiledBounds(CompiledModel):
         self._tape = Tape([model.population.size, *high, *self._lows.values()])
         self.parameters = tuple(self._tape.parameters)
         self._saturation = Saturation(model)
+        self._counts = ComputedCounts(model, BOUNDS)
         self._deadlocks = Deadlocks(model)
 
     @property
@@ -129,9 +130,9 @@ class CompiledBounds(CompiledModel):
                 }
             low |= {"throughput": rates["low"]} if "low" in rates else {}
             high |= {"throughput": rates["high"]}
-        saturated = self._saturation.reasons(values)
+        unanswered = {**self._saturation.reasons(values), **self._counts.reasons(values)}
         deadlocks = self._deadlocks.reasons(values)
-        low["time"] = without(low["time"], saturated)
+        low["time"] = without(low["time"], unanswered)
         return Solution(
             model=self.model.name,
             method=BOUNDS,
@@ -140,8 +141,8 @@ class CompiledBounds(CompiledModel):
             high={name: _finite(bound) for name, bound in high.items()},
             useful=self.model.useful,
             remarks=lambda index: (
-                Remarks(failed=saturated[index])
-                if index in saturated
+                Remarks(failed=unanswered[index])
+                if index in unanswered
                 else self._remarks(
                     float(low["time"][index]),
                     [*self._lows][binding[index]],

@@ -86,7 +86,7 @@ from slipstick.model.system import (
     PhasedPopulation,
     SuperstepPopulation,
 )
-from slipstick.structure.contention import Contention, Saturation, without
+from slipstick.structure.contention import ComputedCounts, Contention, Saturation, without
 from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.times import time
 from slipstick.structure.work import ParallelWork, demands
@@ -148,6 +148,7 @@ class ClosedForm(CompiledModel):
         # Sweeps of the time alone evaluate nothing else.
         self._time_alone = Tape([self.time])
         self._saturation = Saturation(model)
+        self._counts = ComputedCounts(model, CLOSED_FORM)
         self._deadlocks = Deadlocks(model)
         self._single = (
             SingleProcessorValues(model.single, ClosedForm(model.single.model))
@@ -164,7 +165,11 @@ class ClosedForm(CompiledModel):
         result = _not_negative(self._time_alone.run(only(values, self._time_alone.parameters))[0])
         points = [np.size(value) for value in values.values() if np.size(value) != 1]
         time = np.full(points[0], result) if points and len(result) == 1 else result
-        return without(time, self._saturation.reasons(values))
+        return without(time, self._unanswered(values))
+
+    def _unanswered(self, values: Values) -> dict[int, str]:
+        """Return why a point has no answer, by its number."""
+        return {**self._saturation.reasons(values), **self._counts.reasons(values)}
 
     def brief(self, values: Values) -> Solution:
         """Return the time alone, which is fast enough for large sweeps; NaN where it comes out
@@ -189,7 +194,7 @@ class ClosedForm(CompiledModel):
             return super().slopes(values, names, columns)
         known_values = only(values, self._time_alone.parameters)
         time, by_name = self._time_alone.slopes(known_values, names)
-        time = without(_not_negative(time), self._saturation.reasons(values))
+        time = without(_not_negative(time), self._unanswered(values))
         return {self.quantity: (time, by_name)}
 
     def takes(self, values: Values) -> Flags:
@@ -221,9 +226,9 @@ class ClosedForm(CompiledModel):
         spans = {name: next(columns) for name in self._spans}
         nothing = left_out.nothing()
         time = _not_negative(time_slopes.value)
-        saturated = self._saturation.reasons(values)
+        unanswered = self._unanswered(values)
         deadlocks = self._deadlocks.reasons(values)
-        time = without(time, saturated)
+        time = without(time, unanswered)
         single = self._single.values(values, time_slopes.value, size) if self._single else {}
         with np.errstate(all="ignore"):
             # The utilization law for each group: its rate of cycles times the service that a cycle
@@ -254,8 +259,8 @@ class ClosedForm(CompiledModel):
             once=time_slopes.once,
             stages=stages,
             remarks=lambda index: (
-                Remarks(failed=saturated[index])
-                if index in saturated
+                Remarks(failed=unanswered[index])
+                if index in unanswered
                 else self._remarks(
                     at(time_slopes.value, index),
                     at(size, index),

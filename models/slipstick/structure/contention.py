@@ -1,5 +1,6 @@
 """Contention: where something may be waited for or random times are compared, so that the time of
-one pass is not exact; and saturated resources, at which there is no steady state.
+one pass is not exact; and points without an answer, where a resource is saturated, or a computed
+count or probability is none.
 """
 
 from __future__ import annotations
@@ -10,7 +11,16 @@ from functools import reduce
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values, at, count_of, only
-from slipstick.expression.nodes import TIME, Expr, Number, maximum, minimum, total, zero
+from slipstick.expression.nodes import (
+    TIME,
+    Expr,
+    Number,
+    maximum,
+    minimum,
+    parameters,
+    total,
+    zero,
+)
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.model.activity import WRITE, Pipeline
@@ -382,6 +392,58 @@ class Saturation:
                 text = saturated_text(self._model, name, float(rates[index]), float(loads[index]))
                 texts.setdefault(int(index), text)
         return texts
+
+
+class ComputedCounts:
+    """The counts and probabilities of a model that follow from parameters, compiled together; where
+    one is out of its range a time would be subtracted. Times are left out: a difference that is 0
+    may come out below it by rounding.
+
+    Parameters
+    ----------
+    model : the system
+    method : what messages call the method
+
+    >>> from slipstick.expression.nodes import Parameter
+    >>> from slipstick.model.activity import delay, repeat
+    >>> from slipstick.model.system import closed_model
+    >>> cycle = delay(9.0, name="a") >> repeat(1 - Parameter("near"), delay(1.0, name="b"))
+    >>> ComputedCounts(closed_model(cycle, 1), "closed-form").reasons({"near": np.array([0.0, 2.0])})
+    {1: 'the count of a repeat comes out as -1, which closed-form cannot take'}
+    """
+
+    def __init__(self, model: Model, method: str) -> None:
+        population = model.population
+        of_nodes = (own for node in each_once(model.bodies) for own in node.ranges)
+        own_ranges = (own for own in population.ranges if own.quantity not in population.counts)
+        self._method = method
+        self._ranges = [
+            own
+            for own in (*own_ranges, *of_nodes)
+            if not own.quantity.dimension.time_power and parameters(own.quantity)
+        ]
+        self._tape = Tape([own.quantity for own in self._ranges])
+
+    def reasons(self, values: Values) -> dict[int, str]:
+        """Return, by the number of the aligned point, a sentence on the first number out of its
+        range.
+        """
+        if not self._ranges:
+            return {}
+        points = (count_of(values),)
+        texts: dict[int, str] = {}
+        columns = self._tape.run(only(values, self._tape.parameters))
+        for own, column in zip(self._ranges, columns, strict=True):
+            wrong = (column < -_BY_ROUNDING) | (column > own.most * (1 + _BY_ROUNDING))
+            for index in np.flatnonzero(np.broadcast_to(wrong, points)).tolist():
+                value = float(np.broadcast_to(column, points)[index])
+                text = f"{own.words} comes out as {value:g}, which {self._method} cannot take"
+                texts.setdefault(index, text)
+        return texts
+
+
+_BY_ROUNDING = 1e-9
+"""Part by which a computed count or probability may miss its range by rounding [1]."""
 
 
 def without(column: Array, points: Collection[int]) -> Array:
