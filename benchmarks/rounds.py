@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -23,7 +23,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 from slipstick import solve
-from slipstick.answer import Answer
 from slipstick.api import load
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Number
@@ -58,8 +57,12 @@ def capacity(values: Mapping[str, float | str]) -> float:
     return point.rate / float(loads_of([point])[0])
 
 
-def errors(formula: Answer, run: Answer) -> str:
-    """Write the errors of the formula beside what a run has."""
+def errors(
+    model: str | BatchServer, settings: Simulation, values: Mapping[str, float | str] | None = None
+) -> str:
+    """Solve a model by the formula and by simulation, and write the errors of the formula."""
+    formula = solve(model, values, method="formula")
+    run = solve(model, values, method="simulation", simulation=settings)
     parts = []
     for name in NAMES:
         expected, got = run.find(name), formula.find(name)
@@ -183,12 +186,10 @@ def closed(count: int, seed: int, visits: int) -> None:
     for values, clients, think in drawn_closed(count, seed):
         model = with_clients(load("llm-serving", set=values), clients, think)
         settings = Simulation(seed=seed, cycles=max(visits, 200 * clients))
-        both = (
-            solve(model, method="formula"),
-            solve(model, method="simulation", simulation=settings),
-        )
         words = "/".join(f"{value:g}" for value in values.values())
-        print(f"{words:26}{clients:>4} clients, {think:5.1f} s{errors(*both)}", flush=True)
+        print(
+            f"{words:26}{clients:>4} clients, {think:5.1f} s{errors(model, settings)}", flush=True
+        )
 
 
 def main() -> None:
@@ -218,10 +219,29 @@ def main() -> None:
         cases += drawn_places(asked.places, asked.seed)
         streams(cases, asked.seed, asked.visits, asked.runs)
         return
-    lengths, loads, clients = list(LENGTHS), list(LOADS), list(CLIENTS)
-    visits = asked.visits
     if asked.short:
-        lengths, loads, clients, visits = lengths[2:3], [0.3], [4], 200
+        listed(LENGTHS[2:3], [0.3], [4], 8, 200)
+    else:
+        listed(LENGTHS, LOADS, CLIENTS, 400, asked.visits)
+
+
+def listed(
+    lengths: Sequence[tuple[int, int, int]],
+    loads: Sequence[float],
+    clients: Sequence[int],
+    many: int,
+    visits: int,
+) -> None:
+    """Print errors of streams and closed populations of given lengths, and that of the capacity.
+
+    Parameters
+    ----------
+    lengths : of prompts and answers, with budgets
+    loads : of streams, as parts of the capacity
+    clients : numbers of them
+    many : clients of the population whose throughput is the capacity
+    visits : of each run
+    """
     settings = Simulation(seed=5, cycles=visits)
     heads = ("mean", "95 of 100", "unit", "95 of 100", "served")
     print(f"{'lengths, budget':22}{'load':>12}" + "".join(f"{head:>11}" for head in heads))
@@ -230,22 +250,14 @@ def main() -> None:
         most = capacity(values)
         for part in loads:
             here: dict[str, float | str] = {**values, "parameters.rate": f"{part * most!r} /s"}
-            both = (
-                solve("llm-serving", here, method="formula"),
-                solve("llm-serving", here, method="simulation", simulation=settings),
-            )
-            print(f"{words:22}{part:>12}{errors(*both)}", flush=True)
+            print(f"{words:22}{part:>12}{errors('llm-serving', settings, here)}", flush=True)
         model_of_many = load("llm-serving", set={**values, "parameters.shortest": 0.8})
         for count in clients:
             model = with_clients(model_of_many, count)
-            both = (
-                solve(model, method="formula"),
-                solve(model, method="simulation", simulation=settings),
-            )
-            print(f"{words:22}{count:>4} clients{errors(*both)}", flush=True)
-        many = with_clients(model_of_many, 8 if asked.short else 400)
+            print(f"{words:22}{count:>4} clients{errors(model, settings)}", flush=True)
+        full = with_clients(model_of_many, many)
         formula, run = (
-            solve(many, method=method, simulation=settings).find("throughput")
+            solve(full, method=method, simulation=settings).find("throughput")
             for method in ("formula", "simulation")
         )
         assert formula is not None
