@@ -443,7 +443,8 @@ def _solve_named(
         from slipstick.study.stream import streamed
         from slipstick.study.sweep import arrays_of
 
-        return streamed(*arrays_of(asked_study, BASE, settings, Library()), values_given.out)
+        start, axes = arrays_of(asked_study, BASE, settings, Library())
+        return streamed(start.solvable, axes, values_given.out)
     return _carried_out(planned(asked_study, {BASE: settings}, Library()))
 
 

@@ -37,6 +37,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     # In the same folder, since a rename replaces a file at once only within one file system.
     work = place.with_name(f".slipstick-{uuid4().hex[:12]}{place.suffix}")
     try:
+        # The errors of the system name what is wrong with the folder; those of libraries may not.
+        work.touch()
         yield work
         keep_owner(place, work)
         store(work)
@@ -44,6 +46,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         # The name of the temporary file tells a reader nothing.
         if error.filename in (None, str(work)):
+            error.strerror = error.strerror or str(error).replace(str(work), str(path))
             error.filename = str(path)
         raise
     finally:

@@ -5,7 +5,7 @@ than memory, and so a report, holds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from slipstick.schema.kinds.quantity import read_condition, validate
 from slipstick.schema.kinds.study import study_model
 from slipstick.schema.library import Library
 from slipstick.study.cases import SweepDefinition
+from slipstick.study.evaluator import Evaluator
 from slipstick.study.points import SolvableModel
 from slipstick.study.run import read_study
 from slipstick.study.sweep import arrays_of
@@ -52,6 +53,10 @@ def points(study: str, name: str | None, case: str | None, out: Path) -> int:
     """
     from slipstick.study.stream import streamed
 
+    if out.suffix != ".parquet":
+        raise ModelError(
+            f"{out}: points are written as Parquet; write a name that ends in .parquet"
+        )
     file = points_of(study, name, case)
     with ProgressBar(file.count) as progress:
         written = streamed(
@@ -64,6 +69,8 @@ def points(study: str, name: str | None, case: str | None, out: Path) -> int:
     ):
         if count:
             echo(f"note: {count:,} of them {words}", err=True)
+    for note in file.notes:
+        echo(f"note: {note}", err=True)
     return DONE
 
 
@@ -77,12 +84,14 @@ class SweepPoints:
     axes : values of each axis, by path [base units]
     names : values that the study asks for
     keep : returns which of some points meet the condition of the sweep; None: all
+    notes : what there is to say of the model, and which ranges the points leave out
     """
 
     solvable: SolvableModel
     axes: Mapping[str, Array]
     names: tuple[str, ...]
     keep: Callable[[Mapping[str, Array]], Array] | None
+    notes: tuple[str, ...]
 
     @property
     def count(self) -> int:
@@ -117,17 +126,30 @@ def points_of(study: str, name: str | None = None, case: str | None = None) -> S
             f"the axes of sweep {sweep.name} move together, and memory holds its points: run the"
             " study"
         )
-    start = prepared.cases[_only("case", case, sweep.spec.cases)]
+    start = prepared.cases[_only("case", case, sweep.spec.cases, f" of sweep {sweep.name}")]
     with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
-        solvable, axes = arrays_of(
-            sweep, case or sweep.spec.cases[0], start, prepared.context.library
-        )
+        first, axes = arrays_of(sweep, case or sweep.spec.cases[0], start, prepared.context.library)
+    solvable = first.solvable
     names = prepared.context.spec.answer
     others = [each for each in names if each != solvable.form.quantity]
-    return SweepPoints(solvable, axes, tuple(others), _condition(sweep, solvable))
+    return SweepPoints(
+        solvable, axes, tuple(others), _condition(sweep, solvable), tuple(_notes(first))
+    )
 
 
-def _only(kind: str, name: str | None, names: Sequence[str]) -> str:
+def _notes(case: Evaluator) -> Iterator[str]:
+    """Yield the notes of the model of a case, and which of its ranges a file of points leaves
+    out.
+    """
+    yield from case.built.notes
+    if paths := case.built.uncertain.paths:
+        yield (
+            f"points take the middle of the range of {', '.join(paths)} and have no intervals; a run"
+            " of the study has them"
+        )
+
+
+def _only(kind: str, name: str | None, names: Sequence[str], of: str = "") -> str:
     """Return a name that was given, or the only one that there is."""
     if not names:
         raise ModelError("the study has no sweep, so no points for a file: write `vary`")
@@ -137,7 +159,7 @@ def _only(kind: str, name: str | None, names: Sequence[str]) -> str:
         )
     name = name or names[0]
     if name not in names:
-        raise UnknownNameError(kind, name, list(names))
+        raise UnknownNameError(f"{kind}{of}", name, list(names))
     return name
 
 

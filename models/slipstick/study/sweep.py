@@ -144,9 +144,9 @@ def planned(
 
 def arrays_of(
     definition: SweepDefinition, case: str, settings: Settings, library: Library
-) -> tuple[SolvableModel, dict[str, Array]]:
-    """Return the one model that can be solved at all points of a sweep, and the values of each
-    axis.
+) -> tuple[Evaluator, dict[str, Array]]:
+    """Return the one case whose model can be solved at all points of a sweep, and the values of
+    each axis.
 
     Raises
     ------
@@ -159,8 +159,8 @@ def arrays_of(
     if fixed := _axes_that_rebuild(case, axes_read, settings, first, library):
         why = "needs a model for each of its values; write a file of points for each of them"
         raise definition.problem(f"{axes_read[fixed[0]].axis.path} {why}", "axes")
-    solvable = evaluator(case, {**settings, **first}, library).solvable
-    return solvable, {axis.path: np.array(axis.values) for axis, _ in axes_read}
+    start = evaluator(case, {**settings, **first}, library)
+    return start, {axis.path: np.array(axis.values) for axis, _ in axes_read}
 
 
 def checked_sweep(

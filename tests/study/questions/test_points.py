@@ -97,6 +97,41 @@ def test_a_sweep_of_another_name_is_told_with_the_nearest(study: str) -> None:
         points_of(study, "gird")
 
 
+def test_a_case_that_is_not_of_the_sweep_is_told_with_those_that_are(study: str) -> None:
+    with pytest.raises(UnknownNameError, match="no case of sweep grid 'more'; known: base"):
+        points_of(study, "grid", "more")
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("p.csv", "p.csv: points are written as Parquet; write a name that ends in .parquet"),
+        ("no/p.parquet", "no/p.parquet: No such file or directory; choose another place"),
+    ],
+)
+def test_a_place_that_is_not_for_the_file_is_refused(
+    study: str, out: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["points", study, "--sweep", "grid", "--out", out]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not Path(out).exists()
+
+
+def test_ranges_that_the_file_leaves_out_are_told(
+    study: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = "base: {parameters.critical: 1 ms..2 ms,"
+    Path(study).write_text(
+        STUDY.replace("base: {", f"{base} ").partition("cases:")[0]
+        + "vary: {parameters.work: [1 ms, 2 ms]}"
+    )
+    assert main(["points", study, "--out", "p.parquet"]) == 0
+    assert (
+        "note: points take the middle of the range of parameters.critical and have no intervals; a"
+        " run of the study has them"
+    ) in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_value_that_is_not_computed_for_arrays_is_refused(
     study: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
