@@ -302,8 +302,8 @@ def count_departure(s: State, r: Row, now: float) -> None:
 
 @inlined
 def rate(s: State, r: Row) -> float:
-    """Return the speed at which each customer present is served: the whole speed where they are
-    served in turn, else an equal share of it.
+    """Return the speed at which each customer of weight 1 that is present is served: the whole speed
+    where they are served in turn, else a share of it.
     """
     if r.present == 0:
         return 1.0

@@ -185,6 +185,9 @@ def test_a_file_says_weights_by_parameters(tmp_path: Path) -> None:
     (tmp_path / "model.yaml").write_text(text.replace("discipline: ps", "discipline: fcfs"))
     with pytest.raises(SpecError, match="step a has a weight, but cpu does not share its server"):
         load(str(tmp_path / "model.yaml"))
+    (tmp_path / "model.yaml").write_text(text.replace("weight: share", "weight: 0"))
+    with pytest.raises(SpecError, match=re.escape("weight: must be more than 0, got 0")):
+        load(str(tmp_path / "model.yaml"))
     network_of_file = shares({"gold": Parameter("share", COUNT, 4.0)})
     (tmp_path / "network.yaml").write_text(dump(network_of_file))
     written = load(str(tmp_path / "network.yaml"))

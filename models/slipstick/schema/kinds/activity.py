@@ -53,6 +53,7 @@ from slipstick.schema.kinds.quantity import (
     ONE,
     PARAMETERS_IN_WORDS,
     RATES_IN_WORDS,
+    WEIGHT_IN_WORDS,
     AnyQuantity,
     Count,
     CountFormula,
@@ -68,6 +69,7 @@ from slipstick.schema.kinds.quantity import (
     Spec,
     Technology,
     TimeOrFormula,
+    Weight,
     WholeFormula,
     factors,
     hardware_of,
@@ -354,13 +356,7 @@ class ServiceSpec(StepSpec, CopiesSpec):
         0, description="at a station that serves by rank: the smaller goes first", ge=0, le=1000
     )
 
-    weight: CountFormula | None = Field(
-        None,
-        description=(
-            "at a station with the discipline ps: with several present each is served at a speed in"
-            " proportion to its weight; 1 by default"
-        ),
-    )
+    weight: Weight | None = Field(None, description=WEIGHT_IN_WORDS)
 
     key = "service"
     use = "for time at a resource"

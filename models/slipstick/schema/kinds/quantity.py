@@ -412,6 +412,11 @@ Rates = list[Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, f
 RATES_IN_WORDS = (
     "speed with 1, 2, 3 ... customers present, in the place of servers; the last holds for more"
 )
+Weight = Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]
+WEIGHT_IN_WORDS = (
+    "at a station with the discipline ps: with several present each is served at a speed in"
+    " proportion to its weight; 1 by default"
+)
 TimeOrFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
 CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 

@@ -28,6 +28,7 @@ from slipstick.schema.kinds.quantity import (
     ONE,
     PARAMETERS_IN_WORDS,
     RATES_IN_WORDS,
+    WEIGHT_IN_WORDS,
     AnyQuantity,
     Capacity,
     CountFormula,
@@ -42,6 +43,7 @@ from slipstick.schema.kinds.quantity import (
     Servers,
     Spec,
     TimeOrFormula,
+    Weight,
 )
 from slipstick.schema.text import Node
 from slipstick.time_distributions import TimeDistribution
@@ -139,13 +141,7 @@ class QueueSpec(Spec):
         + "; ".join(f"{name}: {title}" for name, title in BLOCKING.items()),
     )
     priority: dict[Name, int] = Field({}, description="rank by class; the smaller goes first")
-    weight: dict[Name, CountFormula] = Field(
-        {},
-        description=(
-            "at a station with the discipline ps: with several present each is served at a speed in"
-            " proportion to its weight; 1 by default"
-        ),
-    )
+    weight: dict[Name, Weight] = Field({}, description=WEIGHT_IN_WORDS)
     patience: dict[Name, TimeOrFormula] = Field(
         {},
         description=(
