@@ -179,6 +179,18 @@ def test_a_rate_of_wrk2_may_have_a_prefix(tmp_path: Path, given: str, rate: floa
     assert test.rows[0].rate == rate
 
 
+def test_samples_that_are_always_far_apart_are_one_run_of_users_who_think(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jtl"
+    rows = [f"{1_700_000_000_000 + 120_000 * number},500,get,true,1" for number in range(30)]
+    path.write_text("\n".join(["timeStamp,elapsed,label,success,allThreads", *rows, ""]))
+    test = load_test([path], [Hints()])
+    assert test is not None
+    seconds = 29 * 120 + 0.5
+    assert test.rows[0].throughput == pytest.approx(30 / seconds)
+    assert test.rows[0].think_time == pytest.approx(seconds / 30 - 0.5)
+    assert not any("runs are in it" in note.message for note in test.notes)
+
+
 _GROUP = """\
 {0}: (groupid={1}, jobs=1): err= 0: pid=1
   read : io=10GB, bw=8000KB/s, iops=2000, runt= 60001msec

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
+from statistics import median
 from typing import NamedTuple
 
 from slipstick_measure.loads import LoadRow
@@ -39,7 +40,9 @@ FEW_FAILED = 0.01
 
 _PAUSE = 10.0
 _LEAST_PAUSE = 60e3
-"""A pause between runs is longer than so many times the longest response, and than so long [ms]."""
+"""A pause between runs is longer than so many times the longest response and the usual time between
+samples, and than so long [ms].
+"""
 
 _QUANTILES = (0.5, 0.9, 0.95, 0.99)
 _TRANSACTION = "Number of samples in transaction"
@@ -176,12 +179,11 @@ def _pauses(reading: Reading, samples: Sequence[_Sample]) -> set[int]:
     """Return the places of the samples after which nothing ran for long, as between two runs that
     wrote into one file.
     """
-    longest = _PAUSE * max(sample.elapsed for sample in samples)
-    pauses = {
-        index: after.start - sample.start
-        for index, (sample, after) in enumerate(pairwise(samples))
-        if after.start - sample.start > max(longest, _LEAST_PAUSE)
-    }
+    gaps = [after.start - sample.start for sample, after in pairwise(samples)]
+    longest = max(sample.elapsed for sample in samples)
+    usual = median(gaps) if gaps else 0.0
+    least = max(_PAUSE * longest, _PAUSE * usual, _LEAST_PAUSE)
+    pauses = {index: gap for index, gap in enumerate(gaps) if gap > least}
     if pauses:
         seconds = max(pauses.values()) / 1e3
         why = (

@@ -81,7 +81,10 @@ def _read_npb(reading: Reading) -> Measurements:
         if verified is not None and verified.text.upper() != "SUCCESSFUL":
             reading.odd(verified.line, title, f"the verification is {verified.text.casefold()}")
     if coarse and runs:
-        why = f"a time is below {_LEAST_SECONDS:g} s and printed in hundredths: rates are taken"
+        why = (
+            f"a time is missing, or below {_LEAST_SECONDS:g} s and printed in hundredths: rates are"
+            " taken"
+        )
         reading.odd(runs[0][1], "", why)
     measurements = reading.finished()
     source = f"output of the NAS Parallel Benchmarks {reading.name}"
@@ -121,7 +124,8 @@ def _read_hpcg(reading: Reading) -> Measurements:
                 why = "the number of processes is not printed before it; say --processors N"
                 reading.refuse(line, "rating", why)
             p = processes * counts.get("Threads per processes", 1)
-            reading.add(line, Coordinates(p), "throughput", rating[1], "GFLOP/s")
+            where = Coordinates(p, reading.hints.size)
+            reading.add(line, where, "throughput", rating[1], "GFLOP/s")
             counts = {}
     return _with_machine(reading, "HPCG")
 
@@ -144,7 +148,8 @@ def _read_stream(reading: Reading) -> Measurements:
             if threads is None:
                 why = "this STREAM ran without OpenMP, so it says no threads; say --processors N"
                 reading.refuse(line, "", why)
-            reading.add(line, Coordinates(threads), "throughput", triad[1], "MB/s")
+            where = Coordinates(threads, reading.hints.size)
+            reading.add(line, where, "throughput", triad[1], "MB/s")
     if reading.runs:
         reading.odd(reading.runs[0].line, "Triad", "is taken; Copy, Scale and Add are left out")
     return _with_machine(reading, "STREAM")

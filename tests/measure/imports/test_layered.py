@@ -373,6 +373,13 @@ LOOPS = (Path(__file__).parents[2] / "shelf" / "lqnx" / "loops.lqnx").read_text(
             id="a loop without a solution is none",
         ),
         pytest.param(
+            "$read = 1; $users = 4; for ( n = 1; n <= 2; n = n + 1 ) form = n; solve();",
+            "4",
+            [],
+            "from here on the program is not run",
+            id="a name that begins like a loop is none",
+        ),
+        pytest.param(
             "for ( $read = 1; $read <= 2; $read = $read + 1 )\nfor ( $users = 3; $users < 5;"
             " $users = $users + 1 ) { if ( solve() ) { println( 1 ); } }",
             "3",

@@ -85,7 +85,7 @@ def _is_solved_inside(text: str, begin: int) -> bool:
         return False
     inside = text[begin : solution.start()].lstrip()
     if not inside.startswith("{"):
-        return re.match(r"for|if", inside) is not None or ";" not in inside
+        return re.match(r"(?:foreach|for|if)\b", inside) is not None or ";" not in inside
     depth = 0
     for brace in re.finditer("[{}]", inside):
         depth += 1 if brace[0] == "{" else -1
