@@ -39,9 +39,11 @@ LONGEST_PAIRS = 1_000
 _SEPARATOR = re.compile(r"\ufeff?sep=.\s*", re.IGNORECASE)
 _PAIR = re.compile(r"([A-Za-z#](?:[\w #/()\[\]-]*[\w#/()\[\]-])?)\s*(?:=|:\s)\s*([^=:\s][^=]*)")
 _JOINED_PAIR = re.compile(r"([A-Za-z#]\w*)=([^=]+)")
+_BRACED = r"\{(?:[^{}]++|\{[^{}]*+\})*+\}"
 _LATEX: Sequence[tuple[re.Pattern[str], str]] = tuple(
     (re.compile(pattern), plain)
     for pattern, plain in (
+        (rf"\\begin\{{tabular(?:\}}|[*xy]\}}{_BRACED})(?:\[[^\]]*+\])?+{_BRACED}", ""),
         (
             r"\\(?:hline|toprule|midrule|bottomrule|centering|(?:cmidrule|cline)(?:\([^)]*\))?\{[^}]*\})",
             "",

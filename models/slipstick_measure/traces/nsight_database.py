@@ -86,7 +86,7 @@ def read_database(path: Path | str) -> ReadTrace:
     try:
         with closing(sqlite3.connect(uri, uri=True)) as database:
             return _Database(columns, database).read()
-    except (sqlite3.Error, UnicodeDecodeError) as error:
+    except (sqlite3.Error, TypeError, ValueError) as error:  # a column may hold any type
         columns.refuse(f"this database is damaged, or of another form: {short(str(error))}")
 
 

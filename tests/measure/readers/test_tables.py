@@ -122,6 +122,11 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
         "time",
         [(1, 100), (2, 51), (4, 27), (8, 15)],
     ),
+    "a heading in the line that begins a table of LaTeX": (
+        "\\begin{tabular*}{\\textwidth}[t]{l@{}p{2cm}} p & time [s] \\\\ \\hline\n1 & 40 \\\\\n2 & 21 \\\\\n\\end{tabular*}\n",
+        "time",
+        [(1, 40), (2, 21)],
+    ),
     "users and transactions": (
         "clients,tps\n1,900\n8,5200\n",
         "throughput",

@@ -159,6 +159,8 @@ def test_messages_of_a_process_without_a_gpu_are_read(tmp_path: Path) -> None:
     [
         (lambda folder: database(folder, "NVTX_EVENTS"), "no operations of a GPU and no calls"),
         (lambda folder: _cut(database(folder)), "is damaged, or of another form"),
+        (lambda folder: _with_start(database(folder), "soon"), "is damaged, or of another form"),
+        (lambda folder: _with_start(database(folder), None), "is damaged, or of another form"),
     ],
 )
 def test_other_databases_are_refused(tmp_path: Path, make: object, words: str) -> None:
@@ -169,4 +171,11 @@ def test_other_databases_are_refused(tmp_path: Path, make: object, words: str) -
 
 def _cut(path: Path) -> Path:
     path.write_bytes(path.read_bytes()[:5000])
+    return path
+
+
+def _with_start(path: Path, start: str | None) -> Path:
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = ?", (start,))
+        file.commit()
     return path
