@@ -249,7 +249,7 @@ class ActivityTable:
         self.time = self.unknown()
 
     def unknown(self, *rows: int) -> Array:
-        """Return an array of NaN, one for each point in each of some rows."""
+        """Return an array of NaN with as many columns as points; `rows` are its other sizes."""
         return np.full((*rows, len(self.size)), np.nan, dtype=self.size.dtype)
 
     @property

@@ -494,8 +494,8 @@ MOST_RETRIES = 1000
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pick(Activity):
-    """One of several activities, chosen by the numbers of customers present at their first
-    resources when the choice is made.
+    """One of several activities, chosen in turn or by the numbers of customers that are present at
+    their first resources when the choice is made.
 
     Parameters
     ----------
@@ -1019,7 +1019,9 @@ def attempt(
 
 @checked(options=ACTIVITY, by=TEXT)
 def pick(*options: Activity, by: str = SHORTEST) -> Pick:
-    """Execute one of several bodies, chosen by how many customers are at their first resources.
+    """Execute one of several bodies, chosen in turn or by how many customers are at their first
+    resources.
+
 
     Parameters
     ----------

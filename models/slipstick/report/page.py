@@ -368,9 +368,9 @@ def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
 def _settings(results: Results, case: str) -> str:
     """List the settings in which a case differs, those that few other cases share first."""
     counts = Counter(item for settings in results.settings.values() for item in settings.items())
-    # The model has a column of its own.
     # A setting that few cases have tells this case from the others.
     own = sorted(results.settings.get(case, {}).items(), key=lambda item: counts[item])
+    # The model has a column of its own.
     shown = [f"{path} {text}" for path, text in own if path != "model"]
     more = [f"and {len(shown) - _MOST_SETTINGS} more"] if len(shown) > _MOST_SETTINGS else []
     return ", ".join([*shown[:_MOST_SETTINGS], *more])

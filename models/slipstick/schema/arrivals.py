@@ -53,8 +53,8 @@ def with_data(tree: Table, library: SpecFiles) -> Node:
 
 
 def with_traces(tree: Node, library: SpecFiles) -> Node:
-    """Read the files of arrival times that a model names, and put their numbers in the place of
-    their names; a file is looked up in the folder of the model's file.
+    """Replace the files of arrival times that classes, chains or groups name by their numbers; each
+    is in the folder of the file that names it.
 
     Parameters
     ----------

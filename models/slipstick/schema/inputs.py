@@ -825,8 +825,8 @@ def _shape_of_program(
     own: Callable[[], Subject],
     build_part: Callable[[], Subject] | None,
 ) -> tuple[Callable[[], ModelShape], ModelShape | None]:
-    """Return what builds the shape of a program's model, which models that differ in numbers alone
-    share, and a sample of the model, if the program can build a part of it.
+    """Return a function that builds the shape of a program's model, which models that differ in
+    numbers alone share, and a sample of the model, if the program can build a part of it.
     """
     once = inputs.library.once
     values = {path: value.given.value for path, value in described.items()}

@@ -158,7 +158,7 @@ def plain(node: Node) -> object:
 
 
 class _Dumper(yaml.SafeDumper):
-    """A dumper that writes numbers of Python code, which are of classes of their own, as numbers."""
+    """A dumper that writes objects of subclasses of int and float as plain numbers."""
 
 
 _Dumper.add_multi_representer(int, lambda dumper, number: dumper.represent_int(int(number)))
@@ -382,7 +382,7 @@ def _name(item: Node) -> str | None:
 
 
 def _names(node: Node) -> list[str]:
-    """List the keys of a table, or the names and numbers of the items of a list."""
+    """List the keys of a table, or the labels of the items of a list."""
     if isinstance(node, Listing):
         return list(node.names)
     return list(node.entries) if isinstance(node, Table) else []

@@ -599,7 +599,8 @@ ENDS = 4.0
 
 
 def unended(plan: Plan, sums: Array, group: int) -> float:
-    """Return the share of a closed group's time that belongs to unfinished cycles [1].
+    """Return the share of a closed group's time that belongs to unfinished cycles; 0 if it is at
+    most 1 %, or if the start and the end of the run can explain it [1].
 
     Parameters
     ----------

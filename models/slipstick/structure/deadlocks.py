@@ -54,8 +54,8 @@ class Deadlocks:
 
 
 def lock_cycle(model: Model) -> tuple[str, int]:
-    """Find locks that are taken in a cycle, so that their holders may wait for each other without
-    end.
+    """Find locks, or resources of one permit, that are taken in a cycle, so that their holders may
+    wait for each other without end.
 
     Two requests are no danger to each other if one lock is held at both, or if a barrier of all
     processors or the end of a phase is between them.

@@ -339,10 +339,9 @@ class ParallelWork:
         for name in self.components:
             work = numbers["work of", name]
             columns[f"occupation[{name}]"] = work / time
-            # A maximum of random times is split approximately; a line cannot hold more than all
-            # branches.
             # The account follows the line that ends last; all other work of a component is hidden
-            # behind it.
+            # behind it. A maximum of random times is split approximately, so that the difference
+            # may be below 0: then nothing is hidden.
             hidden = work - account.get(name, np.zeros(1))
             columns[f"overlap[{name}]"] = np.where(hidden > ROUNDING * work, hidden, 0.0) / time
         for name in self.pipelines.keys() & spans.keys():

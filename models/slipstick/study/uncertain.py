@@ -72,13 +72,14 @@ def columns_of_draws(
 ) -> dict[str, Array]:
     """Return columns at draws of the uncertain settings, (draws, number).
 
-    Of a simulation only the middle of the settings is solved, and a standard deviation on both sides in
-    each of their independent directions, with the same random numbers; between these 2 n + 1
-    points values are taken as quadratic in each direction, in logarithms where they are positive.
-    What is left out are the joint effects of two directions. Where one of these points has no answer
-    all draws are solved. Of drawn queues ends move by 0.5 to 5 % in the median, by up to 21 % with
-    ranges of a factor of 2 and by up to 45 % with 3, where ranges decide which of several stations is
-    the slowest (`benchmarks/ranges.py`).
+    Where a simulation answers, it runs only at the middle of the settings and at one standard
+    deviation to both sides of it in each of their n independent directions, with the same random
+    numbers. Between these 2 n + 1 points values are taken as quadratic in each direction, in
+    logarithms where they are positive; joint effects of two directions are neglected. Where one of
+    these points has no answer all draws are solved. For drawn queues the ends of intervals differ
+    from those of all draws by 0.5 to 5 % in the median, by up to 21 % with ranges of a factor of 2
+    and by up to 45 % with 3, where ranges decide which of several stations is the slowest
+    (`benchmarks/ranges.py`).
 
     Parameters
     ----------

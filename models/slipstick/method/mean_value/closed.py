@@ -444,7 +444,8 @@ class Recursion:
         every_population: bool = False,
     ) -> Iterator[SolvedPopulation]:
         """Solve every population from one processor up to the largest that a point asks for, and
-        yield those of the points.
+        yield those of the points; a single group of more than `MOST_ONE_BY_ONE` processors is
+        solved without the populations below it.
 
         Points that differ only in the size of the population share one recursion.
 

@@ -191,7 +191,7 @@ def compared_with_one(
     """Add the values that compare the time of a processor among others with its time alone.
 
     The efficiency zeta is at most 1, the interference phi at least 0, and so are the ends of their
-    intervals. The time alone is that of the closed form where it is exact; else it is answer_alone.
+    intervals. The time alone is that of the closed form where it is exact; else it is simulated.
     Its interval and that of the time among others are taken as independent; those of their ratios
     follow to first order.
 

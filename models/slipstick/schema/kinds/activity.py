@@ -593,7 +593,7 @@ class ReplySpec(ItemSpec):
 
 
 class PickSpec(ItemSpec):
-    """One of several parts, chosen by how many customers are at their first resources."""
+    """One of several parts, chosen in turn or by how many customers are at their first resources."""
 
     pick: list[list[Item]] = Field(
         description="the parts, each beginning with a step at a station or a hold", min_length=2

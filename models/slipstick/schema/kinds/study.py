@@ -87,7 +87,7 @@ def _has_columns(annotation: Any) -> bool:
 
 
 class AxisSpec(Spec):
-    """A range of values, whose density exactly one of step, count and factor states."""
+    """A range of values; exactly one of step, count and factor sets the distance between them."""
 
     first: Any = Field(alias="from", description="first value, with its unit")
     to: Any = Field(description="last value, with its unit; included where a step meets it")

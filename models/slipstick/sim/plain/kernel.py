@@ -102,7 +102,8 @@ class Kernel(EventLoop):
         self.spans = [0.0] * len(plan.pipelines)
         self.tables: dict[str, Sequence[Any]] = {
             "draw": self.draws,
-            # Operand 0 stands for a queue without a random order; below, -1 finds the None at the end.
+            # Operand 0 stands for a queue without a random order, and below for no lock that is
+            # passed on; -1 finds the None at the end.
             "place": [None, *self.draws],
             **dict.fromkeys(("rounds", "base", "most_pause"), plan.counts),
             **dict.fromkeys(("lock", "counter"), self.locks),
@@ -458,9 +459,9 @@ class Kernel(EventLoop):
         return False
 
     def reply(self, forks: int, token: Token, now: float) -> bool:
-        """Resume the customer of a hold, whose body is executed by a token beyond some forks, and
-        this token after it and all that are ready; the account of the customer follows the tokens
-        from that one to this one.
+        """Resume the customer of a hold before all tokens that are ready, and this token after
+        them. The body of the hold is executed by the token `forks` levels above this one; the
+        account of the customer gets the times of both, and of the tokens between them.
         """
         tokens = [token]
         for _ in range(forks):

@@ -346,8 +346,8 @@ class Builder:
         self._alternatives(first_target, [body for _, body in options])
 
     def pick(self, options: Sequence[tuple[str, Body]], by: str, number: str) -> None:
-        """Write a choice of one of several bodies of instructions, by the number of customers
-        present at the resource named with each.
+        """Write a choice of one of several bodies of instructions by a rule of `ROUTES`: in turn,
+        or by the number of customers present at the resource named with each.
         """
         first_target = self._reserve(2 * len(options))
         count = len(options)
@@ -594,8 +594,8 @@ class Builder:
         self.patch(fork, 2)
 
     def reply(self, forks: int) -> None:
-        """Write the reply of a body, which the number of forks around it inside the hold separates
-        from the token that executes the body.
+        """Write the instruction by which the body of a hold lets its customer go on; `forks` is
+        the number of forks around it inside the body.
         """
         self.emit(Op.REPLY, forks)
 

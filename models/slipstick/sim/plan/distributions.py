@@ -383,7 +383,7 @@ def service_time(mean: float, scv: float) -> ServiceTime:
 def time_of_distribution(
     mean: float, scv: float, distribution: TimeDistribution | None
 ) -> ServiceTime | DistributedTime:
-    """Return the time of a mean [s] and a distribution; without one that of `service_time`."""
+    """Return a random time of a mean [s] with a distribution; without one, as `service_time`."""
     return service_time(mean, scv) if distribution is None else DistributedTime(distribution, mean)
 
 
