@@ -401,8 +401,8 @@ Refusal: TypeAlias = Callable[[str], str]
 
 
 def led_on(reason: str, others: Collection[str], refusal: Refusal) -> str:
-    """Return the reason why the method that the user asked for refuses the model, with a method to
-    use in its place; where the methods named in the reason refuse too, with their reasons.
+    """Return the reason why a method refuses a model. If the methods that the reason names have no
+    answer either, it is extended by a method that has one, else by their own reasons.
 
     Parameters
     ----------

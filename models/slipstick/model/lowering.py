@@ -197,6 +197,6 @@ def _visits(step: Step, visits: Expr) -> list[Activity]:
 
 
 def _value(number: Expr) -> float:
-    """Return the value of a number, which decides the shape of an activity."""
+    """Return a number at the network's own values; it decides the shape of an activity."""
     (column,) = Tape([number]).run({})
     return float(column[0].real)

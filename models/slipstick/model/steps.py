@@ -314,7 +314,7 @@ class Activity(ModelPart):
 
     @property
     def beside(self) -> tuple[Activity, ...]:
-        """The children that are executed while the processor goes on, after the others."""
+        """The children that may be executed while the processor goes on behind the step."""
         return ()
 
     @property

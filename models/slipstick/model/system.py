@@ -1741,7 +1741,9 @@ def _check_replies(model: Model) -> None:
 
 
 def _check_replies_inside(node: Activity, outer: tuple[Activity, ...]) -> None:
-    """Raise for a reply that no hold around it waits for, inside some enclosing nodes."""
+    """Raise for a reply without a hold of its resource among the enclosing nodes `outer`, or with a
+    node between them that may execute it several times or beside its processor.
+    """
     if isinstance(node, EarlyReply):
         holds = [place for place, hold in enumerate(outer) if node.resource in hold.held]
         if not holds:

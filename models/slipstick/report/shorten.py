@@ -145,7 +145,7 @@ class _ShortenedSection:
         ]
 
     def _add(self, index: int) -> None:
-        """Show a block with the headings above it, or what of it is left in the room."""
+        """Show a block with the headings above it, shortened to the room that is left."""
         block = self.blocks[index]
         room = self.lines_left
         if self.tables[index]:
@@ -183,8 +183,8 @@ class _ShortenedSection:
         return above
 
     def text(self) -> str:
-        """Return the shortened section, with what is only in the details; empty if no block is
-        shown.
+        """Return the shortened section with a line on what only the details have; empty if no block
+        is shown.
         """
         if not any(self.shown):
             return ""

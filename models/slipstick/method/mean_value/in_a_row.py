@@ -215,8 +215,8 @@ class InARow:
 
 def in_a_row(queue: Queue, places: Places) -> InARow | None:
     """Return which visits to a queue immediately follow each other. None where none do, where all
-    have the same exponential service, or where the equations do not hold: several servers, shared
-    servers and locks.
+    have the same exponential service, where the equations do not hold, such as at several servers,
+    shared servers and locks, or where there are more than `MOST_PLACES` visits.
 
     Parameters
     ----------

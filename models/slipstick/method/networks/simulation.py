@@ -557,8 +557,8 @@ def flat_network(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNe
 
 
 def _without_load(arrays: NetworkPoints, stations: Sequence[str]) -> NetworkPoints:
-    """Return a network without the arrivals of the classes that visit some lossy stations: how many
-    of them are lost, and so how many reach other stations, only the simulation finds.
+    """Return a network without the arrivals of the classes that visit some lossy stations, because
+    only the simulation finds how many of them are lost, and how many reach other stations.
     """
     network = arrays.network
     visits = network.visits[:, :, np.isin(network.stations, stations)].real > 0
@@ -569,7 +569,7 @@ def _without_load(arrays: NetworkPoints, stations: Sequence[str]) -> NetworkPoin
 def _check_places(name: str, region: Region, flat: FlatNetwork) -> None:
     """Raise if a region in which customers wait is saturated by the arrivals alone.
 
-    Of classes whose customers may be lost, nothing is counted, nor are waits inside the region, so a
+    Neither classes whose customers may be lost nor waits inside the region are counted, so that a
     region that is not saturated here may be saturated all the same; a simulation of it does not
     reach its precision.
     """

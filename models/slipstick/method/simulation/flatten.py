@@ -753,7 +753,7 @@ def timeline(
     events: int = 20_000,
 ) -> Timeline:
     """Simulate the first cycles of every processor of a model, or a program to its end, and record
-    when each of them does what.
+    what each of them does, and when.
 
     Parameters
     ----------
