@@ -188,9 +188,17 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
         return f"{amount} {(first[:-1] if value == 1 else first)} {further_words}".rstrip()
     if integral and is_plural(meaning) and " of " not in meaning:
         return f"{amount} {meaning[:-1] if value == 1 else meaning}"
+    return f"{meaning if is_plural(first) else with_article(meaning)} of {amount}"
+
+
+def with_article(noun: str) -> str:
+    """Write a noun with its indefinite article.
+
+    >>> with_article("order"), with_article("customer"), with_article("user")
+    ('an order', 'a customer', 'a user')
+    """
     # Without u, since most words with it begin with the sound of "you".
-    article = "" if is_plural(first) else "an " if meaning[:1].lower() in "aeio" else "a "
-    return f"{article}{meaning} of {amount}"
+    return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"
 
 
 def bounded(

@@ -23,6 +23,7 @@ from slipstick.report.formatting import (
     plain,
     setting,
     value_amount,
+    with_article,
 )
 from slipstick.results.study import Results
 from slipstick.results.sweep import Sweep, split_name
@@ -244,7 +245,7 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
             for index, (label, seconds) in enumerate(ranked[:3])
             if seconds >= _LEAST_SAID * total
         ]
-        line += f"; a {words.member} spends {joined(shares_told)}"
+        line += f"; {with_article(words.member)} spends {joined(shares_told)}"
     if base_answer.limits:
         line += f"; {base_answer.limits[0].pipeline} is limited by {base_answer.limits[0].stage}"
     yield line
@@ -349,18 +350,17 @@ def _swept(sweep: Sweep, answer: Sequence[str], results: Results) -> Iterator[st
 
 
 def _computed(cases: Iterable[Answer], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, bool]]:
-    """Yield the method of each case and sweep point, and whether it is exact; a failed case counts
-    as not exact.
-    """
-    yield from ((case.method, case.exact and not case.failed) for case in cases)
+    """Yield the method of each case and sweep point that has an answer, and whether it is exact."""
+    yield from ((case.method, case.exact) for case in cases if not case.failed)
     for sweep in sweeps:
-        yield from zip(sweep.provenance.methods, map(bool, sweep.provenance.exact), strict=True)
+        for index, method in enumerate(sweep.provenance.methods):
+            if index not in sweep.failed:
+                yield method, bool(sweep.provenance.exact[index])
 
 
 def computed_by(results: Results) -> set[tuple[str, bool]]:
     """Return the methods of all solved cases and points, each with whether it is exact."""
-    solved = (case for case in results.cases.values() if not case.failed)
-    return {*_computed(solved, results.sweeps)}
+    return {*_computed(results.cases.values(), results.sweeps)}
 
 
 def _rests_on(results: Results, answer: Sequence[str]) -> str:

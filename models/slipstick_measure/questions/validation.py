@@ -88,7 +88,7 @@ class ValidationResult(QuestionResult):
         return [
             f"{spelt(name)}: {counted(rows_of(validation_set), 'published value')} predicted with a"
             f" median error of {percent(median(validation_set.errors), 2)} (worst of"
-            f" {len(validation_set.errors)} groups: {percent(max(validation_set.errors), 2)})"
+            f" {counted(len(validation_set.errors), 'group')}: {percent(max(validation_set.errors), 2)})"
             for name, validation_set in [*self.sets.items()][:2]
         ]
 
@@ -118,7 +118,7 @@ class ValidationResult(QuestionResult):
         errors = validation_set.errors
         words = (
             f"{name}: median error {percent(median(errors), 2)}, mean"
-            f" {percent(validation_set.mean, 2)}, over {len(errors)} groups,"
+            f" {percent(validation_set.mean, 2)}, over {counted(len(errors), 'group')},"
             f" {percent(min(errors), 2)} to {percent(max(errors), 2)}, {validation_set.split};"
             f" intervals hold {percent(validation_set.held, 2)}"
         )

@@ -77,7 +77,7 @@ def test_rows_that_are_fitted_are_not_predicted(
     )
     (folder / "study.yaml").write_text(fixed)
     assert main(["run", "study.yaml", "--out", "found", "--no-html"]) == 0
-    assert "over 1 groups" in capsys.readouterr().out
+    assert "over 1 group," in capsys.readouterr().out
 
 
 def test_ranges_alone_predict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
