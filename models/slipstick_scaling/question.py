@@ -299,7 +299,7 @@ class ScaleResult(QuestionResult):
         for scaling in self.scalings:
             sentences = [
                 _fastest_words(scaling.fastest, words),
-                _largest_words(scaling.largest, scaling.threshold, words),
+                _largest_words(scaling, words),
             ]
             sentences += [] if scaling.growth is None else [_verdict(scaling.growth)]
             lines += [f"{scaling.case}: {line}" for line in sentences]
@@ -929,7 +929,11 @@ def _fastest_head(scaling: Scaling, words: Words) -> str:
     return f"on {words.member_count(best.processors)}{end}{best.among}, in {least}{best.doubt}"
 
 
-_NO_EFFICIENCY = "its efficiency is not defined"
+def _no_efficiency(scaling: Scaling, words: Words) -> str:
+    """Return why a case has no efficiency: it has no answer, or none is defined for its answers."""
+    if scaling.fastest.processors is None:
+        return f"it has no efficiency, for no number of {words.members} has an answer"
+    return "its efficiency is not defined"
 
 
 def _goes_on_head(scaling: Scaling, words: Words) -> str:
@@ -941,7 +945,7 @@ def _goes_on_head(scaling: Scaling, words: Words) -> str:
     best = scaling.largest
     goal = percent(scaling.threshold)
     if best.unknown:
-        return _NO_EFFICIENCY
+        return _no_efficiency(scaling, words)
     if best.processors is None:
         return f"no number of {words.members}{best.among} is {goal} efficient{best.doubt}"
     end = ", the most examined" if best.at_the_end else ""
@@ -963,10 +967,11 @@ def _fastest_words(best: BestProcessors, words: Words) -> str:
     )
 
 
-def _largest_words(best: BestProcessors, threshold: float, words: Words) -> str:
-    goal_in_words = f"an efficiency of at least {percent(threshold)}"
+def _largest_words(scaling: Scaling, words: Words) -> str:
+    best = scaling.largest
+    goal_in_words = f"an efficiency of at least {percent(scaling.threshold)}"
     if best.unknown:
-        return f"At a fixed size {_NO_EFFICIENCY}"
+        return f"At a fixed size {_no_efficiency(scaling, words)}"
     if best.processors is None:
         return (
             f"At a fixed size no number of {words.members}{best.among} has {goal_in_words}"

@@ -467,6 +467,25 @@ scale:
     assert 1 / (np.array([4.0, 8.0]) - arrivals) == pytest.approx([1000.0] * 2, rel=0.01)
 
 
+def test_a_case_without_answers_is_not_said_to_have_no_defined_efficiency(folder: Path) -> None:
+    Path("model.yaml").write_text(
+        activity(
+            "{name: serve, delay: 1 s}",
+            head="parameters: {count: 4}\npopulation: {processors: count}\n"
+            "requires: {few: {that: count <= 4}}\n",
+        )
+    )
+    Path("study.yaml").write_text(
+        "study: 1\nbase: {model: model.yaml}\n"
+        "scale: {processors: {parameters.count: [8, 16]}, size: {parameters.count: 1},"
+        " ways: [fixed-size]}\n"
+    )
+    result = result_of(run(prepare("study.yaml")), ScaleResult)
+    reason = "it has no efficiency, for no number of processors has an answer"
+    assert result.sentences()[1] == f"base: At a fixed size {reason}"
+    assert reason in result.headline(result.words)[0]
+
+
 def test_a_search_by_simulation_says_that_not_all_sizes_were_tried(folder: Path) -> None:
     found = scaling(
         SCALE.partition("pictures")[0]
