@@ -240,7 +240,7 @@ def check_cost(
     slipstick.errors.NoAnswerError: the chain of x has 2,000,000 states; the limit is 30,000: ask for simulation, or allow \
 more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
     """
-    # One request alone is refused in any case, then the sum of many.
+    # A request over the limit is refused by itself; those within it are added up.
     if cost > limit(name):
         raise error(
             f"{work_in_words}; the limit is {limit(name):,.0f}: {otherwise}, {way_out(name, cost)}"

@@ -369,8 +369,8 @@ class Hold(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EarlyReply(Activity):
-    """The processor goes on behind the hold that this step is inside; what else the body does is
-    done beside it, and the resource is released when all of the body has ended.
+    """The processor goes on behind the hold that this step is inside. The rest of the body is
+    executed beside it, and the resource is released when all of the body has ended.
 
     Parameters
     ----------
@@ -916,7 +916,7 @@ def hold(
     after : what is done then, still holding it, while the processor goes on
     permits : how many permits it takes at once; 1 by default [1]
 
-    A `reply` between the parts of the body is a second phase: what follows it is done `after`.
+    A `reply` between the parts of the body begins a second phase: the parts behind it are `after`.
 
     >>> hold("server", delay(1.0, name="reply"), after=delay(2.0, name="log"))
     hold('server', delay(1.0, name='reply'), after=delay(2.0, name='log'))
@@ -933,8 +933,9 @@ def hold(
 
 
 def _phases(resource: str, body: Activity) -> tuple[Activity, Activity | None]:
-    """Divide the body of a hold at a reply between its parts into what is done before it and what is
-    done after it; nothing where there is no such reply, or another one, which the model refuses.
+    """Divide the body of a hold at a reply between its parts: return what is done before the reply
+    and after it. The second is None if nothing follows, if there is no such reply, or if there are
+    others, which the model refuses.
     """
     parts = body.parts if isinstance(body, Then) else (body,)
     answer = EarlyReply(resource)

@@ -346,7 +346,7 @@ class CopiesSpec(ItemSpec):
 
 
 class ServiceSpec(StepSpec, CopiesSpec):
-    """Time at a resource, after a wait for others."""
+    """A service at a resource, with a wait where the resource is busy."""
 
     service: Label = Field(
         description="the resource, or a processor: own, other, each-other, processor[i]"

@@ -41,10 +41,10 @@ TRIES, GIVEN_UP, PRESENT = "tries", "attempts", "present"
 several tries, with those that were given up, and of tries that looked at a full queue."""
 
 MOST_WEIGHT = 1e6
-"""Largest weight of a visit to a shared server over the smallest. The service that a customer has
-received is counted for a weight of 1, in doubles, and starts anew only where no customer is present:
-after n services of the smallest weight that of the largest is off by a part of up to 2e-16 times n
-times this."""
+"""Largest ratio of the weights of two visits to a shared server [1]. The simulator adds up the
+service of a customer of weight 1 in doubles, and begins again from 0 only at an empty station: after
+n services of the smallest weight, that of the largest has a relative error of up to 2e-16 times n
+times this ratio."""
 
 NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
