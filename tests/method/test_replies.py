@@ -198,6 +198,31 @@ def slipstick_steps(made: Model) -> list[Activity]:
     return list(each_once(made.bodies))
 
 
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_reply_to_a_resource_with_a_count_is_to_the_copy_that_is_held(
+    tmp_path: Path, copies: int
+) -> None:
+    """Two copies in the place of two names, each of them chosen as often."""
+    text = FILE.replace("{permits: 2}", f"{{permits: 2, count: {copies}}}")
+    (tmp_path / "copies.yaml").write_text(text)
+    of_copies = load(tmp_path / "copies.yaml")
+    assert isinstance(of_copies, Model)
+    (tmp_path / "again").mkdir()
+    (tmp_path / "again" / "copies.yaml").write_text(slipstick.dump(of_copies))
+    assert load(tmp_path / "again" / "copies.yaml") == of_copies
+    names = [name for name in of_copies.resources if name.startswith("server")]
+    assert len(names) == copies
+    options = [
+        (1 / copies, hold(name, fork(step("copy", 0.3) >> reply(name), step("archive", 0.9))))
+        for name in names
+    ]
+    cycle = step("think", 1.0) >> (choose(*options) if copies > 1 else options[0][1])
+    by_hand = closed_model(cycle, 3, resources={name: Permits(2) for name in names})
+    settings = Simulation(seed=1, events=4_000)
+    expected = solve(by_hand, simulation=settings)["time"]
+    assert solve(of_copies, simulation=settings)["time"] == pytest.approx(expected, rel=1e-9)
+
+
 PLAIN = step("work", 1.0)
 
 

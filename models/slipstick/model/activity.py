@@ -947,6 +947,15 @@ def _phases(resource: str, body: Activity) -> tuple[Activity, Activity | None]:
     return then(*before), then(*rest) if rest else None
 
 
+def replies_renamed(activity: Activity, resource: str, copy: str) -> Activity:
+    """Return an activity whose replies to a resource are replies to one of its copies."""
+    if activity == EarlyReply(resource):
+        return EarlyReply(copy)
+    if not activity.children:
+        return activity
+    return activity.rebuilt([replies_renamed(child, resource, copy) for child in activity.children])
+
+
 @checked(resource=TEXT)
 def reply(resource: str) -> EarlyReply:
     """Make the processor go on behind the hold of a resource, while the rest of the body is done

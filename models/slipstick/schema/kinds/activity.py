@@ -411,9 +411,13 @@ class HoldSpec(CopiesSpec):
         field_values = reader.values.keys(self, loc, reader.listed)
         for key in ("hold", "fan_out", "join"):
             field_values.pop(key, None)
-        return self.at_copies(
-            reader, self.hold, loc, lambda resource, _: hold(resource, **field_values)
-        )
+        body = field_values.pop("body")
+
+        def held(resource: str, mark: str) -> Activity:
+            of_copy = activities.replies_renamed(body, self.hold, resource) if mark else body
+            return hold(resource, of_copy, **field_values)
+
+        return self.at_copies(reader, self.hold, loc, held)
 
 
 class AttemptSpec(ItemSpec):
@@ -684,7 +688,9 @@ def _of_copies(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity 
 
     def at(mark: str) -> Activity:
         if isinstance(first, activities.Hold):
-            return replace(first, resource=resource_name + mark)
+            copy = resource_name + mark
+            body = activities.replies_renamed(first.body, first.resource, copy)
+            return replace(first, resource=copy, body=body)
         return replace(
             first, name=first.name.removesuffix(".0") + mark, resource=resource_name + mark
         )
