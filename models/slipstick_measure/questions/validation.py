@@ -134,7 +134,9 @@ class ValidationResult(QuestionResult):
         for name, validation_set in self.sets.items():
             yield f"### {escape(name)}"
             yield "\n".join(self._about(validation_set))
-            yield from markdown_blocks(estimation_blocks(validation_set.found))
+            yield from markdown_blocks(
+                estimation_blocks(validation_set.found, validation_set.split)
+            )
 
     def _row(self, name: str, validation_set: ValidationSet) -> list[str]:
         return [

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from slipstick.answer import Value
-from slipstick.report.formatting import TextBlock, TextTable, percent, terminal_blocks
+from slipstick.report.formatting import TextBlock, TextTable, counted, percent, terminal_blocks
 from slipstick_measure.report.measured import INDENT, amount
 from slipstick_measure.results import EstimatedParameter, Estimation, GroupError
 
@@ -25,9 +25,9 @@ def estimation_text(estimation: Estimation) -> str:
     return terminal_blocks(estimation_blocks(estimation), INDENT)
 
 
-def estimation_blocks(estimation: Estimation) -> Iterator[TextBlock]:
+def estimation_blocks(estimation: Estimation, split: str = "") -> Iterator[TextBlock]:
     """Yield what a person needs first, the errors by group, the parameters, their owners, notes."""
-    yield estimation_sentences(estimation)
+    yield estimation_sentences(estimation, split)
     if estimation.groups:
         yield group_table(estimation.groups, estimation.by)
         yield [
@@ -47,8 +47,14 @@ def estimation_blocks(estimation: Estimation) -> Iterator[TextBlock]:
     yield [f"note: {note}" for note in _notes(estimation)]
 
 
-def estimation_sentences(estimation: Estimation) -> list[str]:
-    """Return how well groups that were left out are predicted, and what intervals hold."""
+def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
+    """Return how well groups that were left out are predicted, and what intervals hold.
+
+    Parameters
+    ----------
+    estimation : what was found
+    split : how the groups were predicted, if not each by a fit to all others
+    """
     values = ", ".join(estimation.measured)
     first = (
         f"{estimation.model} was held against {estimation.rows} rows of {values}; the median error"
@@ -65,13 +71,18 @@ def estimation_sentences(estimation: Estimation) -> list[str]:
     count = sum(group.rows for group in estimation.groups)
     held = sum(group.coverage * group.rows for group in estimation.groups) / count
     width = median(group.width for group in estimation.groups)
+    groups = counted(len(errors), "group")
+    predicted = f"Each of {groups} left out whole and predicted by the others"
+    rows = "rows left out"
+    if split:
+        predicted = f"{groups} ({split})"
+        rows = "rows"
     lines.append(
-        f"Each of {len(errors)} groups left out whole and predicted by the others: median error"
-        f" {percent(median(errors), 2)}, from {percent(min(errors), 2)} to"
+        f"{predicted}: median error {percent(median(errors), 2)}, from {percent(min(errors), 2)} to"
         f" {percent(max(errors), 2)}."
     )
     lines.append(
-        f"Intervals of 90 % hold {percent(held, 2)} of the rows left out; in the median their high"
+        f"Intervals of 90 % hold {percent(held, 2)} of the {rows}; in the median their high"
         f" end is {width:.2f} times the low one."
     )
     if estimation.widened >= MOST_WIDENED:

@@ -77,6 +77,9 @@ def test_rows_that_are_fitted_are_not_predicted(
     )
     (folder / "study.yaml").write_text(fixed)
     assert main(["run", "study.yaml", "--out", "found", "--no-html"]) == 0
+    details = (folder / "found" / "details.md").read_text()
+    assert "- 1 group (fitted to host a, c, d): median error 0.2 %" in details
+    assert "predicted by the others: median" not in details
     assert "over 1 group," in capsys.readouterr().out
 
 
