@@ -46,7 +46,9 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
     "slipstick.imports",
     {
         "stream": ImportFormat(_has(r"^Function\s+Best Rate MB/s"), stream_spec),
-        "hpcg": ImportFormat(_has("^(Final|GFLOP/s|Machine) Summary::"), hpcg_spec),
+        "hpcg": ImportFormat(
+            _has("^(Final|GFLOP/s|Machine) Summary::|^HPCG-Benchmark-[0-9.]+:"), hpcg_spec
+        ),
         "mlc": ImportFormat(_has("^Measuring (idle latencies|Loaded Latencies)"), mlc_spec),
         "perf-stat": ImportFormat(perf.is_perf_stat, lambda reading, base: counters_spec(reading)),
         "jsim": ImportFormat(_has(r"<sim\b"), lambda reading, base: jsim_spec(reading)),

@@ -19,9 +19,9 @@ from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.library import Library, spec_model
 from slipstick_measure.imports.imported import ImportedSpec, quantity
+from slipstick_measure.readers.rated import STREAM_THREADS
 from slipstick_measure.readers.reading import Reading
 
-_THREADS = re.compile(r"Number of Threads (?:counted|requested) = ([0-9]+)")
 _KERNEL = re.compile(r"(Copy|Scale|Add|Triad):\s+(\S+)\s.*")
 _LINE = 64
 """Bytes of a line of the machines that the memory latency checker runs on."""
@@ -39,7 +39,7 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     runs = list[dict[str, tuple[int, float]]]()
     threads_of: list[int | None] = []
     for line, text in enumerate(reading.lines, 1):
-        if match := _THREADS.match(text):
+        if match := STREAM_THREADS.fullmatch(text):
             threads = reading.processors(line, "threads", match[1])
         elif (match := _KERNEL.fullmatch(text)) and (
             rate := reading.number(line, match[1], match[2])
@@ -92,15 +92,15 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
     """
     results: dict[str, tuple[int, float]] = {}
     for line, text in enumerate(reading.lines, 1):
-        key, equals, value = text.partition("=")
-        name = next((name for name, begin in _HPCG.items() if key.strip().startswith(begin)), None)
-        if equals and name and name in results:
+        result = _HPCG_LINE.match(text)
+        name = _HPCG.get(result["key"].strip()) if result else None
+        if name in results:
             reading.refuse(
                 line,
                 name,
                 f"stands in line {results[name][0]} already; give the results of one run",
             )
-        if equals and name and (number := reading.number(line, name, value)) is not None:
+        if result and name and (number := reading.number(line, name, result["value"])) is not None:
             results[name] = line, number
     if missing := [
         name for name in ("processes", "rating") if not results.get(name, (0, 0.0))[1] > 0
@@ -136,11 +136,14 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
     return spec
 
 
+_HPCG_LINE = re.compile(r"(?:[^:=]++::)?(?P<key>[^:=]++)[:=]\s*+(?P<value>\S.*)")
+"""A line of HPCG 3.1 (``Summary::key=value``) or of the YAML of 3.0."""
+
 _HPCG = {
-    "processes": "Machine Summary::Distributed Processes",
-    "threads": "Machine Summary::Threads per processes",
-    "rating": "Final Summary::HPCG result is VALID with a GFLOP/s rating of",
-    "bandwidth": "GB/s Summary::Raw Total B/W",
+    "Distributed Processes": "processes",
+    "Threads per processes": "threads",
+    "HPCG result is VALID with a GFLOP/s rating of": "rating",
+    "Raw Total B/W": "bandwidth",
 }
 
 

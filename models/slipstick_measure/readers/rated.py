@@ -130,7 +130,7 @@ def _read_hpcg(reading: Reading) -> Measurements:
     return _with_machine(reading, "HPCG")
 
 
-_STREAM_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested) = ([0-9]+)\s*")
+STREAM_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested) = ([0-9]+)\s*")
 _STREAM_TRIAD = re.compile(r"\s*Triad:\s+([0-9.]+)(?:\s+[0-9.]+){3}\s*")
 
 
@@ -142,7 +142,7 @@ def _read_stream(reading: Reading) -> Measurements:
     """Read the rate of the triad of each run."""
     threads = reading.hints.processors
     for line, text in enumerate(reading.lines, 1):
-        if count := _STREAM_THREADS.fullmatch(text):
+        if count := STREAM_THREADS.fullmatch(text):
             threads = reading.processors(line, "threads", count[1])
         elif triad := _STREAM_TRIAD.fullmatch(text):
             if threads is None:
