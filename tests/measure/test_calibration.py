@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -215,6 +216,33 @@ def test_what_cannot_be_calibrated_is_refused(
 ) -> None:
     assert main(["calibrate", *arguments]) == 2
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("size", [1 << 16, 1 << 18, 1 << 20])
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+def test_kernels_read_no_element_outside_their_memory(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compiled kernels check no index; the same functions in Python do."""
+    calibration = host.Calibration([0], 0.3, size)
+    cores = calibration.cores
+    compiled = cores.kernels
+    names = ("pairs", "visits", "stream")
+    functions = {name: getattr(compiled, name).py_func for name in names}
+    monkeypatch.setattr(
+        cores,
+        "kernels",
+        SimpleNamespace(PAGE=compiled.PAGE, VISIT=compiled.VISIT, **functions),
+    )
+    runs = [calibration._pairs(stride) for stride in host._STRIDES]
+    runs += [calibration._visits(pages) for pages in (1, size // compiled.PAGE)]
+    runs += [calibration._stream(1)]
+    for run in runs:
+        for seed in (0, 2**62 - 1, *range(1, 2**62, 2**59)):
+            cores.words[:] = 0
+            turns = 1 if run.timing.kernel == "stream" else 200
+            run.kernel(0, turns, np.full(compiled.TICKS, seed))
+    cores.close()
 
 
 def test_without_numba_the_extra_is_named(

@@ -32,6 +32,8 @@ _ELEMENT = 8
 _LINE = 64
 _READS = 64
 """Reads of one turn."""
+_MOST_BLOCKS, _BLOCK = 1024, 64
+"""Blocks that pairs are read from, and elements of a block, which is longer than any stride."""
 _STRIDES = (8, 16, 32, 64, 128, 256)
 _PIECE = 1 << 15
 """Elements that a turn adds up."""
@@ -276,9 +278,10 @@ class Calibration:
         memory = self.cores.memory
         words = self.cores.words
         apart = stride // _ELEMENT
+        blocks = min(_MOST_BLOCKS, len(memory) // _BLOCK)
         timing = Timing("pair", {"stride": stride})
         return TimedKernel(
-            timing, lambda rank, *rest: kernels.pairs(memory, words, 1024, 64, apart, *rest)
+            timing, lambda rank, *rest: kernels.pairs(memory, words, blocks, _BLOCK, apart, *rest)
         )
 
     def _stream(self, parties: int, elements: int = 0) -> TimedKernel:
