@@ -6,7 +6,7 @@ import pytest
 
 from slipstick import LAWS, closed_model, delay, service, solve
 from slipstick.errors import UnknownNameError
-from slipstick.method.answers import _in_words
+from slipstick.method.answers import _number_with_unit
 from slipstick.method.methods import answered
 from slipstick.vocabulary import METHODS
 
@@ -58,4 +58,4 @@ def test_a_law_has_a_closed_form_only() -> None:
 def test_bounds_are_written_as_the_units_of_answers_are(
     value: float, unit: str, words: str
 ) -> None:
-    assert _in_words(value, unit) == words
+    assert _number_with_unit(value, unit) == words

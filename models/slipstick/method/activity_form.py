@@ -61,16 +61,16 @@ class ActivityForm(CompiledModel):
     def __init__(self, model: Model) -> None:
         refuse_unknown(model.constructs, self.method, KNOWN[self.method])
         self.model = model
-        self._exprs = model.expressions()
-        self.tape = Tape(self._exprs)
+        self._expressions = model.expressions()
+        self.tape = Tape(self._expressions)
         self.parameters = tuple(self.tape.parameters)
         # A number of processors is whole, so that a derivative by it means nothing.
-        counts = {parameter.name for parameter in parameters(*model.population.counts)}
-        self.smooth = [name for name in self.parameters if name not in counts]
+        processor_counts = {parameter.name for parameter in parameters(*model.population.counts)}
+        self.smooth = [name for name in self.parameters if name not in processor_counts]
         self.contention = Contention(model)
         self._deadlocks = Deadlocks(model)
-        self._parallel = ParallelWork(model)
-        self._single = (
+        self._parallel_work = ParallelWork(model)
+        self._single_processor = (
             SingleProcessorValues(model.single, type(self)(model.single.model))
             if model.single
             else None
@@ -79,10 +79,10 @@ class ActivityForm(CompiledModel):
     def numbers(self, values: Values) -> dict[Expr, Array]:
         """Evaluate every number of the model [points]."""
         columns = self.tape.run(values)
-        points = max([1, *(np.size(value) for value in values.values()), *map(len, columns)])
+        point_count = max([1, *(np.size(value) for value in values.values()), *map(len, columns)])
         return {
-            expr: np.broadcast_to(column, (points,))
-            for expr, column in zip(self._exprs, columns, strict=True)
+            expr: np.broadcast_to(column, (point_count,))
+            for expr, column in zip(self._expressions, columns, strict=True)
         }
 
     @abstractmethod
@@ -132,19 +132,22 @@ class ActivityForm(CompiledModel):
         """Compute the times at all points, as `solved` does; a refusal of the whole model becomes
         the reason at each point.
         """
-        points = len(next(iter(numbers.values())))
-        sizes_there = [numbers[size] for size in self.model.population.counts]
+        point_count = len(next(iter(numbers.values())))
+        processor_counts = [numbers[size] for size in self.model.population.counts]
         deadlocks = {
-            index: text for index, (text,) in self._deadlocks.among(sizes_there, points).items()
+            index: reason
+            for index, (reason,) in self._deadlocks.among(processor_counts, point_count).items()
         }
         # Mean values of a model that deadlocks would be wrong, and may take long.
-        if len(deadlocks) == points:
-            return ActivityTable(np.ones(points), deadlocks)
+        if len(deadlocks) == point_count:
+            return ActivityTable(np.ones(point_count), deadlocks)
         try:
             with np.errstate(all="ignore"):
                 table = self.solved(numbers, account)
         except NoAnswerError as error:
-            return ActivityTable(np.ones(points), dict.fromkeys(range(points), str(error)))
+            return ActivityTable(
+                np.ones(point_count), dict.fromkeys(range(point_count), str(error))
+            )
         table.refuse(deadlocks)
         return table
 
@@ -160,13 +163,15 @@ class ActivityForm(CompiledModel):
         numbers = self.numbers(values)
         table = self.table(numbers, account=True)
         exact = self.exact(values, table)
-        groups = {
+        size_by_group = {
             group.name: group.processors for group in self.model.population.groups if group.name
         }
-        missing = np.full(
+        unanswered_times = np.full(
             len(table.time), np.nan
         )  # of every group, where mean value refuses the model
-        steps = [step for step in self.model.steps if not groups or step.name in table.booked]
+        steps = [
+            step for step in self.model.steps if not size_by_group or step.name in table.booked
+        ]
         solution = activity_solution(
             self.model,
             self.method,
@@ -176,19 +181,21 @@ class ActivityForm(CompiledModel):
             exact=exact,
             errors=self.errors(table, exact),
             groups={
-                name: (table.groups.get(name, missing), numbers[size])
-                for name, size in groups.items()
+                name: (table.groups.get(name, unanswered_times), numbers[size])
+                for name, size in size_by_group.items()
             },
             think_times=think_times(self.model, values),
-            single=self._single.values(values, table.time, table.size) if self._single else {},
+            single_values=self._single_processor.values(values, table.time, table.size)
+            if self._single_processor
+            else {},
             uses={
                 name: (busy, present, wait) for name, (busy, present, _, wait) in table.uses.items()
             },
-            beside=lambda account: self._parallel.columns(
+            parallel_values=lambda account: self._parallel_work.columns(
                 values, table.time, table.size, account, table.spans
             ),
             once={
-                step.name: np.where(np.isnan(table.time), np.nan, self._alone(step, numbers))
+                step.name: np.where(np.isnan(table.time), np.nan, self._time_alone(step, numbers))
                 for step in steps
             },
             # What no processor ever waits for is left out of answers.
@@ -202,12 +209,12 @@ class ActivityForm(CompiledModel):
         )
         return replace(solution, refused=frozenset(table.refused))
 
-    def _alone(self, step: Step, numbers: Numbers) -> Array:
+    def _time_alone(self, step: Step, numbers: Numbers) -> Array:
         """Return the time of one execution of a step without waiting [s, points]."""
         speed = self.model.speed_alone(step)
         return numbers[step.time] if speed is None else numbers[step.time] / numbers[speed]
 
-    def _remarks(self, table: ActivityTable, exact: bool, index: int) -> Remarks:
+    def _remarks(self, table: ActivityTable, is_exact: bool, index: int) -> Remarks:
         model = self.model
         time = float(table.time[index])
         if index in table.wrong:
@@ -218,7 +225,7 @@ class ActivityForm(CompiledModel):
                     f"the mean values of {model.name} do not settle: its time comes out as {time!r}"
                 )
             )
-        if exact:
+        if is_exact:
             return Remarks()
         return self.approximate
 
@@ -227,32 +234,37 @@ class ActivityForm(CompiledModel):
         they are computed when they are read.
         """
         parameters = self.tape.parameters
-        own_values = {
+        point_values = {
             name: value_at(values, name, index, parameter.value)
             for name, parameter in parameters.items()
         }
-        slopes = DeferredShares(partial(self._slopes, own_values), seconds=0.0)
-        return Gradient(slopes, own_values, parameters)
+        deferred_slopes = DeferredShares(partial(self._slopes, point_values), seconds=0.0)
+        return Gradient(deferred_slopes, point_values, parameters)
 
-    def _slopes(self, own_values: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    def _slopes(self, point_values: Mapping[str, float]) -> dict[str, dict[str, float]]:
         """Compute the derivatives of the time by each smooth parameter, from one solution in which
         each of them is moved in turn.
 
         Each parameter is a point of its own, at which it is moved by a small imaginary step:
         relative to its value, or in base units where that is 0.
         """
-        slopes: dict[str, float] = {}
-        for start in range(0, len(self.smooth), _SLOPES_AT_ONCE):
-            names = self.smooth[start : start + _SLOPES_AT_ONCE]
-            columns = perturbed({expr: expr for expr in self._exprs}, own_values, names)
+        slope_by_parameter: dict[str, float] = {}
+        for first_index in range(0, len(self.smooth), _SLOPES_AT_ONCE):
+            parameter_names = self.smooth[first_index : first_index + _SLOPES_AT_ONCE]
+            columns = perturbed(
+                {expr: expr for expr in self._expressions}, point_values, parameter_names
+            )
             numbers = {expr: column[1:] for expr, column in columns.items()}
             try:
-                time = self.table(numbers, account=False).time.imag / [
-                    complex_step(own_values[name]) for name in names
+                slope_column = self.table(numbers, account=False).time.imag / [
+                    complex_step(point_values[name]) for name in parameter_names
                 ]
             except (
                 NoAnswerError
             ):  # the time of a large population settles, and its derivatives do not
                 return {}
-            slopes |= {name: float(slope) for name, slope in zip(names, time, strict=True)}
-        return {"time": slopes}
+            slope_by_parameter |= {
+                name: float(slope)
+                for name, slope in zip(parameter_names, slope_column, strict=True)
+            }
+        return {"time": slope_by_parameter}

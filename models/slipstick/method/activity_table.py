@@ -60,15 +60,19 @@ def uncountable(
     method: str = MEAN_VALUE,
 ) -> dict[int, str]:
     """Return, by point, why a number of processors is refused: it is not a whole number in range."""
-    values = sizes.real
+    real_sizes = sizes.real
     # A computed number may miss a whole one by rounding.
-    uncounted = ~((values >= least) & (values <= most) & (np.abs(values - np.rint(values)) <= 1e-9))
+    is_uncountable = ~(
+        (real_sizes >= least)
+        & (real_sizes <= most)
+        & (np.abs(real_sizes - np.rint(real_sizes)) <= 1e-9)
+    )
     return {
         int(point): (
             f"{method} counts processors one by one: {number_in_words} must be a whole number from {least}"
-            f" to {most:,}, got {values[point]:g}"
+            f" to {most:,}, got {real_sizes[point]:g}"
         )
-        for point in np.flatnonzero(uncounted)
+        for point in np.flatnonzero(is_uncountable)
     }
 
 
@@ -89,45 +93,47 @@ MOST_COUNTED = 2.0**53
 
 def out_of_range(model: Model, numbers: Numbers, method: str = MEAN_VALUE) -> dict[int, str]:
     """Return, by point, why a time, a count or a probability is refused: it is out of its range."""
-    wrong: dict[int, str] = {}
-    for allowed in _ranges(model, method):
-        values = numbers[allowed.quantity].real
+    reason_by_point: dict[int, str] = {}
+    for number_range in _number_ranges(model, method):
+        values = numbers[number_range.quantity].real
         # Variances need squares of times, and a count beyond 2^53 has no next whole number.
-        largest = LONGEST_TIME if allowed.quantity.dimension.time_power else MOST_COUNTED
-        in_range = (values >= 0) & (values <= min(allowed.most, largest)) & np.isfinite(values)
-        if allowed.above:
-            in_range &= values > allowed.least
+        largest = LONGEST_TIME if number_range.quantity.dimension.time_power else MOST_COUNTED
+        in_range = (values >= 0) & (values <= min(number_range.most, largest)) & np.isfinite(values)
+        if number_range.above:
+            in_range &= values > number_range.least
         for point in np.flatnonzero(~in_range):
-            wrong.setdefault(
+            reason_by_point.setdefault(
                 int(point),
-                f"{allowed.words} comes out as {values[point]:g}, which {method} cannot take",
+                f"{number_range.words} comes out as {values[point]:g}, which {method} cannot take",
             )
     for node in (node for body in model.bodies for node in steps(body)):
         for count in _rounds_with_barriers(node):
             values = numbers[count].real
             for point in np.flatnonzero(values < 1):
-                text = (
+                reason = (
                     f"a {node.kind} with a barrier inside must be done at least once for {method},"
                     f" got {values[point]:g}"
                 )
-                wrong.setdefault(int(point), text)
+                reason_by_point.setdefault(int(point), reason)
         if node.odds:
-            total = added(numbers[p].real for p in node.odds)
+            probability_sums = added(numbers[probability].real for probability in node.odds)
             # Probabilities that were computed miss 1 by rounding, which is no mistake of the user.
-            for point in np.flatnonzero(~np.isclose(total, 1.0, rtol=1e-9)):
-                text = (
-                    f"the probabilities of a {node.kind} add up to {total[point]:g} here, not to 1"
-                )
-                wrong.setdefault(int(point), text)
-    return wrong
+            for point in np.flatnonzero(~np.isclose(probability_sums, 1.0, rtol=1e-9)):
+                reason = f"the probabilities of a {node.kind} add up to {probability_sums[point]:g} here, not to 1"
+                reason_by_point.setdefault(int(point), reason)
+    return reason_by_point
 
 
-def _ranges(model: Model, method: str) -> Iterator[NumberRange]:
+def _number_ranges(model: Model, method: str) -> Iterator[NumberRange]:
     """Yield the numbers of activities and of the resources that these use, each with its range; the
     number of processors is checked by `uncountable`.
     """
     counts = model.population.counts
-    yield from (own for own in model.population.ranges if own.quantity not in counts)
+    yield from (
+        number_range
+        for number_range in model.population.ranges
+        if number_range.quantity not in counts
+    )
     for node in (node for body in model.bodies for node in steps(body)):
         if type(node) not in KINDS:
             raise no_rule(method, node)
@@ -141,11 +147,11 @@ def _rounds_with_barriers(node: Activity) -> Iterator[Expr]:
     children are executed in turn.
     """
     if not node.odds and node.combination is Combination.IN_TURN:
-        for number, child in zip(node.executions, node.children, strict=True):
-            if isinstance(number, ByState) or number is ONCE:
+        for executions, child in zip(node.executions, node.children, strict=True):
+            if isinstance(executions, ByState) or executions is ONCE:
                 continue
-            if any(inner.use == MET for inner in steps(child)):
-                yield number
+            if any(inner_node.use == MET for inner_node in steps(child)):
+                yield executions
 
 
 def check_values(model: Model, values: SetValues) -> None:
@@ -168,54 +174,66 @@ def check_values(model: Model, values: SetValues) -> None:
     slipstick.errors.ModelError: population.processors must be a whole number of at least 1, got 2.5
     """
     nodes = list(each_once(model.bodies))
-    of_resources = (own for name, each in model.resources.items() for own in each.ranges(name))
-    of_steps = (own for node in nodes for own in node.ranges)
-    for allowed in (*model.population.ranges, *of_steps, *of_resources):
-        quantity = allowed.quantity
+    ranges_of_resources = (
+        number_range
+        for name, resource in model.resources.items()
+        for number_range in resource.ranges(name)
+    )
+    ranges_of_steps = (number_range for node in nodes for number_range in node.ranges)
+    for number_range in (*model.population.ranges, *ranges_of_steps, *ranges_of_resources):
+        quantity = number_range.quantity
         if isinstance(quantity, Parameter) and quantity.name in values:
-            _check_range(allowed, quantity.name, values[quantity.name])
-    for name, quantity in model.parameters.items():
-        if name in values and quantity.dimension.time_power:
-            _check_range(NumberRange(name, quantity), name, values[name])
+            _check_range(number_range, quantity.name, values[quantity.name])
+    for name, parameter in model.parameters.items():
+        if name in values and parameter.dimension.time_power:
+            _check_range(NumberRange(name, parameter), name, values[name])
     for node in nodes:
         _check_sum(node.odds, values)
 
 
-def _check_range(allowed: NumberRange, name: str, value: NDArray[np.float64] | float) -> None:
+def _check_range(number_range: NumberRange, name: str, value: NDArray[np.float64] | float) -> None:
     numbers = np.atleast_1d(value)
-    wrong = ~((numbers >= allowed.least) & (numbers <= allowed.most))
-    if allowed.above:
-        wrong |= numbers == allowed.least
-    if allowed.whole:
-        wrong |= numbers != np.floor(numbers)
-    if wrong.any():
-        noun = "a whole number" if allowed.whole else "a number"
-        limits = f"from {allowed.least:g} to {allowed.most:g}"
-        if allowed.most == float("inf"):
-            limits = f"{'above' if allowed.above else 'of at least'} {allowed.least:g}"
-        raise ModelError(f"{name} must be {noun} {limits}, got {numbers[wrong][0]:g}")
+    is_outside = ~((numbers >= number_range.least) & (numbers <= number_range.most))
+    if number_range.above:
+        is_outside |= numbers == number_range.least
+    if number_range.whole:
+        is_outside |= numbers != np.floor(numbers)
+    if is_outside.any():
+        noun = "a whole number" if number_range.whole else "a number"
+        range_in_words = f"from {number_range.least:g} to {number_range.most:g}"
+        if number_range.most == float("inf"):
+            range_in_words = (
+                f"{'above' if number_range.above else 'of at least'} {number_range.least:g}"
+            )
+        raise ModelError(f"{name} must be {noun} {range_in_words}, got {numbers[is_outside][0]:g}")
 
 
 def _check_sum(odds: Sequence[Expr], values: SetValues) -> None:
     """Raise if the probabilities of a choice do not add up to 1, where one of them is set and all
     are known.
     """
-    terms: list[NDArray[np.float64] | float | None] = []
-    names = [quantity.name for quantity in odds if isinstance(quantity, Parameter)]
+    probabilities: list[NDArray[np.float64] | float | None] = []
+    parameter_names = [quantity.name for quantity in odds if isinstance(quantity, Parameter)]
     for quantity in odds:
         if isinstance(quantity, Parameter):
-            terms.append(values.get(quantity.name, quantity.value))
+            probabilities.append(values.get(quantity.name, quantity.value))
         else:
-            terms.append(quantity.value if isinstance(quantity, Number) else None)
-    known_terms = [np.asarray(term, dtype=np.float64) for term in terms if term is not None]
-    if len(known_terms) < len(terms) or not any(name in values for name in names):
+            probabilities.append(quantity.value if isinstance(quantity, Number) else None)
+    known_probabilities = [
+        np.asarray(probability, dtype=np.float64)
+        for probability in probabilities
+        if probability is not None
+    ]
+    if len(known_probabilities) < len(probabilities) or not any(
+        name in values for name in parameter_names
+    ):
         return
-    sums = np.atleast_1d(sum(known_terms))
-    wrong = ~np.isclose(sums, 1.0, rtol=1e-9, atol=0.0)
-    if wrong.any():
+    sums = np.atleast_1d(sum(known_probabilities))
+    is_off = ~np.isclose(sums, 1.0, rtol=1e-9, atol=0.0)
+    if is_off.any():
         raise ModelError(
-            f"the probabilities of choose, {', '.join(names)}, must add up to 1, got"
-            f" {sums[wrong][0]:g}"
+            f"the probabilities of choose, {', '.join(parameter_names)}, must add up to 1, got"
+            f" {sums[is_off][0]:g}"
         )
 
 
@@ -280,14 +298,14 @@ class ActivityTable:
 
     def put(self, points: Array, rows: Array, time: Array, **tables: Mapping[str, Array]) -> None:
         """Fill in the answers of some points, each from its row of the columns."""
-        filled = [(self.time, time)]
-        for kind, columns in tables.items():
-            known_columns = getattr(self, kind)
+        targets = [(self.time, time)]
+        for table_name, columns in tables.items():
+            own_columns = getattr(self, table_name)
             for name, column in columns.items():
-                if name not in known_columns:
-                    known_columns[name] = self.unknown(*np.shape(column)[:-1])
-                filled.append((known_columns[name], column))
-        for table, column in filled:
+                if name not in own_columns:
+                    own_columns[name] = self.unknown(*np.shape(column)[:-1])
+                targets.append((own_columns[name], column))
+        for target, column in targets:
             # A column of length 1 holds for all rows.
-            chosen = rows if np.shape(column)[-1] > 1 else [0]
-            table[..., points] = np.atleast_1d(column)[..., chosen]
+            column_rows = rows if np.shape(column)[-1] > 1 else [0]
+            target[..., points] = np.atleast_1d(column)[..., column_rows]

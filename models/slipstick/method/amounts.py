@@ -35,19 +35,23 @@ def amounts_and_half_widths(
     half_widths : of some of them; others are known without an error
     """
 
-    def run(columns: Mapping[str, Array]) -> list[Array]:
-        return tape.run(only({**fixed_values, **columns}, tape.parameters))
+    def amounts_at(parameter_columns: Mapping[str, Array]) -> list[Array]:
+        return tape.run(only({**fixed_values, **parameter_columns}, tape.parameters))
 
-    amounts_at_means = run(means)
-    squares = [np.zeros(1) for _ in amounts_at_means]
+    amounts_at_means = amounts_at(means)
+    squared_half_widths = [np.zeros(1) for _ in amounts_at_means]
     for name, half_width in half_widths.items():
         # Each value is moved to the end of its interval, all others stay at their means.
-        moved = run({**means, name: means[name] + half_width})
-        squares = [
-            square + (at_end - at_mean) ** 2
-            for square, at_end, at_mean in zip(squares, moved, amounts_at_means, strict=True)
+        amounts_at_ends = amounts_at({**means, name: means[name] + half_width})
+        squared_half_widths = [
+            squared_half_width + (at_end - at_mean) ** 2
+            for squared_half_width, at_end, at_mean in zip(
+                squared_half_widths, amounts_at_ends, amounts_at_means, strict=True
+            )
         ]
-    return amounts_at_means, [np.sqrt(square) for square in squares]
+    return amounts_at_means, [
+        np.sqrt(squared_half_width) for squared_half_width in squared_half_widths
+    ]
 
 
 Slopes = Callable[[Values, Sequence[str], Sequence[str]], Mapping[str, tuple[Array, Columns]]]
@@ -74,14 +78,16 @@ class Amounts:
         return tuple(self.model.parameters)
 
     @cached_property
-    def _solved(self) -> frozenset[str]:
+    def _parameters_of_solution(self) -> frozenset[str]:
         return frozenset(replace(self.model, amounts={}).parameters)
 
     def solvable(self, values: Values) -> Values:
         """Return the values without those of parameters that only amounts depend on."""
         # Points that differ in prices alone then share one solution.
-        of_amounts_only = set(self.parameters) - self._solved
-        return {name: value for name, value in values.items() if name not in of_amounts_only}
+        parameters_of_amounts_only = set(self.parameters) - self._parameters_of_solution
+        return {
+            name: value for name, value in values.items() if name not in parameters_of_amounts_only
+        }
 
     def added(self, solution: Solution, values: Values) -> Solution:
         """Add the amounts whose values a solution has.
@@ -92,110 +98,140 @@ class Amounts:
         values : of the parameters at its points
         """
         solution = _repeated(solution, count_of(values))
-        names = {answer_value(name).name: name for name in solution.values}
-        computable = {
+        value_name_by_parameter = {answer_value(name).name: name for name in solution.values}
+        computable_amounts = {
             name: amount
             for name, amount in self.model.amounts.items()
-            if values_needed(amount) <= names.keys()
+            if values_needed(amount) <= value_name_by_parameter.keys()
         }
-        inner = solution.detail
+        inner_detail = solution.detail
 
         def detail(index: int) -> tuple[Solution, int]:
-            assert inner is not None
-            solution_of_point, place = inner(index)
-            at_point = {
+            assert inner_detail is not None
+            solution_of_point, row = inner_detail(index)
+            point_values = {
                 name: np.atleast_1d(value)[index if np.size(value) > 1 else 0]
                 for name, value in values.items()
             }
-            return self.added(solution_of_point, at_point), place
+            return self.added(solution_of_point, point_values), row
 
-        solution = solution if inner is None else replace(solution, detail=detail)
-        return self._with_values(solution, values, names, computable) if computable else solution
+        solution = solution if inner_detail is None else replace(solution, detail=detail)
+        return (
+            self._with_values(solution, values, value_name_by_parameter, computable_amounts)
+            if computable_amounts
+            else solution
+        )
 
     def _with_values(
         self,
         solution: Solution,
         values: Values,
-        names: Mapping[str, str],
-        computable: Mapping[str, Expr],
+        value_name_by_parameter: Mapping[str, str],
+        computable_amounts: Mapping[str, Expr],
     ) -> Solution:
-        used_names = frozenset[str]().union(*map(values_needed, computable.values()))
-        means_of_values = {name: solution.values[names[name]] for name in used_names}
-        half_widths = {
-            name: (solution.high[names[name]] - solution.low[names[name]]) / 2
-            for name in used_names
-            if names[name] in solution.low and names[name] in solution.high
+        parameters_used = frozenset[str]().union(*map(values_needed, computable_amounts.values()))
+        mean_by_parameter = {
+            name: solution.values[value_name_by_parameter[name]] for name in parameters_used
+        }
+        half_width_by_parameter = {
+            name: (
+                solution.high[value_name_by_parameter[name]]
+                - solution.low[value_name_by_parameter[name]]
+            )
+            / 2
+            for name in parameters_used
+            if value_name_by_parameter[name] in solution.low
+            and value_name_by_parameter[name] in solution.high
         }
         amounts_at_means, half_widths_of_amounts = amounts_and_half_widths(
-            Tape(list(computable.values())), values, means_of_values, half_widths
+            Tape(list(computable_amounts.values())),
+            values,
+            mean_by_parameter,
+            half_width_by_parameter,
         )
         # An amount of constants alone has no meaning at a point without an answer.
-        answered = np.where(np.isnan(solution.values.get(self.quantity, np.zeros(1))), np.nan, 0.0)
-        columns_of_amounts = {
-            f"amount[{name}]": column + answered
-            for name, column in zip(computable, amounts_at_means, strict=True)
+        zero_or_nan = np.where(
+            np.isnan(solution.values.get(self.quantity, np.zeros(1))), np.nan, 0.0
+        )
+        column_by_amount = {
+            f"amount[{name}]": column + zero_or_nan
+            for name, column in zip(computable_amounts, amounts_at_means, strict=True)
         }
-        solution = replace(solution, values={**solution.values, **columns_of_amounts})
+        solution = replace(solution, values={**solution.values, **column_by_amount})
         if not solution.low:
-            return self._differentiated(solution, values, tuple(columns_of_amounts))
-        widths = dict(zip(columns_of_amounts, half_widths_of_amounts, strict=True))
+            return self._differentiated(solution, values, tuple(column_by_amount))
+        half_width_by_column = dict(zip(column_by_amount, half_widths_of_amounts, strict=True))
         return replace(
             solution,
             low={
                 **solution.low,
-                **{name: columns_of_amounts[name] - widths[name] for name in columns_of_amounts},
+                **{
+                    name: column_by_amount[name] - half_width_by_column[name]
+                    for name in column_by_amount
+                },
             },
             high={
                 **solution.high,
-                **{name: columns_of_amounts[name] + widths[name] for name in columns_of_amounts},
+                **{
+                    name: column_by_amount[name] + half_width_by_column[name]
+                    for name in column_by_amount
+                },
             },
         )
 
     def _differentiated(
-        self, solution: Solution, values: Values, columns: Sequence[str]
+        self, solution: Solution, values: Values, amount_columns: Sequence[str]
     ) -> Solution:
         """Add the derivatives of amounts, by differences, to the derivatives that a solution
         computes when they are read; estimates get none, because differences of estimates are noise.
         """
-        inner = solution.gradient
-        if inner is None:
+        gradient_of_values = solution.gradient
+        if gradient_of_values is None:
             return solution
-        of_amounts_only = {
+        own_values_of_amounts = {
             name: parameter.value
             for name, parameter in self.model.parameters.items()
-            if name not in self._solved
+            if name not in self._parameters_of_solution
         }
 
         def gradient(index: int) -> Gradient:
-            inner_gradient = inner(index)
-            at_point = {
-                name: value_at(values, name, index, own)
-                for name, own in {**of_amounts_only, **inner_gradient.at}.items()
+            inner_gradient = gradient_of_values(index)
+            point_values = {
+                name: value_at(values, name, index, own_value)
+                for name, own_value in {**own_values_of_amounts, **inner_gradient.at}.items()
             }
 
             def slopes() -> dict[str, Mapping[str, float]]:
-                by_value = {**inner_gradient.slopes}
-                names = {
-                    name for by_name in by_value.values() for name in by_name
-                } | of_amounts_only.keys()
+                slopes_by_value = {**inner_gradient.slopes}
+                parameter_names = {
+                    name
+                    for slope_by_parameter in slopes_by_value.values()
+                    for name in slope_by_parameter
+                } | own_values_of_amounts.keys()
                 # A parameter of 0 has no share, because shares are relative to it.
-                moved = [name for name in at_point if name in names and at_point[name] > 0]
-                point = {name: np.atleast_1d(number) for name, number in at_point.items()}
-                differences = self.slopes(point, moved, columns)
-                amounts = {
-                    column: {name: float(slope[0]) for name, slope in by_name.items()}
-                    for column, (_, by_name) in differences.items()
+                moved_parameters = [
+                    name
+                    for name in point_values
+                    if name in parameter_names and point_values[name] > 0
+                ]
+                point_columns = {
+                    name: np.atleast_1d(number) for name, number in point_values.items()
                 }
-                return {**by_value, **amounts}
+                slopes_by_column = self.slopes(point_columns, moved_parameters, amount_columns)
+                slopes_by_amount = {
+                    column: {name: float(slope[0]) for name, slope in slope_by_parameter.items()}
+                    for column, (_, slope_by_parameter) in slopes_by_column.items()
+                }
+                return {**slopes_by_value, **slopes_by_amount}
 
-            seconds = getattr(inner_gradient.slopes, "seconds", 0.0)
+            solving_seconds = getattr(inner_gradient.slopes, "seconds", 0.0)
             parameters = {**self.model.parameters, **inner_gradient.parameters}
             return replace(
                 inner_gradient,
-                slopes=DeferredShares(slopes, 2 * seconds),
-                at=at_point,
+                slopes=DeferredShares(slopes, 2 * solving_seconds),
+                at=point_values,
                 parameters=parameters,
-                plain=frozenset(columns),
+                plain=frozenset(amount_columns),
             )
 
         return replace(solution, gradient=gradient)

@@ -124,23 +124,31 @@ class Gradient:
         return self._shares(values)
 
     def _shares(self, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        powers = {
-            name: parameter.dimension.time_power for name, parameter in self.parameters.items()
+        time_power_by_parameter = {
+            parameter_name: parameter.dimension.time_power
+            for parameter_name, parameter in self.parameters.items()
         }
 
-        def power(key: str, name: str) -> int:
-            if key in self.plain or name in self.relative:
+        def power(value_name: str, parameter_name: str) -> int:
+            if value_name in self.plain or parameter_name in self.relative:
                 return 1
-            return powers[name] * (-1 if key in self.of_rates else 1)
+            return time_power_by_parameter[parameter_name] * (
+                -1 if value_name in self.of_rates else 1
+            )
 
         return {
-            key: {
-                name: beyond_rounding(power(key, name) * self.at[name] * slope / values[key])
-                for name, slope in slopes.items()
-                if power(key, name)
+            value_name: {
+                parameter_name: beyond_rounding(
+                    power(value_name, parameter_name)
+                    * self.at[parameter_name]
+                    * slope
+                    / values[value_name]
+                )
+                for parameter_name, slope in slope_by_parameter.items()
+                if power(value_name, parameter_name)
             }
-            for key, slopes in self.slopes.items()
-            if values.get(key)
+            for value_name, slope_by_parameter in self.slopes.items()
+            if values.get(value_name)
         }
 
 
@@ -204,10 +212,10 @@ class Solution:
     def remarks_at(self, index: int) -> Remarks:
         """Return the remarks on a point from the solution that holds its whole answer."""
         solution = self
-        place = index
+        row = index
         while solution.detail is not None:
-            solution, place = solution.detail(place)
-        return solution.remarks(place)
+            solution, row = solution.detail(row)
+        return solution.remarks(row)
 
 
 SMOOTH_STEP, SIMULATED_STEP = 1e-5, 0.02
@@ -264,7 +272,7 @@ class CompiledModel:
 
     def points(self, values: Values) -> Answers:
         """Compute the answers at aligned points, to be read as columns or one by one."""
-        return self._held(self.solution(self.solvable(values)), values)
+        return self._checked_answers(self.solution(self.solvable(values)), values)
 
     def solvable(self, values: Values) -> Values:
         """Return the values without those of parameters that only amounts depend on."""
@@ -272,16 +280,16 @@ class CompiledModel:
 
     def brief_points(self, values: Values) -> Answers:
         """Compute the main value alone, such as the time, at aligned points, without parts or bounds."""
-        return self._held(self.brief(self.solvable(values)), values)
+        return self._checked_answers(self.brief(self.solvable(values)), values)
 
-    def _held(self, solution: Solution, values: Values) -> Answers:
+    def _checked_answers(self, solution: Solution, values: Values) -> Answers:
         """Apply identities, requirements and amounts to a solution. It is compared with its bounds
         only when that comparison is read.
         """
-        compiled = self.bounds
+        compile_bounds = self.bounds
         if self.identities is not None:
             solution = self.identities(solution, self.solvable(values))
-        solution = _allowed(solution, self.requires, values)
+        solution = _with_requirements(solution, self.requires, values)
         if self.left_out or self.estimates:
             solution = replace(
                 solution,
@@ -291,17 +299,17 @@ class CompiledModel:
             )
         if self.amounts is not None:
             solution = self.amounts.added(solution, values)
-        if compiled is None:
+        if compile_bounds is None:
             return Answers(solution)
 
-        def bounds(rows: NDArray[np.intp]) -> Solution:
-            form = compiled()
-            known_values = only(values, form.parameters)
-            return form.solution(
+        def bounds_at(rows: NDArray[np.intp]) -> Solution:
+            compiled_bounds = compile_bounds()
+            known_values = only(values, compiled_bounds.parameters)
+            return compiled_bounds.solution(
                 {name: at_rows(column, rows) for name, column in known_values.items()}
             )
 
-        return Answers(solution, bounds)
+        return Answers(solution, bounds_at)
 
     def blocks(self, values: Values, count: int) -> Iterator[NDArray[np.intp]]:
         """Divide aligned points into blocks that are solved together.
@@ -323,7 +331,7 @@ class CompiledModel:
         return Answers(self.brief(self.solvable(values))).columns()[self.quantity]
 
     def slopes(
-        self, values: Values, names: Sequence[str], wanted: Sequence[str]
+        self, values: Values, names: Sequence[str], wanted_columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values at aligned points with their derivatives by some parameters.
 
@@ -334,41 +342,46 @@ class CompiledModel:
         ----------
         values : of the parameters, those of `names` above 0
         names : the parameters by which to differentiate
-        wanted : the columns whose derivatives are wanted
+        wanted_columns : the columns whose derivatives are wanted
 
         Returns
         -------
         by column, its value [points] and by parameter its derivative [points]
         """
         count = max((np.size(value) for value in values.values()), default=1)
-        base = {name: np.broadcast_to(value, (count,)) for name, value in values.items()}
-        step = SIMULATED_STEP if self.estimated or self.rough else SMOOTH_STEP
+        base_columns = {name: np.broadcast_to(value, (count,)) for name, value in values.items()}
+        step_size = SIMULATED_STEP if self.estimated or self.rough else SMOOTH_STEP
         # Central differences: their error falls with the square of the step.
-        moves = [(name, sign * step) for name in names for sign in (1, -1)]
+        moves = [(name, sign * step_size) for name in names for sign in (1, -1)]
         # All moved points are solved in one call, together with the points themselves.
-        moved = {
+        moved_columns = {
             name: np.concatenate(
                 [
                     base_column,
                     *(
-                        base_column * (1 + relative_step if name == mover else 1)
-                        for mover, relative_step in moves
+                        base_column * (1 + relative_step if name == moved_parameter else 1)
+                        for moved_parameter, relative_step in moves
                     ),
                 ]
             )
-            for name, base_column in base.items()
+            for name, base_column in base_columns.items()
         }
-        time_alone = list(wanted) == [self.quantity]
-        columns = {self.quantity: self.times(moved)} if time_alone else self.points(moved).columns()
+        needs_only_quantity = list(wanted_columns) == [self.quantity]
+        columns = (
+            {self.quantity: self.times(moved_columns)}
+            if needs_only_quantity
+            else self.points(moved_columns).columns()
+        )
         slopes_by_column = {}
-        for column in wanted:
-            table = np.broadcast_to(columns[column], (count * (1 + len(moves)),))
-            table = table.reshape(1 + len(moves), count)
-            by_name = {
-                name: (table[2 * index + 1] - table[2 * index + 2]) / (2 * step * base[name])
+        for column in wanted_columns:
+            value_table = np.broadcast_to(columns[column], (count * (1 + len(moves)),))
+            value_table = value_table.reshape(1 + len(moves), count)
+            slope_by_parameter = {
+                name: (value_table[2 * index + 1] - value_table[2 * index + 2])
+                / (2 * step_size * base_columns[name])
                 for index, name in enumerate(names)
             }
-            slopes_by_column[column] = table[0], by_name
+            slopes_by_column[column] = value_table[0], slope_by_parameter
         return slopes_by_column
 
     def unit(self, column: str) -> str:
@@ -376,13 +389,17 @@ class CompiledModel:
         return unit_of(column)
 
 
-def _allowed(solution: Solution, requires: Iterable[Requirement], values: Values) -> Solution:
+def _with_requirements(
+    solution: Solution, requires: Iterable[Requirement], values: Values
+) -> Solution:
     """Remove the answers of the points at which a requirement of the model does not hold."""
-    for require in requires:
-        for sides, broken in require.broken(values, _in_base_units):
-            if np.any(broken):
-                words = require.message(sides if np.size(broken) == 1 else "")
-                solution = _refused(solution, words, np.broadcast_to(broken, solution.count))
+    for requirement in requires:
+        for sides, is_broken in requirement.broken(values, _in_base_units):
+            if np.any(is_broken):
+                reason = requirement.message(sides if np.size(is_broken) == 1 else "")
+                solution = _without_answers(
+                    solution, reason, np.broadcast_to(is_broken, solution.count)
+                )
     return solution
 
 
@@ -393,27 +410,27 @@ def _in_base_units(value: float, dimension: Dimension) -> str:
     ('948.9e9 B', '0.5')
     """
     power = int(np.log10(abs(value)) // 3 * 3) if np.isfinite(value) and abs(value) >= 1e6 else 0
-    written = f"{value / 10.0**power:.4g}{f'e{power}' if power else ''}"
-    return f"{written} {dimension}".removesuffix(" 1")
+    number_text = f"{value / 10.0**power:.4g}{f'e{power}' if power else ''}"
+    return f"{number_text} {dimension}".removesuffix(" 1")
 
 
-def _refused(solution: Solution, words: str, broken: Flags) -> Solution:
-    """Remove the answers of some points, for the reason in `words`."""
-    remarks = solution.remarks
+def _without_answers(solution: Solution, reason: str, is_broken: Flags) -> Solution:
+    """Remove the answers of some points, for the reason in `reason`."""
+    earlier_remarks = solution.remarks
     detail = solution.detail
 
     def remarks_of(index: int) -> Remarks:
-        return Remarks(failed=words) if broken[index] else remarks(index)
+        return Remarks(failed=reason) if is_broken[index] else earlier_remarks(index)
 
-    def inner(index: int) -> tuple[Solution, int]:
-        if broken[index]:
+    def inner_detail(index: int) -> tuple[Solution, int]:
+        if is_broken[index]:
             return replace(solution, remarks=remarks_of, detail=None, values=values), index
         assert detail is not None
         return detail(index)
 
-    values = {name: np.where(broken, np.nan, value) for name, value in solution.values.items()}
+    values = {name: np.where(is_broken, np.nan, value) for name, value in solution.values.items()}
     return replace(
-        solution, values=values, remarks=remarks_of, detail=None if detail is None else inner
+        solution, values=values, remarks=remarks_of, detail=None if detail is None else inner_detail
     )
 
 
@@ -443,23 +460,23 @@ class Answers:
     def columns(self) -> dict[str, Array]:
         """Return every number as a column, in base units; NaN where there is none."""
         solution = self.solution
-        books = {
+        columns_by_table = {
             "account": solution.account,
             "technology": solution.technology,
             "step": solution.steps,
             "once": solution.once,
         }
-        ends = {"low": solution.low, "high": solution.high}
+        bounds_by_end = {"low": solution.low, "high": solution.high}
         return {
             **solution.values,
             **{
-                f"{kind}[{name}]": column
-                for kind, book in books.items()
-                for name, column in book.items()
+                f"{table_name}[{name}]": column
+                for table_name, table_columns in columns_by_table.items()
+                for name, column in table_columns.items()
             },
             **{
                 f"{end}[{name}]": column
-                for end, columns in ends.items()
+                for end, columns in bounds_by_end.items()
                 for name, column in columns.items()
             },
         }
@@ -472,19 +489,19 @@ class Answers:
         count : of points; more than were solved where nothing that was varied changes the model
         """
         solution = self.solution
-        points = count or len(self)
+        point_count = count or len(self)
         methods = [*(solution.methods or [solution.method])]
         outside, errors = (
-            words_by_point
-            if len(self) == points or not words_by_point
-            else dict.fromkeys(range(points), words_by_point[0])
-            for words_by_point in (self.outside, solution.errors)
+            sentence_by_point
+            if len(self) == point_count or not sentence_by_point
+            else dict.fromkeys(range(point_count), sentence_by_point[0])
+            for sentence_by_point in (self.outside, solution.errors)
         )
-        methods = methods if len(methods) == points else methods * points
+        methods = methods if len(methods) == point_count else methods * point_count
         from slipstick.results.sweep import Provenance
 
-        left_out = dict.fromkeys(range(points), solution.left_out) if solution.left_out else {}
-        exact = np.broadcast_to(solution.exact, points)
+        left_out = dict.fromkeys(range(point_count), solution.left_out) if solution.left_out else {}
+        exact = np.broadcast_to(solution.exact, point_count)
         return Provenance(methods, exact, outside, errors, left_out, solution.checks)
 
     @cached_property
@@ -494,16 +511,20 @@ class Answers:
         Exact answers cannot be, so that of many points only the others are compared.
         """
         solution = self.solution
-        few_points = solution.count <= FEW_POINTS
-        if self._bounds is None or (solution.exact.all() and not few_points) or not solution.values:
+        has_few_points = solution.count <= FEW_POINTS
+        if (
+            self._bounds is None
+            or (solution.exact.all() and not has_few_points)
+            or not solution.values
+        ):
             return {}
         first_column = np.broadcast_to(next(iter(solution.values.values())), (solution.count,))
-        compared = few_points | ~np.broadcast_to(solution.exact, (solution.count,))
+        is_compared = has_few_points | ~np.broadcast_to(solution.exact, (solution.count,))
         # What has no answer may have no bounds either.
-        rows = np.flatnonzero(np.isfinite(first_column) & compared)
-        return self._outside_among(rows) if len(rows) else {}
+        rows = np.flatnonzero(np.isfinite(first_column) & is_compared)
+        return self._violations_among(rows) if len(rows) else {}
 
-    def _outside_among(self, rows: NDArray[np.intp]) -> dict[int, str]:
+    def _violations_among(self, rows: NDArray[np.intp]) -> dict[int, str]:
         """Return, by point, which value lies outside of its bounds, in words; a point whose bounds
         cannot be computed has none.
         """
@@ -513,30 +534,37 @@ class Answers:
         except NoAnswerError:
             # A point without bounds, such as a queue with losses that is asked for more than it can
             # do, stops all.
-            alone = (
-                [self._outside_among(rows[i : i + 1]) for i in range(len(rows))]
+            reasons_by_row = (
+                [
+                    self._violations_among(rows[row_index : row_index + 1])
+                    for row_index in range(len(rows))
+                ]
                 if len(rows) > 1
                 else []
             )
-            return {index: reason for reasons in alone for index, reason in reasons.items()}
-        words: dict[int, str] = {}
+            return {
+                index: reason for reasons in reasons_by_row for index, reason in reasons.items()
+            }
+        reason_by_point: dict[int, str] = {}
         for name in self.solution.values:
             if name in bounds.low or name in bounds.high:
-                for index, reason in _outside(name, self.solution, bounds, rows).items():
-                    words.setdefault(index, reason)
-        return words
+                for index, reason in _bound_violations(name, self.solution, bounds, rows).items():
+                    reason_by_point.setdefault(index, reason)
+        return reason_by_point
 
     def limits(self) -> dict[str, list[str]]:
         """Name the limiting stage of each pipeline at each point; the first written wins a tie."""
         stages_by_pipeline = {}
         for pipeline, stages in self.solution.stages.items():
-            table = np.stack([np.broadcast_to(stage, (len(self),)) for stage in stages.values()])
-            names = list(stages)
-            solved = np.isfinite(table.sum(axis=0))
-            largest = np.argmax(table, axis=0)
+            stage_time_table = np.stack(
+                [np.broadcast_to(stage, (len(self),)) for stage in stages.values()]
+            )
+            stage_names = list(stages)
+            has_times = np.isfinite(stage_time_table.sum(axis=0))
+            longest_stages = np.argmax(stage_time_table, axis=0)
             stages_by_pipeline[pipeline] = [
-                names[stage_number] if is_solved else ""
-                for stage_number, is_solved in zip(largest, solved, strict=True)
+                stage_names[stage_number] if has_time else ""
+                for stage_number, has_time in zip(longest_stages, has_times, strict=True)
             ]
         return stages_by_pipeline
 
@@ -557,7 +585,7 @@ class Answers:
         shares : compute shares and gradient too; of some methods they cost one more solution
         """
         solution = self.solution
-        bound = self.outside.get(index, "")
+        bound_sentence = self.outside.get(index, "")
         left_out = solution.left_out
         estimates = solution.estimates
         check = solution.checks.get(index)
@@ -566,7 +594,7 @@ class Answers:
         while solution.detail is not None:
             solution, index = solution.detail(index)
         remarks = solution.remarks(index)
-        blank = Answer(
+        empty_answer = Answer(
             solution.model,
             (solution.methods or [solution.method])[index if solution.methods else 0],
             point=point or {},
@@ -575,20 +603,22 @@ class Answers:
             check=check,
         )
         if remarks.failed:
-            return replace(blank, failed=remarks.failed)
-        numbered = _with_numbers(blank, solution, index)
-        numbers = {
-            name: value.value for name, value in numbered.values.items() if value.value is not None
+            return replace(empty_answer, failed=remarks.failed)
+        answer_with_numbers = _with_numbers(empty_answer, solution, index)
+        number_by_value = {
+            name: value.value
+            for name, value in answer_with_numbers.values.items()
+            if value.value is not None
         }
         gradient = solution.gradient(index) if solution.gradient is not None and shares else None
         return replace(
-            numbered,
-            share=gradient.shares(numbers) if gradient else {},
+            answer_with_numbers,
+            share=gradient.shares(number_by_value) if gradient else {},
             gradient=gradient.slopes if gradient else {},
-            exact=numbered.exact and not (left_out or estimates),
-            bound=bound,
+            exact=answer_with_numbers.exact and not (left_out or estimates),
+            bound=bound_sentence,
             error=solution.errors.get(index, ""),
-            notes=(*estimates, *remarks.notes, *_work_notes(solution.useful, numbers)),
+            notes=(*estimates, *remarks.notes, *_work_notes(solution.useful, number_by_value)),
             seed=remarks.seed,
             converged=remarks.converged,
             promise=remarks.promise,
@@ -596,44 +626,51 @@ class Answers:
         )
 
 
-def _with_numbers(blank: Answer, solution: Solution, index: int) -> Answer:
+def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answer:
     """Fill in the numbers of a solution at one point."""
 
-    def book(columns: Columns) -> dict[str, float]:
-        kept_names = solution.kept
+    def listed_entries(columns: Columns) -> dict[str, float]:
+        listed_names = solution.kept
         return {
-            name: value
-            for name, value in _at(columns, index).items()
-            if value or kept_names is None or name in kept_names
+            name: seconds
+            for name, seconds in _values_at_point(columns, index).items()
+            if seconds or listed_names is None or name in listed_names
         }
 
-    account = book(solution.account)
+    account = listed_entries(solution.account)
     # What the account leaves out has no processors lost to it either.
-    lost = {f"processors_lost[{name}]" for name in solution.account if name not in account}
-    value, low, high = (
-        _at(columns, index) for columns in (solution.values, solution.low, solution.high)
+    hidden_losses = {f"processors_lost[{name}]" for name in solution.account if name not in account}
+    value, low_by_name, high_by_name = (
+        _values_at_point(columns, index)
+        for columns in (solution.values, solution.low, solution.high)
     )
     values = dict[str, Value]()
     intervals = dict[str, tuple[float, float]]()
     for name in dict.fromkeys([*solution.values, *solution.low, *solution.high]):
         if name.partition("[")[0] in ("account", "technology", "step"):
-            if name in low and name in high:
-                intervals[name] = (low[name], high[name])
-        elif name not in lost and (name in value or name in low or name in high):
+            if name in low_by_name and name in high_by_name:
+                intervals[name] = (low_by_name[name], high_by_name[name])
+        elif name not in hidden_losses and (
+            name in value or name in low_by_name or name in high_by_name
+        ):
             values[name] = Value(
-                value.get(name), solution.unit(name), low.get(name), high.get(name)
+                value.get(name), solution.unit(name), low_by_name.get(name), high_by_name.get(name)
             )
-    stages = {name: _at(stage, index) for name, stage in solution.stages.items()}
+    stage_times_by_pipeline = {
+        name: _values_at_point(stage_columns, index)
+        for name, stage_columns in solution.stages.items()
+    }
     limits = tuple(
-        Limit(name, max(times, key=times.__getitem__), times) for name, times in stages.items()
+        Limit(name, max(time_by_stage, key=time_by_stage.__getitem__), time_by_stage)
+        for name, time_by_stage in stage_times_by_pipeline.items()
     )
     return replace(
-        blank,
+        empty_answer,
         values=values,
         account=account,
-        technology=book(solution.technology),
-        steps=book(solution.steps),
-        once=_at(solution.once, index),
+        technology=listed_entries(solution.technology),
+        steps=listed_entries(solution.steps),
+        once=_values_at_point(solution.once, index),
         useful=solution.useful,
         exact=bool(at(solution.exact, index)),
         limits=limits,
@@ -672,29 +709,31 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
             solution.exact,
         )
     tables: dict[str, Any] = {
-        key: joined_columns(count, ((rows, getattr(solution, key)) for rows, solution in pieces))
-        for key in TABLES
+        table_name: joined_columns(
+            count, ((rows, getattr(solution, table_name)) for rows, solution in pieces)
+        )
+        for table_name in TABLES
     }
-    pipelines = dict.fromkeys(name for _, solution in pieces for name in solution.stages)
+    pipeline_names = dict.fromkeys(name for _, solution in pieces for name in solution.stages)
     stages = {
         name: joined_columns(
             count, ((rows, solution.stages.get(name, {})) for rows, solution in pieces)
         )
-        for name in pipelines
+        for name in pipeline_names
     }
-    by_row: dict[str, dict[int, Any]] = {"checks": {}, "errors": {}}
+    entries_by_row: dict[str, dict[int, Any]] = {"checks": {}, "errors": {}}
     for row, (solution, index) in solution_by_row.items():
-        for key, entries in by_row.items():
-            if index in getattr(solution, key):
-                entries[row] = getattr(solution, key)[index]
+        for table_name, entries in entries_by_row.items():
+            if index in getattr(solution, table_name):
+                entries[row] = getattr(solution, table_name)[index]
     return replace(
         first_solution,
         count=count,
         methods=methods.tolist(),
         exact=exact,
         **tables,
-        checks=by_row["checks"],
-        errors=by_row["errors"],
+        checks=entries_by_row["checks"],
+        errors=entries_by_row["errors"],
         stages=stages,
         # Notes and derivatives stay with the piece that computed them.
         detail=solution_by_row.__getitem__,
@@ -709,29 +748,29 @@ ROUNDING = 1e-9
 """Relative difference that rounding explains."""
 
 
-def _outside(
+def _bound_violations(
     name: str, solution: Solution, bounds: Solution, rows: NDArray[np.intp]
 ) -> dict[int, str]:
     """Return, by point, a sentence on a value that lies below its lower bound or above its upper
     bound.
     """
-    words_by_point: dict[int, str] = {}
+    sentence_by_point: dict[int, str] = {}
     value = np.broadcast_to(solution.values[name], (solution.count,))[rows]
-    for side, ends, sign in (
+    for side_in_words, ends, sign in (
         ("below its lower", bounds.low, 1.0),
         ("above its upper", bounds.high, -1.0),
     ):
         if name not in ends:
             continue
-        limit = np.broadcast_to(ends[name], (len(rows),))
+        bound = np.broadcast_to(ends[name], (len(rows),))
         with np.errstate(invalid="ignore"):
-            is_outside = sign * (limit - value) > ROUNDING * np.abs(limit)
+            is_outside = sign * (bound - value) > ROUNDING * np.abs(bound)
         for row_index in np.flatnonzero(is_outside):
             index = int(rows[row_index])
-            if _by_chance(solution, name, index, value[row_index], limit[row_index]):
+            if _by_chance(solution, name, index, value[row_index], bound[row_index]):
                 continue
-            words_by_point[index] = (
-                f"{name} is {side} bound {_in_words(float(limit[row_index]), solution.unit(name))}"
+            sentence_by_point[index] = (
+                f"{name} is {side_in_words} bound {_number_with_unit(float(bound[row_index]), solution.unit(name))}"
             )
             low, high = (
                 at(ends[name], index) if name in ends else math.nan
@@ -739,37 +778,37 @@ def _outside(
             )
             # The interval of an estimate contains the bound, so that chance explains the
             # difference.
-            if low <= limit[row_index] <= high:
-                words_by_point[index] += HELD
-    return words_by_point
+            if low <= bound[row_index] <= high:
+                sentence_by_point[index] += HELD
+    return sentence_by_point
 
 
 BY_CHANCE = 0.02
 """Relative difference that a simulated value without an interval is allowed beside its bound [1]."""
 
 
-def _by_chance(solution: Solution, name: str, index: int, value: float, limit: float) -> bool:
+def _by_chance(solution: Solution, name: str, index: int, value: float, bound: float) -> bool:
     """Return whether a simulated value without an interval is so close to a bound that its run
     cannot tell the two apart.
     """
     method = solution.methods[index] if solution.methods else solution.method
     has_interval = name in solution.low and not math.isnan(float(at(solution.low[name], index)))
     return (
-        method == SIMULATION and not has_interval and abs(value - limit) <= BY_CHANCE * abs(limit)
+        method == SIMULATION and not has_interval and abs(value - bound) <= BY_CHANCE * abs(bound)
     )
 
 
 _PREFIXES = ("s", "ms", "us", "ns")
 
 
-def _in_words(value: float, unit: str) -> str:
+def _number_with_unit(value: float, unit: str) -> str:
     """Write a number with its unit, a short time with a prefix, without loading the library of
     units.
     """
     if unit != "s" or not 0 < value < 1:
         return f"{value:.6g} {unit}".removesuffix(" 1")
-    power = min(math.ceil(-math.log10(value) / 3), 3)
-    return f"{value * 1000.0**power:.6g} {_PREFIXES[power]}"
+    power_of_thousand = min(math.ceil(-math.log10(value) / 3), 3)
+    return f"{value * 1000.0**power_of_thousand:.6g} {_PREFIXES[power_of_thousand]}"
 
 
 def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:
@@ -779,37 +818,43 @@ def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[
     has_speedup = {"speedup", "throughput", "time"} <= values.keys()  # none beyond all numbers
     if has_speedup and values.get("efficiency"):
         processors = values["throughput"] * values["time"]
-        workers = values["speedup"] / values["efficiency"]
+        parallel_workers = values["speedup"] / values["efficiency"]
         # Both are quotients of rounded numbers.
-        if workers > processors * (1 + 1e-9):
+        if parallel_workers > processors * (1 + 1e-9):
             yield (
-                f"efficiency is speed-up over {workers:.4g}: the processors and servers that can do"
+                f"efficiency is speed-up over {parallel_workers:.4g}: the processors and servers that can do"
                 " useful work at once"
             )
-        hidden = [name for name in useful if values.get(f"overlap[{name}]", 0.0) > 0]
-        if hidden and any(name.startswith("processors_lost") for name in values):
-            beside = f"{', '.join(hidden)} goes on beside them, as overlap says"
-            yield f"processors lost are those of the branches that end last; {beside}"
+        overlapping_components = [
+            name for name in useful if values.get(f"overlap[{name}]", 0.0) > 0
+        ]
+        if overlapping_components and any(name.startswith("processors_lost") for name in values):
+            overlap_sentence = (
+                f"{', '.join(overlapping_components)} goes on beside them, as overlap says"
+            )
+            yield f"processors lost are those of the branches that end last; {overlap_sentence}"
     if "speedup" in values:
         yield AGAINST_ONE
 
 
-def _at(columns: Columns, index: int) -> dict[str, float]:
+def _values_at_point(columns: Columns, index: int) -> dict[str, float]:
     """Return the values of columns at one point, without those that are NaN."""
     numbers = {name: at(column, index) for name, column in columns.items()}
     return {name: number for name, number in numbers.items() if math.isfinite(number)}
 
 
-def added_up(booked: Columns, key: Callable[[str], str]) -> dict[str, Array]:
-    """Add up seconds by label under the names that `key` gives the labels, in the order of first
+def added_up(booked: Columns, name_of_label: Callable[[str], str]) -> dict[str, Array]:
+    """Add up seconds by label under the names that `name_of_label` gives the labels, in the order of first
     appearance.
     """
-    sums: dict[str, Array] = {}
+    seconds_by_name: dict[str, Array] = {}
     for label, seconds in booked.items():
-        name = key(label)
+        name = name_of_label(label)
         with np.errstate(over="ignore"):  # a time that overflows is refused as such
-            sums[name] = sums[name] + seconds if name in sums else seconds
-    return sums
+            seconds_by_name[name] = (
+                seconds_by_name[name] + seconds if name in seconds_by_name else seconds
+            )
+    return seconds_by_name
 
 
 def activity_solution(
@@ -821,9 +866,9 @@ def activity_solution(
     *,
     groups: Mapping[str, tuple[Array, Array]],
     think_times: Columns,
-    single: Columns,
+    single_values: Columns,
     uses: Mapping[str, tuple[Array, Array, Array]],
-    beside: Callable[[Columns], Columns],
+    parallel_values: Callable[[Columns], Columns],
     other_labels: str = "wait",
     **further_columns: Any,
 ) -> Solution:
@@ -837,33 +882,41 @@ def activity_solution(
     booked : seconds of one processor by label
     groups : time of a cycle and number of processors of each group that has a name
     think_times : see `think_times`
-    single : values that compare with one processor alone
+    single_values : values that compare with one processor alone
     uses : utilization, mean number waiting or in service, and wait of a visit, of each resource [1,
         1, s]
-    beside : gives values that stand beside the account of components, see
+    parallel_values : gives values that stand beside the account of components, see
         `slipstick.method.closed_form`
     other_labels : technology class of labels that are no step and no barrier; see `Labels`
     further_columns : parts of the solution as they are
     """
     labels = Labels.of(model, other_labels)
     account = added_up(booked, labels.component)
-    n = np.broadcast_to(size, np.shape(time))
+    sizes = np.broadcast_to(size, np.shape(time))
     values = {"time": time}
     with np.errstate(all="ignore"):
         if model.population.open:
-            values["throughput"] = np.where(np.isnan(time), np.nan, n)
+            values["throughput"] = np.where(np.isnan(time), np.nan, sizes)
         else:
-            values |= {"throughput": CYCLE_RATE.equation(n, time), **_work(model, account, n, time)}
-        for name, (group_time, members) in groups.items():
+            values |= {
+                "throughput": CYCLE_RATE.equation(sizes, time),
+                **_efficiency_and_losses(model, account, sizes, time),
+            }
+        for name, (group_time, group_size) in groups.items():
             values[f"time[{name}]"] = np.broadcast_to(group_time, np.shape(time))
-            rate = np.where(members > 0, CYCLE_RATE.equation(members, group_time), 0.0)
-            values[f"throughput[{name}]"] = np.broadcast_to(rate, np.shape(time))
+            group_throughput = np.where(
+                group_size > 0, CYCLE_RATE.equation(group_size, group_time), 0.0
+            )
+            values[f"throughput[{name}]"] = np.broadcast_to(group_throughput, np.shape(time))
         for name, think_time in think_times.items():
-            cycle = values[named_of("time", name)]
-            values[named_of("response_time", name)] = cycle - think_time
+            cycle_time = values[named_of("time", name)]
+            values[named_of("response_time", name)] = cycle_time - think_time
         # Last, because speed-up and efficiency of parallel work replace those of the account.
-        values |= beside(account)
-    values |= {**single, **{name: np.array([count]) for name, count in model.counted.items()}}
+        values |= parallel_values(account)
+    values |= {
+        **single_values,
+        **{name: np.array([count]) for name, count in model.counted.items()},
+    }
     for name, (busy, present, wait) in uses.items():
         if name in model.counters:  # what is in use of a counter are the units that are there
             values[f"units[{name}]"] = busy
@@ -871,8 +924,8 @@ def activity_solution(
             values[f"utilization[{name}]"] = busy
         values |= {f"queue_length[{name}]": present, f"wait[{name}]": wait}
     for name, resource in model.resources.items():
-        for kind in resource.undefined:
-            values.pop(f"{kind}[{name}]", None)
+        for value_kind in resource.undefined:
+            values.pop(f"{value_kind}[{name}]", None)
     return Solution(
         model=model.name,
         method=method,
@@ -891,26 +944,30 @@ def think_times(model: Model, values: Values) -> dict[str, Array]:
     arriving customers [s, points].
     """
     groups = [group for group in model.population.groups if group.responds]
-    steps = [thinking(group.cycle) for group in groups]
-    times = [zero(TIME) if step is None else step.time for step in steps]
-    tape = Tape(times)
-    columns = tape.run(only(values, tape.parameters)) if times else []
+    think_steps = [thinking(group.cycle) for group in groups]
+    time_expressions = [zero(TIME) if step is None else step.time for step in think_steps]
+    tape = Tape(time_expressions)
+    columns = tape.run(only(values, tape.parameters)) if time_expressions else []
     return {group.name: column for group, column in zip(groups, columns, strict=True)}
 
 
-def _work(model: Model, account: Columns, n: Array, time: Array) -> dict[str, Array]:
+def _efficiency_and_losses(
+    model: Model, account: Columns, sizes: Array, time: Array
+) -> dict[str, Array]:
     """Return efficiency and speed-up, if some work is useful, and the processors lost to each other
     component.
     """
-    efficiencies = {}
-    useful = [account[name] for name in model.useful if name in account]
-    if useful:
-        efficiencies["efficiency"] = EFFICIENCY.equation(reduce(np.add, useful), time)
-        efficiencies["speedup"] = SPEEDUP.equation(n, efficiencies["efficiency"])
+    value_by_name = {}
+    useful_columns = [account[name] for name in model.useful if name in account]
+    if useful_columns:
+        value_by_name["efficiency"] = EFFICIENCY.equation(reduce(np.add, useful_columns), time)
+        value_by_name["speedup"] = SPEEDUP.equation(sizes, value_by_name["efficiency"])
     for name, seconds in account.items():
         if name not in model.useful:
-            efficiencies[f"processors_lost[{name}]"] = PROCESSORS_LOST.equation(n, seconds, time)
-    return efficiencies
+            value_by_name[f"processors_lost[{name}]"] = PROCESSORS_LOST.equation(
+                sizes, seconds, time
+            )
+    return value_by_name
 
 
 class SingleProcessorValues:
@@ -924,36 +981,38 @@ class SingleProcessorValues:
 
     def __init__(self, single: SingleProcessor, compiled: CompiledModel) -> None:
         self._compiled = compiled
-        self._words = None if single.words is None else Tape([single.words])
+        self._word_tape = None if single.words is None else Tape([single.words])
 
-    def values(self, values: Values, among: Array, size: Array) -> dict[str, Array]:
+    def values(self, values: Values, time_among_others: Array, size: Array) -> dict[str, Array]:
         """Compute ``time_alone``, ``grain_efficiency``, ``grain_interference`` and, where words are
         counted, ``warps``.
 
         Parameters
         ----------
         values : of the parameters
-        among : time of a processor among the others [s, points]
+        time_among_others : time of a processor among the others [s, points]
         size : processors of its kind, all of which access as many words [1, points]
         """
         time_alone = self._compiled.times(only(values, self._compiled.parameters))
         with np.errstate(all="ignore"):
-            values_by_name = {
+            column_by_name = {
                 "time_alone": time_alone,
-                "grain_efficiency": GRAIN_EFFICIENCY.equation(time_alone, among),
-                "grain_interference": GRAIN_INTERFERENCE.equation(time_alone, among),
+                "grain_efficiency": GRAIN_EFFICIENCY.equation(time_alone, time_among_others),
+                "grain_interference": GRAIN_INTERFERENCE.equation(time_alone, time_among_others),
             }
-            if self._words is not None:
-                (words,) = self._words.run(only(values, self._words.parameters))
-                values_by_name["warps"] = WORDS_ACCESSED_RANDOMLY.equation(size, words, among)
+            if self._word_tape is not None:
+                (word_count,) = self._word_tape.run(only(values, self._word_tape.parameters))
+                column_by_name["warps"] = WORDS_ACCESSED_RANDOMLY.equation(
+                    size, word_count, time_among_others
+                )
         return {
-            name: np.broadcast_to(column, np.shape(among))
-            for name, column in values_by_name.items()
+            name: np.broadcast_to(column, np.shape(time_among_others))
+            for name, column in column_by_name.items()
         }
 
 
 def perturbed(
-    exprs: Mapping[Key, Expr], values_here: Mapping[str, float], names: Sequence[str]
+    exprs: Mapping[Key, Expr], point_values: Mapping[str, float], names: Sequence[str]
 ) -> dict[Key, NDArray[np.complex128]]:
     """Evaluate expressions at one point, and for each of some parameters with that parameter moved
     by a complex step.
@@ -961,29 +1020,33 @@ def perturbed(
     Parameters
     ----------
     exprs : by any key
-    values_here : values of the parameters at the point
+    point_values : values of the parameters at the point
     names : of the parameters to move, each relative to its value, or in base units where that is 0
 
     Returns
     -------
     each expression at the point, and with each of the parameters moved [1 + names]
     """
-    place = {name: row for row, name in enumerate(names, 1)}
-    matrix = {}
+    row_by_parameter = {name: row for row, name in enumerate(names, 1)}
+    values_by_key = {}
     for key, expr in exprs.items():
         if isinstance(expr, Parameter):
-            value = values_here[expr.name]
-            slopes = {expr.name: 1.0}
+            value = point_values[expr.name]
+            slope_by_parameter = {expr.name: 1.0}
         else:
             # One tape for each: a derivative of a common tape would run the instructions of all.
             tape = Tape([expr])
-            derivative = tape.differentiate({name: values_here[name] for name in tape.parameters})
-            value = float(derivative.value[0])
-            slopes = {name: float(slope[0]) for name, slope in derivative.by_parameter.items()}
-        matrix[key] = np.full(1 + len(names), value, dtype=complex)
-        for name in slopes.keys() & place.keys():
-            matrix[key][place[name]] += 1j * complex_step(values_here[name]) * slopes[name]
-    return matrix
+            derivatives = tape.differentiate({name: point_values[name] for name in tape.parameters})
+            value = float(derivatives.value[0])
+            slope_by_parameter = {
+                name: float(slope[0]) for name, slope in derivatives.by_parameter.items()
+            }
+        values_by_key[key] = np.full(1 + len(names), value, dtype=complex)
+        for name in slope_by_parameter.keys() & row_by_parameter.keys():
+            values_by_key[key][row_by_parameter[name]] += (
+                1j * complex_step(point_values[name]) * slope_by_parameter[name]
+            )
+    return values_by_key
 
 
 def complex_step(value: float) -> float:
@@ -991,6 +1054,6 @@ def complex_step(value: float) -> float:
     return COMPLEX_STEP * (value or 1.0)
 
 
-def value_at(values: Values, name: str, index: int, otherwise: float | None) -> float:
-    """Return the value of a parameter at one point; `otherwise` is the model's own value."""
-    return at(np.ravel(values[name]), index) if name in values else otherwise or 0.0
+def value_at(values: Values, name: str, index: int, own_value: float | None) -> float:
+    """Return the value of a parameter at one point; `own_value` is the model's own value."""
+    return at(np.ravel(values[name]), index) if name in values else own_value or 0.0

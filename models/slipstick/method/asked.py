@@ -42,7 +42,7 @@ WITHIN_TARGET = "within_target"
 _ESTIMATED = (TIME_QUANTILE, RESPONSE_QUANTILE, WITHIN_TARGET, "fairness", "accesses")
 """Kinds of values of an activity that a simulation alone has."""
 
-_STUDIES = {
+_REASON_BY_STUDY_VALUE = {
     OVERHEAD: "a study gives it: write it in 'answer'",
     REDUCTION: "it compares a case of a study with its base: write it in the study's 'answer'",
 }
@@ -67,79 +67,85 @@ def states(
     >>> [state.state for state in states(model, answer, ["time", "time_quantile[0.95]"]).values()]
     ['answered', 'needs another method']
     """
-    return {name: _state(model, answer, name) for name in names}
+    return {name: _state_of_value(model, answer, name) for name in names}
 
 
-def _state(
+def _state_of_value(
     model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, name: str
 ) -> AskedValue:
-    if _has(answer, name):
+    if _has_value(answer, name):
         return AskedValue(ANSWERED, answer.method)
     if name.startswith("amount[") and name in names_of(model, answer.method):
         return AskedValue(NOT_DEFINED, why="a value that it follows from is not in this answer")
     if isinstance(model, QueueingNetwork):
-        return _of_network(model, answer, name)
+        return _state_in_network(model, answer, name)
     if isinstance(model, Model):
-        return _of_activity(model, answer, name)
+        return _state_in_activity(model, answer, name)
     if isinstance(model, AddedModel):
         is_simulated = answer.method == SIMULATION
-        why = f"{answer.method} has no {name.partition('[')[0]}"
+        reason = f"{answer.method} has no {name.partition('[')[0]}"
         return (
-            AskedValue(NOT_DEFINED) if is_simulated else AskedValue(OTHER_METHOD, SIMULATION, why)
+            AskedValue(NOT_DEFINED)
+            if is_simulated
+            else AskedValue(OTHER_METHOD, SIMULATION, reason)
         )
     return AskedValue(NOT_DEFINED, why="the law has no value here")
 
 
-def _has(answer: Answer, name: str) -> bool:
-    kind, _, arguments = name.partition("[")
-    if kind == "share":
+def _has_value(answer: Answer, name: str) -> bool:
+    value_kind, _, arguments = name.partition("[")
+    if value_kind == "share":
         value_name, _, path = arguments.removesuffix("]").partition(",")
         return path in answer.share.get(value_name, {})
-    if kind == "limit":
+    if value_kind == "limit":
         return any(limit.pipeline == arguments.removesuffix("]") for limit in answer.limits)
     value = answer.values.get(name)
-    bounded = value is not None and value.ends != (None, None)
-    return bounded or answer.find(name) is not None
+    has_bounds = value is not None and value.ends != (None, None)
+    return has_bounds or answer.find(name) is not None
 
 
-def _of_activity(model: Model, answer: Answer, name: str) -> AskedValue:
-    kind = name.partition("[")[0]
-    if kind in _STUDIES:
-        return AskedValue(NOT_DEFINED, why=_STUDIES[kind])
-    if kind == "share":
-        why = (
+def _state_in_activity(model: Model, answer: Answer, name: str) -> AskedValue:
+    value_kind = name.partition("[")[0]
+    if value_kind in _REASON_BY_STUDY_VALUE:
+        return AskedValue(NOT_DEFINED, why=_REASON_BY_STUDY_VALUE[value_kind])
+    if value_kind == "share":
+        reason = (
             "a simulation computes as many shares as simulation.shares says"
             if answer.method == SIMULATION
             else "bounds have no shares"
             if answer.method.startswith(BOUNDS)
             else "derivatives by that parameter are not computed by this method"
         )
-        return AskedValue(NOT_DEFINED, why=why)
+        return AskedValue(NOT_DEFINED, why=reason)
     resource = model.resources.get(name.partition("[")[2].removesuffix("]"))
-    if resource is not None and kind in resource.undefined:
-        return AskedValue(NOT_DEFINED, why=resource.undefined[kind])
-    if kind == "fairness" and not _locks(model, name):
+    if resource is not None and value_kind in resource.undefined:
+        return AskedValue(NOT_DEFINED, why=resource.undefined[value_kind])
+    if value_kind == "fairness" and not _refers_to_lock(model, name):
         return AskedValue(NOT_DEFINED, why="it is that of waits for locks, and there is none here")
-    if kind in _ESTIMATED:
+    if value_kind in _ESTIMATED:
         if answer.method != SIMULATION:
-            return AskedValue(OTHER_METHOD, SIMULATION, f"{answer.method} has no {kind}")
+            return AskedValue(OTHER_METHOD, SIMULATION, f"{answer.method} has no {value_kind}")
         return AskedValue(NOT_DEFINED, why="nothing waited for it in the run")
     if name not in names_of(model, answer.method):
-        methods = [method for method in METHODS[ACTIVITY] if method != answer.method]
-        method = next(
-            (other_method for other_method in methods if name in names_of(model, other_method)), ""
+        other_methods = [
+            method_with_value
+            for method_with_value in METHODS[ACTIVITY]
+            if method_with_value != answer.method
+        ]
+        method_with_value = next(
+            (candidate for candidate in other_methods if name in names_of(model, candidate)), ""
         )
-        if method:
-            why = (
+        if method_with_value:
+            reason = (
                 "the closed form leaves waiting out"
                 if answer.method == CLOSED_FORM
-                else f"{answer.method} has no {kind}"
+                else f"{answer.method} has no {value_kind}"
             )
-            return AskedValue(OTHER_METHOD, method, why)
+            return AskedValue(OTHER_METHOD, method_with_value, reason)
     return AskedValue(NOT_DEFINED, why="nothing is booked to it: 0 in this answer")
 
 
-def _locks(model: Model, name: str) -> bool:
+def _refers_to_lock(model: Model, name: str) -> bool:
     """Return whether a fairness refers to a lock: the resource in its name is one, or, without a
     resource in its name, the model has one.
     """
@@ -148,44 +154,58 @@ def _locks(model: Model, name: str) -> bool:
     return any(isinstance(model.resources.get(name), Lock) for name in resource_names)
 
 
-def _of_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue:
-    kind, _, arguments = name.partition("[")
-    label, _, place = arguments.removesuffix("]").partition(",")
-    station = model.stations.get(place) or model.stations.get(label)
-    bounds = answer.method.startswith(BOUNDS)
-    if kind == RESPONSE_QUANTILE:
-        if label not in {*model.classes, *model.chains}:
-            chain = next(
-                chain_name for chain_name, chain in model.chains.items() if label in chain.classes
+def _state_in_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue:
+    value_kind, _, arguments = name.partition("[")
+    class_name, _, station_name = arguments.removesuffix("]").partition(",")
+    station = model.stations.get(station_name) or model.stations.get(class_name)
+    has_only_bounds = answer.method.startswith(BOUNDS)
+    if value_kind == RESPONSE_QUANTILE:
+        if class_name not in {*model.classes, *model.chains}:
+            chain_of_class = next(
+                chain_name
+                for chain_name, chain in model.chains.items()
+                if class_name in chain.classes
             )
-            why = f"a cycle is that of the chain: ask for {kind}[{chain},{place}]"
-            return AskedValue(NOT_DEFINED, why=why)
+            reason = f"a cycle is that of the chain: ask for {value_kind}[{chain_of_class},{station_name}]"
+            return AskedValue(NOT_DEFINED, why=reason)
         if answer.method != SIMULATION:
             return AskedValue(OTHER_METHOD, SIMULATION, "no formula has it for this network")
-    if kind == WITHIN_TARGET and answer.method != SIMULATION:
+    if value_kind == WITHIN_TARGET and answer.method != SIMULATION:
         return AskedValue(OTHER_METHOD, SIMULATION, "no formula has it for this network")
-    if kind == "loss_probability" and station is not None and station.capacity is None:
-        return AskedValue(NOT_DEFINED, why=f"{place} has no capacity, so that no customer is lost")
-    if kind == "loss_probability" and station is not None and station.blocking != "loss":
-        return AskedValue(NOT_DEFINED, why=f"{place} blocks when it is full, and loses no customer")
-    if kind == "abandonment":
-        return AskedValue(NOT_DEFINED, why=f"{label} has no patience or timeout at {place}")
-    if kind == "account" and bounds:
+    if value_kind == "loss_probability" and station is not None and station.capacity is None:
+        return AskedValue(
+            NOT_DEFINED, why=f"{station_name} has no capacity, so that no customer is lost"
+        )
+    if value_kind == "loss_probability" and station is not None and station.blocking != "loss":
+        return AskedValue(
+            NOT_DEFINED, why=f"{station_name} blocks when it is full, and loses no customer"
+        )
+    if value_kind == "abandonment":
+        return AskedValue(
+            NOT_DEFINED, why=f"{class_name} has no patience or timeout at {station_name}"
+        )
+    if value_kind == "account" and has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "bounds have no account")
-    if kind == "account" and label == THINK:
+    if value_kind == "account" and class_name == THINK:
         return AskedValue(NOT_DEFINED, why="no class thinks")
-    if kind == "account":
+    if value_kind == "account":
         return AskedValue(NOT_DEFINED, why="nothing is booked to it: 0 in this answer")
-    if kind == "utilization" and station is not None and DISCIPLINES[station.discipline].delay:
+    if (
+        value_kind == "utilization"
+        and station is not None
+        and DISCIPLINES[station.discipline].delay
+    ):
         return AskedValue(NOT_DEFINED, why=NEVER_ALL_BUSY)
-    if kind == "saturation_population" and answer.method != BOUNDS:
-        return AskedValue(OTHER_METHOD, BOUNDS, f"{answer.method} has no {kind}")
+    if value_kind == "saturation_population" and answer.method != BOUNDS:
+        return AskedValue(OTHER_METHOD, BOUNDS, f"{answer.method} has no {value_kind}")
     if is_transient(name):
         return AskedValue(NOT_DEFINED, why="it is computed where it is asked for by name")
-    if kind == "probability":
+    if value_kind == "probability":
         method = MARKOV_CHAIN if answer.method != MARKOV_CHAIN else EXACT
-        return AskedValue(OTHER_METHOD, method, f"{answer.method} has no {kind} of this station")
-    if bounds:
+        return AskedValue(
+            OTHER_METHOD, method, f"{answer.method} has no {value_kind} of this station"
+        )
+    if has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "it has no bounds")
     return AskedValue(NOT_DEFINED, why="it has no value here")
 
@@ -198,8 +218,10 @@ def method_needed(
     """Name the method that has all values that were asked for and are missing; empty if none is
     missing, or no single method has them all.
     """
-    needed = {value.method for value in asked_values.values() if value.state == OTHER_METHOD}
-    return needed.pop() if len(needed) == 1 and not isinstance(model, Law) else ""
+    needed_methods = {
+        value.method for value in asked_values.values() if value.state == OTHER_METHOD
+    }
+    return needed_methods.pop() if len(needed_methods) == 1 and not isinstance(model, Law) else ""
 
 
 def needs_simulation(
@@ -217,21 +239,21 @@ def needs_simulation(
         return False
     if isinstance(model, AddedModel):
         return model.needs_simulation(name, method)
-    kind, _, arguments = name.partition("[")
+    value_kind, _, arguments = name.partition("[")
     if isinstance(model, Model):
-        return kind in _ESTIMATED
-    label = arguments.removesuffix("]").partition(",")[0]
-    if kind not in (RESPONSE_QUANTILE, WITHIN_TARGET) or label not in {
+        return value_kind in _ESTIMATED
+    class_name = arguments.removesuffix("]").partition(",")[0]
+    if value_kind not in (RESPONSE_QUANTILE, WITHIN_TARGET) or class_name not in {
         *model.classes,
         *model.chains,
     }:
         return False
     from slipstick.method.networks.form import has_quantiles
 
-    return not has_quantiles(model, label, exact=kind == WITHIN_TARGET)
+    return not has_quantiles(model, class_name, exact=value_kind == WITHIN_TARGET)
 
 
-def names_in(texts: Iterable[str], kinds: Collection[str] = _ESTIMATED) -> set[str]:
+def names_in(texts: Iterable[str], value_kinds: Collection[str] = _ESTIMATED) -> set[str]:
     """Return the names of values of some kinds that occur in texts, such as conditions.
 
     >>> names_in(["response_time_quantile[jobs,0.95] <= 1 s and time < 2 s", "fairness"])
@@ -239,5 +261,5 @@ def names_in(texts: Iterable[str], kinds: Collection[str] = _ESTIMATED) -> set[s
     """
     import re
 
-    pattern = re.compile(rf"(?<![\w])(?:{'|'.join(kinds)})\[[^\]]+\]")
+    pattern = re.compile(rf"(?<![\w])(?:{'|'.join(value_kinds)})\[[^\]]+\]")
     return {name for text in texts for name in pattern.findall(text)}

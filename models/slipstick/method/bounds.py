@@ -89,10 +89,10 @@ class CompiledBounds(CompiledModel):
         refuse_unknown(model.constructs, BOUNDS, KNOWN[BOUNDS])
         self.model = model
         # A station is never faster than its highest rate, nor slower than its lowest.
-        self._lows = _lows(_at_constant_speed(model, maximum))
-        self._high = _high(_at_constant_speed(model, minimum))
-        high = [self._high] if self._high is not None else []
-        self._tape = Tape([model.population.size, *high, *self._lows.values()])
+        self._lower_bounds = _lower_bounds(_at_constant_speed(model, maximum))
+        self._upper_bound = _upper_bound(_at_constant_speed(model, minimum))
+        upper_bounds = [self._upper_bound] if self._upper_bound is not None else []
+        self._tape = Tape([model.population.size, *upper_bounds, *self._lower_bounds.values()])
         self.parameters = tuple(self._tape.parameters)
         self._saturation = Saturation(model)
         self._counts = ComputedCounts(model, BOUNDS)
@@ -101,7 +101,7 @@ class CompiledBounds(CompiledModel):
     @property
     def causes(self) -> tuple[str, ...]:
         """The causes of the lower bounds on the time: `SPAN`, and each resource that is used."""
-        return tuple(self._lows)
+        return tuple(self._lower_bounds)
 
     def terms(self, values: Values) -> tuple[Array, dict[str, Array], Array | None]:
         """Evaluate the population, the lower bounds on the time by cause, and the upper bound
@@ -110,29 +110,29 @@ class CompiledBounds(CompiledModel):
         size, *columns = self._tape.run(only(values, self.parameters))
         count = max(map(len, (size, *columns)))
         size, *columns = (np.broadcast_to(column, (count,)) for column in (size, *columns))
-        high = columns.pop(0) if self._high is not None else None
-        return size, dict(zip(self._lows, columns, strict=True)), high
+        upper_bound = columns.pop(0) if self._upper_bound is not None else None
+        return size, dict(zip(self._lower_bounds, columns, strict=True)), upper_bound
 
     def solution(self, values: Values) -> Solution:
         """Evaluate the bounds at aligned points."""
-        size, lows, highest = self.terms(values)
-        low = {"time": np.max([*lows.values()], axis=0)}
-        high = {} if highest is None else {"time": highest}
+        size, lower_bound_by_cause, upper_bound = self.terms(values)
+        low = {"time": np.max([*lower_bound_by_cause.values()], axis=0)}
+        high = {} if upper_bound is None else {"time": upper_bound}
         # The note names the cause that binds at the point; ties go to the first.
-        binding = np.argmax([*lows.values()], axis=0)
+        binding_indexes = np.argmax([*lower_bound_by_cause.values()], axis=0)
         if not self.model.population.open:
             with np.errstate(all="ignore"):
                 # The least time is that of the greatest throughput.
-                rates = {
-                    end: size / times["time"]
-                    for end, times in (("high", low), ("low", high))
-                    if times
+                throughput_bounds = {
+                    bound_side: size / time_bounds["time"]
+                    for bound_side, time_bounds in (("high", low), ("low", high))
+                    if time_bounds
                 }
-            low |= {"throughput": rates["low"]} if "low" in rates else {}
-            high |= {"throughput": rates["high"]}
-        unanswered = {**self._saturation.reasons(values), **self._counts.reasons(values)}
+            low |= {"throughput": throughput_bounds["low"]} if "low" in throughput_bounds else {}
+            high |= {"throughput": throughput_bounds["high"]}
+        reason_by_point = {**self._saturation.reasons(values), **self._counts.reasons(values)}
         deadlocks = self._deadlocks.reasons(values)
-        low["time"] = without(low["time"], unanswered)
+        low["time"] = without(low["time"], reason_by_point)
         return Solution(
             model=self.model.name,
             method=BOUNDS,
@@ -141,106 +141,127 @@ class CompiledBounds(CompiledModel):
             high={name: _finite(bound) for name, bound in high.items()},
             useful=self.model.useful,
             remarks=lambda index: (
-                Remarks(failed=unanswered[index])
-                if index in unanswered
+                Remarks(failed=reason_by_point[index])
+                if index in reason_by_point
                 else self._remarks(
                     float(low["time"][index]),
-                    [*self._lows][binding[index]],
+                    [*self._lower_bounds][binding_indexes[index]],
                     deadlocks.get(index, ()),
                 )
             ),
         )
 
-    def _remarks(self, low: float, binding: str, deadlock: tuple[str, ...]) -> Remarks:
-        if not math.isfinite(low):
-            return Remarks(failed=f"the least time of {self.model.name} comes out as {low!r} s")
-        return Remarks(notes=(*_notes(self.model, binding, self._high is not None), *deadlock))
+    def _remarks(
+        self, least_time: float, binding_cause: str, deadlock_notes: tuple[str, ...]
+    ) -> Remarks:
+        if not math.isfinite(least_time):
+            return Remarks(
+                failed=f"the least time of {self.model.name} comes out as {least_time!r} s"
+            )
+        return Remarks(
+            notes=(
+                *_notes(self.model, binding_cause, self._upper_bound is not None),
+                *deadlock_notes,
+            )
+        )
 
 
 def _finite(column: Array) -> Array:
     return np.where(np.isfinite(column), column, np.nan)
 
 
-def _notes(model: Model, binding: str, has_upper_bound: bool) -> tuple[str, ...]:
-    notes = [LOW_SPAN if binding == SPAN else LOW_FULL.format(binding=binding)]
+def _notes(model: Model, binding_cause: str, has_upper_bound: bool) -> tuple[str, ...]:
+    notes = [LOW_SPAN if binding_cause == SPAN else LOW_FULL.format(binding=binding_cause)]
     if model.population.open:
         return (*notes, OPEN_ONLY)
-    without = NO_HIGH_BESIDE if model.population.streams else NO_HIGH
-    return (*notes, HIGH_ALL if has_upper_bound else without)
+    no_bound_note = NO_HIGH_BESIDE if model.population.streams else NO_HIGH
+    return (*notes, HIGH_ALL if has_upper_bound else no_bound_note)
 
 
-def _at_constant_speed(model: Model, chosen: Callable[..., Expr]) -> Model:
+def _at_constant_speed(model: Model, choose_rate: Callable[..., Expr]) -> Model:
     """Return a model in which each station with rates always works at one rate, the highest or the
     lowest.
     """
-    with_rates = {
+    stations_with_rates = {
         name: resource
         for name, resource in model.resources.items()
         if isinstance(resource, Station) and resource.rates
     }
-    if not with_rates:
+    if not stations_with_rates:
         return model
-    speeds = {name: maximum(chosen(*each.rates), NEVER) for name, each in with_rates.items()}
+    speed_by_station = {
+        name: maximum(choose_rate(*each.rates), NEVER) for name, each in stations_with_rates.items()
+    }
 
     def at_speed(step: Step) -> Step:
-        speed = speeds.get(step.resource or "")
+        speed = speed_by_station.get(step.resource or "")
         return step if speed is None else replace(step, time=step.time / speed)
 
-    known: dict[int, Activity] = {}
-    bodies = [mapped(body, at_speed, known=known) for body in model.bodies]
-    stations = {name: replace(station, rates=()) for name, station in with_rates.items()}
+    mapped_nodes: dict[int, Activity] = {}
+    bodies = [mapped(body, at_speed, known=mapped_nodes) for body in model.bodies]
+    constant_stations = {
+        name: replace(station, rates=()) for name, station in stations_with_rates.items()
+    }
     return replace(
         model,
         population=model.population.rebuilt(bodies),
-        resources={**model.resources, **stations},
+        resources={**model.resources, **constant_stations},
     )
 
 
-def _lows(model: Model) -> dict[str, Expr]:
+def _lower_bounds(model: Model) -> dict[str, Expr]:
     """Return the lower bounds on the time, by cause."""
     population = model.population
     if population.groups:
         first_group = population.groups[0]
-        bounds = _lows_of(model, first_group.cycle, first_group.processors)
+        bound_by_cause = _lower_bounds_of_cycle(model, first_group.cycle, first_group.processors)
         # The cycle of one group does not say what the others ask of its processors.
         return {
             name: bound
-            for name, bound in bounds.items()
+            for name, bound in bound_by_cause.items()
             if name != PROCESSORS or len(population.groups) == 1
         }
     if isinstance(population, PhasedPopulation):
         phase_bounds = [
-            phase.repeat * maximum(*_lows_of(model, phase.cycle, phase.processors).values())
+            phase.repeat
+            * maximum(*_lower_bounds_of_cycle(model, phase.cycle, phase.processors).values())
             for phase in population.phases
         ]
         return {SPAN: total(phase_bounds, TIME)}
     return {SPAN: population.time(lambda body: time(body, model, booked=False))}
 
 
-def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:
-    lows = {SPAN: time(cycle, model, booked=False)}
+def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:
+    bound_by_cause = {SPAN: time(cycle, model, booked=False)}
     nodes = list(steps(cycle))
     resources_used = dict.fromkeys(
         name for node in nodes if node.use == SERVED for name in node.uses
     )
-    asked_of = demands(cycle, model)
-    held = held_times(cycle, model)
+    work_by_resource = demands(cycle, model)
+    held_time_by_lock = held_times(cycle, model)
     for name in resources_used:
         if not is_processor(name):
-            lows[name] = processors * asked_of[name] / model.resources[name].capacity
-    for lock, seconds in held.items():
-        lows[lock] = processors * seconds / model.resources[lock].capacity
-    for pool in dict.fromkeys(name for node in nodes if node.use == ASKED for name in node.uses):
-        lows[pool] = _monitors_time(model.resources[pool])
-    queues = [
+            bound_by_cause[name] = (
+                processors * work_by_resource[name] / model.resources[name].capacity
+            )
+    for lock_name, held_time in held_time_by_lock.items():
+        bound_by_cause[lock_name] = processors * held_time / model.resources[lock_name].capacity
+    for pool_name in dict.fromkeys(
+        name for node in nodes if node.use == ASKED for name in node.uses
+    ):
+        bound_by_cause[pool_name] = _monitors_time(model.resources[pool_name])
+    processor_queues = [
         name for name in resources_used if is_processor(name) and not name.startswith("processor[")
     ]
-    if not queues:
-        return lows
+    if not processor_queues:
+        return bound_by_cause
     # What is asked of others falls on the members themselves, but of one alone on processors
     # outside.
-    everything = total((asked_of[name] for name in queues), TIME)
-    return {**lows, PROCESSORS: select(processors, 1, asked_of.get("own", zero(TIME)), everything)}
+    processor_work = total((work_by_resource[name] for name in processor_queues), TIME)
+    return {
+        **bound_by_cause,
+        PROCESSORS: select(processors, 1, work_by_resource.get("own", zero(TIME)), processor_work),
+    }
 
 
 def _monitors_time(pool: Resource) -> Expr:
@@ -254,19 +275,21 @@ def _monitors_time(pool: Resource) -> Expr:
     ) / pool.queues
 
 
-def _high(model: Model) -> Expr | None:
+def _upper_bound(model: Model) -> Expr | None:
     """Return the upper bound on the time; None where its conditions do not hold."""
-    if model.population.streams or not (model.population.groups and _plain(model)):
+    if model.population.streams or not (model.population.groups and _has_product_form(model)):
         return None
     cycle = model.bodies[0]
     work_by_resource = demands(cycle, model)
     # At infinite servers no customer waits for others, so that their work adds nothing.
-    queued = [name for name in model.resources if UNLIMITED not in model.resources[name].constructs]
-    work = total((work_by_resource.get(name, zero(TIME)) for name in queued), TIME)
+    queued_resources = [
+        name for name in model.resources if UNLIMITED not in model.resources[name].constructs
+    ]
+    work = total((work_by_resource.get(name, zero(TIME)) for name in queued_resources), TIME)
     return time(cycle, model, booked=False) + (total(model.population.counts) - 1) * work
 
 
-def _plain(model: Model) -> bool:
+def _has_product_form(model: Model) -> bool:
     """Return whether a model has product form at every queue, and no nodes but steps, choices and
     repeats.
     """

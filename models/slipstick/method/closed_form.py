@@ -122,35 +122,41 @@ class ClosedForm(CompiledModel):
         self.time = whole_time(model)
         self.stages = _stage_times(model)
         self.account = _account_time(model)
-        self._work = _demands(model.bodies[0], model) if model.population.groups else {}
+        self._work_by_resource = (
+            _demand_by_station(model.bodies[0], model) if model.population.groups else {}
+        )
         self._contention = Contention(model)
-        self._groups = _groups(model)
-        self._parallel = ParallelWork(model)
-        self._spans = {
+        self._group_expressions = _group_expressions(model)
+        self._parallel_work = ParallelWork(model)
+        self._span_by_pipeline = {
             name: time(pipeline, model, booked=False)
-            for name, pipeline in self._parallel.pipelines.items()
+            for name, pipeline in self._parallel_work.pipelines.items()
         }
-        stage_times = [t for stage in self.stages.values() for t in stage.values()]
-        of_groups = [
+        stage_times = [
+            stage_time
+            for stage_time_by_name in self.stages.values()
+            for stage_time in stage_time_by_name.values()
+        ]
+        numbers_of_groups = [
             number
-            for times, size, work in self._groups.values()
-            for number in (times, size, *work.values())
+            for cycle_time, size, work_by_station in self._group_expressions.values()
+            for number in (cycle_time, size, *work_by_station.values())
         ]
         further_numbers = [
             model.population.size,
             *stage_times,
-            *self._work.values(),
-            *of_groups,
-            *self._spans.values(),
+            *self._work_by_resource.values(),
+            *numbers_of_groups,
+            *self._span_by_pipeline.values(),
         ]
         self.tape = Tape([self.time, self.account, *further_numbers])
         self.parameters = tuple(self.tape.parameters)
         # Sweeps of the time alone evaluate nothing else.
-        self._time_alone = Tape([self.time])
+        self._time_tape = Tape([self.time])
         self._saturation = Saturation(model)
         self._counts = ComputedCounts(model, CLOSED_FORM)
         self._deadlocks = Deadlocks(model)
-        self._single = (
+        self._single_processor = (
             SingleProcessorValues(model.single, ClosedForm(model.single.model))
             if model.single
             else None
@@ -158,16 +164,22 @@ class ClosedForm(CompiledModel):
 
     def times(self, values: Values) -> Array:
         """Return the time alone, without the test at which points it is exact [s, points]."""
-        return self._alone(self.solvable(values))
+        return self._time_alone(self.solvable(values))
 
-    def _alone(self, values: Values) -> Array:
+    def _time_alone(self, values: Values) -> Array:
         self.tape.check_names(values)
-        result = _not_negative(self._time_alone.run(only(values, self._time_alone.parameters))[0])
-        points = [np.size(value) for value in values.values() if np.size(value) != 1]
-        time = np.full(points[0], result) if points and len(result) == 1 else result
-        return without(time, self._unanswered(values))
+        time_column = _not_negative(
+            self._time_tape.run(only(values, self._time_tape.parameters))[0]
+        )
+        point_counts = [np.size(value) for value in values.values() if np.size(value) != 1]
+        time = (
+            np.full(point_counts[0], time_column)
+            if point_counts and len(time_column) == 1
+            else time_column
+        )
+        return without(time, self._reason_by_point(values))
 
-    def _unanswered(self, values: Values) -> dict[int, str]:
+    def _reason_by_point(self, values: Values) -> dict[int, str]:
         """Return why a point has no answer, by its number."""
         return {**self._saturation.reasons(values), **self._counts.reasons(values)}
 
@@ -175,7 +187,7 @@ class ClosedForm(CompiledModel):
         """Return the time alone, which is fast enough for large sweeps; NaN where it comes out
         negative [s, points].
         """
-        time = self._alone(values)
+        time = self._time_alone(values)
         return Solution(
             model=self.model.name,
             method=CLOSED_FORM,
@@ -192,10 +204,10 @@ class ClosedForm(CompiledModel):
         """
         if list(columns) != [self.quantity]:
             return super().slopes(values, names, columns)
-        known_values = only(values, self._time_alone.parameters)
-        time, by_name = self._time_alone.slopes(known_values, names)
-        time = without(_not_negative(time), self._unanswered(values))
-        return {self.quantity: (time, by_name)}
+        known_values = only(values, self._time_tape.parameters)
+        time, slope_by_parameter = self._time_tape.slopes(known_values, names)
+        time = without(_not_negative(time), self._reason_by_point(values))
+        return {self.quantity: (time, slope_by_parameter)}
 
     def takes(self, values: Values) -> Flags:
         return self.exact(values)
@@ -210,79 +222,90 @@ class ClosedForm(CompiledModel):
         """Evaluate time, account and derivatives at aligned points."""
         time_slopes = self.tape.differentiate(values, 0)
         # The account is a second expression only where processors differ, as in phases.
-        split = time_slopes if self.account is self.time else self.tape.differentiate(values, 1)
+        account_slopes = (
+            time_slopes if self.account is self.time else self.tape.differentiate(values, 1)
+        )
         columns = iter(self.tape.run(values)[2:])
         size = next(columns)
         stages = {
-            name: {stage: next(columns) for stage in stage_names}
+            name: {stage_name: next(columns) for stage_name in stage_names}
             for name, stage_names in self.stages.items()
         }
-        work = {name: next(columns) for name in self._work}
-        groups = {
+        work_by_resource = {name: next(columns) for name in self._work_by_resource}
+        columns_by_group = {
             name: (next(columns), next(columns), {station: next(columns) for station in stations})
-            for name, (_, _, stations) in self._groups.items()
+            for name, (_, _, stations) in self._group_expressions.items()
         }
-        left_out = self._contention.left_out(values)
-        spans = {name: next(columns) for name in self._spans}
-        nothing = left_out.nothing()
+        neglected_effects = self._contention.left_out(values)
+        span_by_pipeline = {name: next(columns) for name in self._span_by_pipeline}
+        is_exact = neglected_effects.nothing()
         time = _not_negative(time_slopes.value)
-        unanswered = self._unanswered(values)
-        deadlocks = self._deadlocks.reasons(values)
-        time = without(time, unanswered)
-        single = self._single.values(values, time_slopes.value, size) if self._single else {}
+        reason_by_point = self._reason_by_point(values)
+        deadlock_notes = self._deadlocks.reasons(values)
+        time = without(time, reason_by_point)
+        single_values = (
+            self._single_processor.values(values, time_slopes.value, size)
+            if self._single_processor
+            else {}
+        )
         with np.errstate(all="ignore"):
             # The utilization law for each group: its rate of cycles times the service that a cycle
             # asks for.
-            busy = {
-                name: size / time * work_time + _asked_by_others(name, groups)
-                for name, work_time in work.items()
+            busy_by_resource = {
+                name: size / time * work_time + _busy_for_other_groups(name, columns_by_group)
+                for name, work_time in work_by_resource.items()
             }
         uses = {
-            name: _use(busy_time, self.model.resources[name].capacity, nothing)
-            for name, busy_time in busy.items()
+            name: _use_without_waiting(busy_servers, self.model.resources[name].capacity, is_exact)
+            for name, busy_servers in busy_by_resource.items()
         }
         return activity_solution(
             self.model,
             CLOSED_FORM,
             time,
             size,
-            split.booked,
-            exact=nothing,
+            account_slopes.booked,
+            exact=is_exact,
             groups={
-                name: (group_time, members) for name, (group_time, members, _) in groups.items()
+                name: (group_time, members)
+                for name, (group_time, members, _) in columns_by_group.items()
             },
             think_times=think_times(self.model, values),
-            single={name: np.where(nothing, column, np.nan) for name, column in single.items()},
+            single_values={
+                name: np.where(is_exact, column, np.nan) for name, column in single_values.items()
+            },
             uses=uses,
-            beside=lambda account: self._parallel.columns(values, time, size, account, spans),
+            parallel_values=lambda account: self._parallel_work.columns(
+                values, time, size, account, span_by_pipeline
+            ),
             other_labels="memory",
             once=time_slopes.once,
             stages=stages,
             remarks=lambda index: (
-                Remarks(failed=unanswered[index])
-                if index in unanswered
+                Remarks(failed=reason_by_point[index])
+                if index in reason_by_point
                 else self._remarks(
                     at(time_slopes.value, index),
                     at(size, index),
-                    (*left_out.notes(index), *deadlocks.get(index, ())),
+                    (*neglected_effects.notes(index), *deadlock_notes.get(index, ())),
                 )
             ),
             gradient=lambda index: _gradient(self.quantity, time_slopes, self.tape, index),
         )
 
-    def _remarks(self, time: float, size: float, left_out: tuple[str, ...]) -> Remarks:
-        counted = bool(self.model.population.groups)
-        if counted and size < 1:
+    def _remarks(self, time: float, size: float, notes: tuple[str, ...]) -> Remarks:
+        has_groups = bool(self.model.population.groups)
+        if has_groups and size < 1:
             return Remarks(
                 failed=(
                     f"the population of {self.model.name} comes out as {size:g} processors; one or"
                     " more work"
                 )
             )
-        if counted and size != math.floor(size):
-            left_out = (
+        if has_groups and size != math.floor(size):
+            notes = (
                 f"{size:g} processors are no whole number; each formula takes them as they are",
-                *left_out,
+                *notes,
             )
         if not (math.isfinite(time) and time >= 0):
             cause = (
@@ -291,36 +314,40 @@ class ClosedForm(CompiledModel):
                 else "a value is too large, or a divisor is 0"
             )
             return Remarks(failed=f"the time of {self.model.name} comes out as {time!r} s: {cause}")
-        return Remarks(notes=left_out)
+        return Remarks(notes=notes)
 
 
 def _gradient(quantity: str, derivatives: Derivatives, tape: Tape, index: int) -> Gradient:
-    slopes, inputs = (
-        {name: at(column, index) for name, column in group.items()}
-        for group in (derivatives.by_parameter, derivatives.inputs)
+    slope_by_parameter, input_values = (
+        {name: at(column, index) for name, column in column_by_name.items()}
+        for column_by_name in (derivatives.by_parameter, derivatives.inputs)
     )
-    return Gradient({quantity: slopes}, inputs, tape.parameters)
+    return Gradient({quantity: slope_by_parameter}, input_values, tape.parameters)
 
 
 def _not_negative(time: Array) -> Array:
     return time if np.min(time, initial=0.0) >= 0 else np.where(time >= 0, time, np.nan)
 
 
-def _asked_by_others(
+def _busy_for_other_groups(
     resource: str, groups: Mapping[str, tuple[Array, Array, Mapping[str, Array]]]
 ) -> Array:
     """Return the mean number of servers of a resource that are busy for the groups after the first."""
-    busy = np.zeros(1)
-    for cycle, size, work in list(groups.values())[1:]:
+    busy_servers = np.zeros(1)
+    for cycle_time, size, work_by_resource in list(groups.values())[1:]:
         # A group with nothing to do takes no time and asks for nothing.
-        busy = busy + np.where(work[resource] > 0, size * work[resource] / cycle, 0.0)
-    return busy
+        busy_servers = busy_servers + np.where(
+            work_by_resource[resource] > 0, size * work_by_resource[resource] / cycle_time, 0.0
+        )
+    return busy_servers
 
 
-def _use(busy: Array, servers: int, nothing: Flags) -> tuple[Array, Array, Array]:
+def _use_without_waiting(
+    busy_servers: Array, servers: int, is_exact: Flags
+) -> tuple[Array, Array, Array]:
     """Return utilization, number present and wait of a station at which no request ever waits."""
-    none = np.where(nothing, np.zeros(len(busy)), np.nan)
-    return busy / servers + none, busy + none, none
+    zero_or_nan = np.where(is_exact, np.zeros(len(busy_servers)), np.nan)
+    return busy_servers / servers + zero_or_nan, busy_servers + zero_or_nan, zero_or_nan
 
 
 def whole_time(model: Model) -> Expr:
@@ -337,17 +364,17 @@ def _account_time(model: Model) -> Expr:
         return _superstep_account(model.population, model)
     if not isinstance(model.population, PhasedPopulation):
         return whole_time(model)
-    n = model.population.size
+    processors = model.population.size
     terms: list[Expr] = []
     for phase in model.population.phases:
-        busy = phase.processors / n
-        terms.append(phase.repeat * (busy * time(phase.cycle, model)))
-        if phase.processors != n:
+        busy_fraction = phase.processors / processors
+        terms.append(phase.repeat * (busy_fraction * time(phase.cycle, model)))
+        if phase.processors != processors:
             # The same time again, its steps unlabelled, so that idle processors book nothing else.
             terms.append(
                 Booked(
                     IDLE_PROCESSORS,
-                    phase.repeat * ((1 - busy) * time(phase.cycle, model, booked=False)),
+                    phase.repeat * ((1 - busy_fraction) * time(phase.cycle, model, booked=False)),
                 )
             )
     return total(terms, TIME)
@@ -361,17 +388,17 @@ def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
     unbooked_times: dict[int, Expr] = {}
     terms: list[Expr] = []
     for superstep in population.supersteps:
-        lines = [time(line, model, False, unbooked_times) for line in superstep.bodies]
+        line_times = [time(body, model, False, unbooked_times) for body in superstep.bodies]
         # The superstep lasts as long as its longest line; the other lines are idle for the rest.
-        longest = maximum(*lines)
-        own_lines = (time(line, model, True, booked_times) for line in superstep.bodies)
-        idle_times = (Booked(IDLE_PROCESSORS, longest - line) for line in lines)
-        mean = total([*own_lines, *idle_times], TIME) / len(lines)
-        terms.append(superstep.repeat * (mean + time(superstep.barrier, model)))
+        longest = maximum(*line_times)
+        booked_line_times = (time(body, model, True, booked_times) for body in superstep.bodies)
+        idle_times = (Booked(IDLE_PROCESSORS, longest - line_time) for line_time in line_times)
+        mean_time = total([*booked_line_times, *idle_times], TIME) / len(line_times)
+        terms.append(superstep.repeat * (mean_time + time(superstep.barrier, model)))
     return total(terms, TIME)
 
 
-def _demands(cycle: Activity, model: Model) -> dict[str, Expr]:
+def _demand_by_station(cycle: Activity, model: Model) -> dict[str, Expr]:
     resources_used = dict.fromkeys(
         step.resource for step in model.steps if step.resource in model.resources
     )
@@ -381,7 +408,7 @@ def _demands(cycle: Activity, model: Model) -> dict[str, Expr]:
     }
 
 
-def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
+def _group_expressions(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
     """Return, for each group, the time of its cycle, its size, and the service demand of a cycle at
     each station.
     """
@@ -389,7 +416,7 @@ def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
         group.name: (
             time(group.cycle, model, booked=False),
             group.processors,
-            _demands(group.cycle, model),
+            _demand_by_station(group.cycle, model),
         )
         for group in model.population.groups
         if group.name
@@ -402,14 +429,14 @@ def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
     """
     if isinstance(model.population, SuperstepPopulation):
         return {}
-    times = {}
+    times_by_pipeline = {}
     for pipeline in (node for node in each_once(model.bodies) if isinstance(node, Pipeline)):
-        serial = [stage for stage in pipeline.stages if stage.kind == "serial"]
-        if pipeline.identical and serial:
-            times[pipeline.name] = {
-                stage.name: time(stage.bodies[0], model, booked=False) for stage in serial
+        serial_stages = [stage for stage in pipeline.stages if stage.kind == "serial"]
+        if pipeline.identical and serial_stages:
+            times_by_pipeline[pipeline.name] = {
+                stage.name: time(stage.bodies[0], model, booked=False) for stage in serial_stages
             }
-    return times
+    return times_by_pipeline
 
 
 SPAN = 1e4
@@ -448,7 +475,7 @@ def _takeovers(form: ClosedForm, limit: Limit, values: Mapping[str, float]) -> t
     for parameter in parameters(*stages.values()):
         value = own_values.get(parameter.name, parameter.value)
         if value:
-            takeovers += _along(tape, list(stages), parameter, float(value), own_values)
+            takeovers += _takeovers_along(tape, list(stages), parameter, float(value), own_values)
     # Equal changes stay in the order of the formula; they differ in the last digits only.
     return tuple(
         sorted(
@@ -457,9 +484,9 @@ def _takeovers(form: ClosedForm, limit: Limit, values: Mapping[str, float]) -> t
     )
 
 
-def _along(
+def _takeovers_along(
     tape: Tape,
-    names: list[str],
+    stage_names: list[str],
     parameter: Parameter,
     value: float,
     own_values: Mapping[str, float],
@@ -471,18 +498,28 @@ def _along(
         return np.stack([np.broadcast_to(column, points.shape) for column in columns])
 
     takeovers = []
-    for ratio in (1 / SPAN, SPAN):
-        change = _change(times_at, value, value * ratio) if 0 < value * ratio < np.inf else None
+    for range_end in (1 / SPAN, SPAN):
+        change = (
+            _nearest_change(times_at, value, value * range_end)
+            if 0 < value * range_end < np.inf
+            else None
+        )
         if change is not None:
-            changes_at, stage = change
+            changed_value, stage_index = change
             takeovers.append(
-                Takeover(parameter.name, value, changes_at, str(parameter.dimension), names[stage])
+                Takeover(
+                    parameter.name,
+                    value,
+                    changed_value,
+                    str(parameter.dimension),
+                    stage_names[stage_index],
+                )
             )
     return takeovers
 
 
-def _change(
-    times_at: Callable[[Array], Array], near: float, far: float
+def _nearest_change(
+    times_at: Callable[[Array], Array], near_value: float, far_value: float
 ) -> tuple[float, int] | None:
     """Find the nearest value, between two, at which the binding stage first changes; return it with
     the number of the stage that binds then, or None if the stage never changes.
@@ -490,25 +527,25 @@ def _change(
     Each round divides the step on which it changes into as many steps again, so a third stage that
     binds in between is found as well.
     """
-    binds = 0
+    binding_stage = 0
     for _ in range(ROUNDS):
-        grid = np.geomspace(near, far, STEPS)
+        grid = np.geomspace(near_value, far_value, STEPS)
         times = times_at(grid)
-        binding = np.argmax(times, axis=0)
-        changed = np.flatnonzero(binding != binding[0])
-        if not changed.size or not np.isfinite(times).all():
+        binding_by_value = np.argmax(times, axis=0)
+        indexes_of_change = np.flatnonzero(binding_by_value != binding_by_value[0])
+        if not indexes_of_change.size or not np.isfinite(times).all():
             return None
-        index = int(changed[0])
-        near = float(grid[index - 1])
-        far = float(grid[index])
-        binds = int(binding[index])
+        index = int(indexes_of_change[0])
+        near_value = float(grid[index - 1])
+        far_value = float(grid[index])
+        binding_stage = int(binding_by_value[index])
         # There is no double between the two, so that the change cannot be located more closely.
-        if np.nextafter(near, far) == far:
+        if np.nextafter(near_value, far_value) == far_value:
             break
-    times_before, times_after = times_at(np.array([near, far])).T
+    times_before, times_after = times_at(np.array([near_value, far_value])).T
     # At a tie the other stage binds as soon as the value moves.
-    is_tie = times_before[int(np.argmax(times_before))] == times_before[binds]
-    return (near if is_tie else far), int(np.argmax(times_after))
+    is_tie = times_before[int(np.argmax(times_before))] == times_before[binding_stage]
+    return (near_value if is_tie else far_value), int(np.argmax(times_after))
 
 
 class CompiledLaw(CompiledModel):
@@ -537,7 +574,7 @@ class CompiledLaw(CompiledModel):
     def brief(self, values: Values) -> Solution:
         """Evaluate the law without its derivatives."""
         result = self.tape.run(values)[0]
-        return self._solved(result, self._holds(values, len(result)))
+        return self._solved(result, self._is_valid(values, len(result)))
 
     def slopes(
         self, values: Values, names: Sequence[str], columns: Sequence[str]
@@ -545,8 +582,13 @@ class CompiledLaw(CompiledModel):
         """Return the law's value with its derivatives, NaN where the law does not hold; see
         `CompiledModel`.
         """
-        value, by_name = self.tape.slopes(values, names)
-        return {self.quantity: (np.where(self._holds(values, len(value)), value, np.nan), by_name)}
+        value, slope_by_parameter = self.tape.slopes(values, names)
+        return {
+            self.quantity: (
+                np.where(self._is_valid(values, len(value)), value, np.nan),
+                slope_by_parameter,
+            )
+        }
 
     def unit(self, column: str) -> str:
         return str(self.law.gives.dimension)
@@ -554,21 +596,21 @@ class CompiledLaw(CompiledModel):
     def solution(self, values: Values) -> Solution:
         """Evaluate the law with its derivatives."""
         derivatives = self.tape.differentiate(values)
-        holds = self._holds(values, len(derivatives.value))
+        holds = self._is_valid(values, len(derivatives.value))
         return replace(
             self._solved(derivatives.value, holds),
             gradient=lambda index: _gradient(self.quantity, derivatives, self.tape, index),
         )
 
-    def _solved(self, derivatives: Array, holds: Flags) -> Solution:
+    def _solved(self, law_values: Array, holds: Flags) -> Solution:
         """Build the solution from values; NaN where the law does not hold."""
         return Solution(
             model=f"law/{self.law.name}",
             method=CLOSED_FORM,
-            count=len(derivatives),
+            count=len(law_values),
             exact=np.array([self.law.exact]),
-            values={self.quantity: np.where(holds, derivatives, np.nan)},
-            remarks=lambda index: self._remarks(at(derivatives, index), bool(holds[index])),
+            values={self.quantity: np.where(holds, law_values, np.nan)},
+            remarks=lambda index: self._remarks(at(law_values, index), bool(holds[index])),
             unit=self.unit,
         )
 
@@ -580,8 +622,8 @@ class CompiledLaw(CompiledModel):
             return Remarks(failed=f"law {self.law.name} comes out as {value!r}")
         return Remarks(notes=(self.law.note,) if self.law.note else ())
 
-    def _holds(self, values: Values, points: int) -> Flags:
-        held = np.ones(points, dtype=bool)
+    def _is_valid(self, values: Values, points: int) -> Flags:
+        is_valid = np.ones(points, dtype=bool)
         for condition in self.conditions:
-            held &= condition.holds(values)
-        return held
+            is_valid &= condition.holds(values)
+        return is_valid

@@ -114,15 +114,19 @@ class Identities:
 
     def __init__(self, model: Model | QueueingNetwork) -> None:
         self._products: list[Product]
-        self._resources = [] if isinstance(model, QueueingNetwork) else _resource_loads(model)
-        columns = [number for load in self._resources for number in load.numbers]
-        self._demands = Tape(columns) if columns else None
+        self._resource_loads_of_model = (
+            [] if isinstance(model, QueueingNetwork) else _resource_loads(model)
+        )
+        expressions = [
+            expression for load in self._resource_loads_of_model for expression in load.numbers
+        ]
+        self._load_tape = Tape(expressions) if expressions else None
         if isinstance(model, QueueingNetwork):
-            self._products = list(_of_network(model))
-            self._members = "customers"
+            self._products = list(_products_of_network(model))
+            self._member_noun = "customers"
         else:
-            self._products = list(_of_activity(model))
-            self._members = "processors"
+            self._products = list(_products_of_activity(model))
+            self._member_noun = "processors"
 
     def held(self, solution: Solution, values: Values) -> Solution:
         """Remove the answers of the points at which a solution breaks an identity.
@@ -133,7 +137,7 @@ class Identities:
         values : of the model's parameters [points]
         """
         broken = self.broken(solution, values)
-        return _without(solution, broken) if broken else solution
+        return _without_answers(solution, broken) if broken else solution
 
     def broken(self, solution: Solution, values: Values) -> dict[int, str]:
         """Return, by point, the first identity that a solution breaks, with both numbers.
@@ -143,39 +147,42 @@ class Identities:
         solution : of any method
         values : of the model's parameters [points]
         """
-        words: dict[int, str] = {}
+        contradiction_by_point: dict[int, str] = {}
         if solution.interrupted:  # what was counted until then need not fit together
-            return words
+            return contradiction_by_point
         with np.errstate(all="ignore"):
-            checks = [*_ends(solution), *_loads(solution)]
-            checks += self._of_products(solution, values)
-            checks += self._of_resources(solution, values)
-        for contradicts, text, left_side, right in checks:
-            for index in np.flatnonzero(np.broadcast_to(contradicts, (solution.count,))):
+            checks = [*_checks_of_intervals(solution), *_checks_of_ranges(solution)]
+            checks += self._checks_of_products(solution, values)
+            checks += self._checks_of_resources(solution, values)
+        for is_broken, message_form, left_side, right_side in checks:
+            for point in np.flatnonzero(np.broadcast_to(is_broken, (solution.count,))):
                 sides = (
-                    np.broadcast_to(side, (solution.count,))[index] for side in (left_side, right)
+                    np.broadcast_to(side, (solution.count,))[point]
+                    for side in (left_side, right_side)
                 )
-                words.setdefault(int(index), text.format(*sides))
-        return words
+                contradiction_by_point.setdefault(int(point), message_form.format(*sides))
+        return contradiction_by_point
 
-    def _of_products(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
+    def _checks_of_products(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
         for product in self._products:
             columns = solution.values
             if product.rate not in columns or product.time not in columns:
                 continue
             think_time = np.zeros(1)
-            text = f"{product.rate} x {product.time} is {{:.6g}}, but "
+            message_form = f"{product.rate} x {product.time} is {{:.6g}}, but "
             half_width = np.zeros(1)
             if product.population is not None and product.think_time is not None:
                 tape = Tape([product.population, product.think_time])
-                total, think_time = tape.run(only(values, tape.parameters))
+                expected_total, think_time = tape.run(only(values, tape.parameters))
                 if np.any(think_time):
-                    text = f"{product.rate} x ({product.time} + think time) is {{:.6g}}, but "
-                text += f"the number of its {self._members} is {{:.6g}}"
+                    message_form = (
+                        f"{product.rate} x ({product.time} + think time) is {{:.6g}}, but "
+                    )
+                message_form += f"the number of its {self._member_noun} is {{:.6g}}"
             elif product.total in columns:
-                total = columns[product.total]
+                expected_total = columns[product.total]
                 half_width = _half_width(solution, product.total)
-                text += f"{product.total} is {{:.6g}}"
+                message_form += f"{product.total} is {{:.6g}}"
             else:
                 continue
             rate = columns[product.rate]
@@ -183,97 +190,119 @@ class Identities:
             half_width = half_width + rate * _half_width(solution, product.time)
             half_width = half_width + time * _half_width(solution, product.rate)
             product_value = rate * time
-            allowed = HALF_WIDTHS * half_width + _slack(solution) * np.maximum(product_value, total)
-            yield np.abs(product_value - total) > allowed, text, product_value, total
+            allowed_difference = HALF_WIDTHS * half_width + _allowed_relative_difference(
+                solution
+            ) * np.maximum(product_value, expected_total)
+            yield (
+                np.abs(product_value - expected_total) > allowed_difference,
+                message_form,
+                product_value,
+                expected_total,
+            )
 
-    def _of_resources(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
+    def _checks_of_resources(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
         """Check the utilization law and Little's law at the stations of an activity, and Little's
         law for the waits at its locks and permits.
 
         A simulation draws services and visits, so that both hold for what it drew by definition.
         """
         columns = solution.values
-        answered = ~_simulated(solution)
-        if self._demands is None or "throughput" not in columns or not np.any(answered):
+        is_computed = ~_is_simulated(solution)
+        if self._load_tape is None or "throughput" not in columns or not np.any(is_computed):
             return
-        sides = iter(self._demands.run(only(values, self._demands.parameters)))
-        for load in self._resources:
-            demand = next(sides)
-            visits = next(sides)
-            own_rate = next(sides)
+        load_values = iter(self._load_tape.run(only(values, self._load_tape.parameters)))
+        for load in self._resource_loads_of_model:
+            demand = next(load_values)
+            visits = next(load_values)
+            rate_alone = next(load_values)
             name = load.name
-            present, wait = (columns.get(f"{kind}[{name}]") for kind in ("queue_length", "wait"))
+            number_present, wait = (
+                columns.get(f"{value_kind}[{name}]") for value_kind in ("queue_length", "wait")
+            )
             utilization = columns.get(f"utilization[{name}]")
             rate = columns["throughput"]
-            if present is None or wait is None or (utilization is None and load.demand is None):
+            if (
+                number_present is None
+                or wait is None
+                or (utilization is None and load.demand is None)
+            ):
                 continue
-            is_counted = load.rate is None and utilization is not None
-            if utilization is None or not is_counted:
+            counts_busy = load.rate is None and utilization is not None
+            if utilization is None or not counts_busy:
                 # Who waits where speed depends on the number present is beyond those that the same
                 # visits would make alone; with infinite servers none waits.
-                busy = rate * demand / own_rate
+                busy_servers = rate * demand / rate_alone
             else:
-                busy = load.servers * utilization
-            waiting = (
+                busy_servers = load.servers * utilization
+            waiting_check = (
                 f"throughput x visits x wait at {name} is {{:.6g}}, but {{:.6g}} wait there",
                 rate * visits * wait,
-                present - busy,
+                number_present - busy_servers,
             )
-            served = (
+            service_check = (
                 f"throughput x demand at {name} is {{:.6g}}, but {{:.6g}} of its servers are busy",
                 rate * demand,
-                busy,
+                busy_servers,
             )
-            pairs = [served, waiting] if is_counted and load.demand is not None else [waiting]
-            for text, expected, reported in pairs:
+            checks = (
+                [service_check, waiting_check]
+                if counts_busy and load.demand is not None
+                else [waiting_check]
+            )
+            for message_form, expected, reported in checks:
                 # The absolute part is for numbers that are 0 but for rounding.
-                differs = np.abs(expected - reported) > ROUNDING * np.maximum(present, busy) + 1e-12
-                yield differs & answered, text, expected, reported
+                differs = (
+                    np.abs(expected - reported)
+                    > ROUNDING * np.maximum(number_present, busy_servers) + 1e-12
+                )
+                yield differs & is_computed, message_form, expected, reported
 
 
 IdentityCheck = tuple[Flags, str, Array, Array]
 """Where an identity is broken, the words with two places for numbers, and the two numbers."""
 
 
-def _without(solution: Solution, broken: Mapping[int, str]) -> Solution:
+def _without_answers(solution: Solution, contradiction_by_point: Mapping[int, str]) -> Solution:
     """Remove the answers of some points, and mark these as refused, so that the next method is
     tried.
     """
     methods = solution.methods or [solution.method] * solution.count
-    failures = {
-        index: Remarks(failed=f"{methods[index]} contradicts itself: {words}; {REPORT}")
-        for index, words in broken.items()
+    remarks_by_point = {
+        index: Remarks(failed=f"{methods[index]} contradicts itself: {contradiction}; {REPORT}")
+        for index, contradiction in contradiction_by_point.items()
     }
-    remarks = solution.remarks
+    earlier_remarks = solution.remarks
     detail = solution.detail
-    rows = np.isin(np.arange(solution.count), list(broken))
+    is_removed = np.isin(np.arange(solution.count), list(contradiction_by_point))
 
     def remarks_of(index: int) -> Remarks:
-        return failures.get(index) or remarks(index)
+        return remarks_by_point.get(index) or earlier_remarks(index)
 
-    def inner(index: int) -> tuple[Solution, int]:
-        if index in failures or detail is None:
-            return replace(blank, detail=None), index
+    def inner_detail(index: int) -> tuple[Solution, int]:
+        if index in remarks_by_point or detail is None:
+            return replace(remaining_solution, detail=None), index
         return detail(index)
 
     tables: dict[str, Any] = {
-        table: {
-            name: np.where(rows, np.nan, column)
-            for name, column in getattr(solution, table).items()
+        table_name: {
+            name: np.where(is_removed, np.nan, column)
+            for name, column in getattr(solution, table_name).items()
         }
-        for table in ("values", "low", "high", "account", "technology", "steps", "once")
+        for table_name in ("values", "low", "high", "account", "technology", "steps", "once")
     }
-    blank = replace(
+    remaining_solution = replace(
         solution,
-        exact=np.broadcast_to(solution.exact, (solution.count,)) & ~rows,
-        refused=solution.refused | broken.keys(),
+        exact=np.broadcast_to(solution.exact, (solution.count,)) & ~is_removed,
+        refused=solution.refused | contradiction_by_point.keys(),
         remarks=remarks_of,
         **tables,
     )
-    return blank if detail is None else replace(blank, detail=inner)
+    return (
+        remaining_solution if detail is None else replace(remaining_solution, detail=inner_detail)
+    )
 
 
-def _of_activity(model: Model) -> Iterator[Product]:
+def _products_of_activity(model: Model) -> Iterator[Product]:
     """List the identities of an activity: Little's law for the first group, and for each group that
     has a name.
 
@@ -288,8 +317,8 @@ def _of_activity(model: Model) -> Iterator[Product]:
     yield Product("throughput", "time", population=population.size, think_time=think_time)
     for group in population.groups:
         if group.name and group.arrivals is None:
-            names = f"throughput[{group.name}]", f"time[{group.name}]"
-            yield Product(*names, population=group.processors, think_time=think_time)
+            value_names = f"throughput[{group.name}]", f"time[{group.name}]"
+            yield Product(*value_names, population=group.processors, think_time=think_time)
 
 
 def _resource_loads(model: Model) -> list[ResourceLoad]:
@@ -297,45 +326,52 @@ def _resource_loads(model: Model) -> list[ResourceLoad]:
     closed population of one group, a stream, and phases, whose rounds are spread over the
     processors.
     """
-    passes = _passes(model)
+    bodies_with_passes = _bodies_with_passes(model)
     if any(isinstance(node, Attempt) for node in each_once(model.bodies)):
         return []  # how often it is tried depends on the state
-    demands_of = defaultdict[str, Expr](lambda: zero(TIME))
-    visits = defaultdict[str, Expr](lambda: Number(0.0))
+    demand_by_resource = defaultdict[str, Expr](lambda: zero(TIME))
+    visits_by_resource = defaultdict[str, Expr](lambda: Number(0.0))
     try:
-        for body, rounds in passes:
+        for body, passes_of_processor in bodies_with_passes:
             for name, demand in demands(body, model).items():
-                demands_of[name] = demands_of[name] + rounds * demand
-            for name, number in total_work(body, _visited).items():
-                visits[name] = visits[name] + rounds * number
+                demand_by_resource[name] = demand_by_resource[name] + passes_of_processor * demand
+            for name, visits_of_pass in total_work(body, _visits_of_node).items():
+                visits_by_resource[name] = (
+                    visits_by_resource[name] + passes_of_processor * visits_of_pass
+                )
     except NoAnswerError:  # what is asked depends on the state
         return []
     # Who waits for a lock may access its word again and again, as often as the state says.
-    others = {lock.word for lock in model.resources.values() if isinstance(lock, HeldResource)}
-    others |= {
-        name for node in each_once(model.bodies) if not _takes_one(node) for name in node.uses
+    excluded_names = {
+        lock.word for lock in model.resources.values() if isinstance(lock, HeldResource)
+    }
+    excluded_names |= {
+        name
+        for node in each_once(model.bodies)
+        if not _takes_one_server(node)
+        for name in node.uses
     }
     return [
         ResourceLoad(
             name,
             resource.capacity,
-            demands_of[name] if isinstance(resource, Station) else None,
-            visits[name],
+            demand_by_resource[name] if isinstance(resource, Station) else None,
+            visits_by_resource[name],
             resource.speed_alone,
         )
         for name, resource in model.resources.items()
-        if name in visits and name not in others and _counts_each_once(resource)
+        if name in visits_by_resource and name not in excluded_names and _waits_once(resource)
     ]
 
 
-def _counts_each_once(resource: ResourceKind) -> bool:
+def _waits_once(resource: ResourceKind) -> bool:
     """Return whether each visit to a resource waits once and then takes one server or permit."""
     if isinstance(resource, Lock):
         return resource.word is None and not LOCKS[resource.kind].spinning
     return isinstance(resource, Station | Permits | ReaderWriterLock)
 
 
-def _passes(model: Model) -> list[tuple[Activity, Expr]]:
+def _bodies_with_passes(model: Model) -> list[tuple[Activity, Expr]]:
     """List the bodies of a model, each with how often a processor passes through it; empty where
     groups have different bodies.
     """
@@ -345,25 +381,25 @@ def _passes(model: Model) -> list[tuple[Activity, Expr]]:
             (phase.cycle, phase.repeat * phase.processors / population.size)
             for phase in population.phases
         ]
-    alone = not isinstance(population, ClosedPopulation) or len(population.groups) == 1
-    if alone and isinstance(population, ClosedPopulation | OpenPopulation):
+    has_one_group = not isinstance(population, ClosedPopulation) or len(population.groups) == 1
+    if has_one_group and isinstance(population, ClosedPopulation | OpenPopulation):
         return [(body, Number(1.0)) for body in model.bodies] if len(model.bodies) == 1 else []
     return []
 
 
-def _visited(node: Activity) -> dict[str, Expr]:
-    return dict.fromkeys(node.uses, Number(1.0)) if _takes_one(node) else {}
+def _visits_of_node(node: Activity) -> dict[str, Expr]:
+    return dict.fromkeys(node.uses, Number(1.0)) if _takes_one_server(node) else {}
 
 
-def _takes_one(node: Activity) -> bool:
+def _takes_one_server(node: Activity) -> bool:
     """Return whether a node is a visit that waits once and holds one server or permit until its
     processor goes on.
     """
-    unlike = {SECOND_PHASES, SEVERAL_PERMITS} & node.constructs
-    return node.use in (SERVED, HELD) and not unlike
+    excluded_constructs = {SECOND_PHASES, SEVERAL_PERMITS} & node.constructs
+    return node.use in (SERVED, HELD) and not excluded_constructs
 
 
-def _of_network(model: QueueingNetwork) -> Iterator[Product]:
+def _products_of_network(model: QueueingNetwork) -> Iterator[Product]:
     """List the identities of a network: Little's law of each closed class or chain, and of each
     class at each station.
 
@@ -371,77 +407,97 @@ def _of_network(model: QueueingNetwork) -> Iterator[Product]:
     of all that enter.
     """
     if any(region.loses for region in model.regions.values()) or any(
-        map(_loses, model.stations.values())
+        map(_loses_customers, model.stations.values())
     ):
         return
-    chain_of = {label: name for name, chain in model.chains.items() for label in chain.classes}
-    members = {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}
-    for name, group in members.items():
-        if isinstance(group, ClosedClass):
+    chain_by_class = {
+        class_name: name for name, chain in model.chains.items() for class_name in chain.classes
+    }
+    population_by_name = {
+        **model.classes,
+        **{name: chain.members for name, chain in model.chains.items()},
+    }
+    for name, population in population_by_name.items():
+        if isinstance(population, ClosedClass):
             yield Product(
                 f"throughput[{name}]",
                 f"response_time[{name}]",
-                population=group.population,
-                think_time=group.think_time,
+                population=population.population,
+                think_time=population.think_time,
             )
     for name, station in model.stations.items():
-        for label in station.visitors():
-            class_and_station = f"[{label},{name}]"
-            quantity_name = f"throughput[{chain_of.get(label, label)}]"
+        for class_name in station.visitors():
+            class_and_station = f"[{class_name},{name}]"
+            throughput_name = f"throughput[{chain_by_class.get(class_name, class_name)}]"
             yield Product(
-                quantity_name,
+                throughput_name,
                 f"residence_time{class_and_station}",
                 f"queue_length{class_and_station}",
             )
 
 
-def _loses(station: NetworkStation) -> bool:
+def _loses_customers(station: NetworkStation) -> bool:
     """Return whether customers may be turned away, or leave before they are served."""
     return bool(station.capacity or station.patience or station.timeout)
 
 
-_ENDS_APART = ("time_alone", "grain_efficiency", "grain_interference", "overlap")
+_VALUES_WITHOUT_ORDER = ("time_alone", "grain_efficiency", "grain_interference", "overlap")
 """Values whose ends are not held against them: they compare two runs, and a simulation cuts either
 the value or an end to what is possible (no competitor makes a processor faster)."""
 
 
-def _ends(solution: Solution) -> Iterator[IdentityCheck]:
+def _checks_of_intervals(solution: Solution) -> Iterator[IdentityCheck]:
     """Check that each lower end is at most the upper end and the value, and each value at most the
     upper end.
     """
     for name, low in solution.low.items():
-        if name.partition("[")[0] in _ENDS_APART:
+        if name.partition("[")[0] in _VALUES_WITHOUT_ORDER:
             continue
-        pairs = [(f"the lower end of {name}", low, "its upper end", solution.high.get(name))]
-        pairs.append((f"the lower end of {name}", low, "its value", solution.values.get(name)))
-        yield from (pair for bounds in pairs for pair in _ordered(*bounds))
+        comparisons = [(f"the lower end of {name}", low, "its upper end", solution.high.get(name))]
+        comparisons.append(
+            (f"the lower end of {name}", low, "its value", solution.values.get(name))
+        )
+        yield from (
+            identity_check
+            for comparison in comparisons
+            for identity_check in _checks_of_order(*comparison)
+        )
     for name, high in solution.high.items():
         value = solution.values.get(name)
-        if value is not None and name.partition("[")[0] not in _ENDS_APART:
-            yield from _ordered(name, value, "its upper end", high)
+        if value is not None and name.partition("[")[0] not in _VALUES_WITHOUT_ORDER:
+            yield from _checks_of_order(name, value, "its upper end", high)
 
 
-def _ordered(smaller: str, low: Array, larger: str, high: Array | None) -> Iterator[IdentityCheck]:
+def _checks_of_order(
+    smaller_name: str, smaller_value: Array, larger_name: str, larger_value: Array | None
+) -> Iterator[IdentityCheck]:
     """Check that one value is at most another one."""
-    if high is not None:
-        beyond = ROUNDING * np.maximum(np.abs(low), np.abs(high)) + 1e-12
-        yield low - high > beyond, f"{smaller} is {{:.6g}}, but {larger} {{:.6g}}", low, high
+    if larger_value is not None:
+        allowed_difference = (
+            ROUNDING * np.maximum(np.abs(smaller_value), np.abs(larger_value)) + 1e-12
+        )
+        yield (
+            smaller_value - larger_value > allowed_difference,
+            f"{smaller_name} is {{:.6g}}, but {larger_name} {{:.6g}}",
+            smaller_value,
+            larger_value,
+        )
 
 
 _NOT_NEGATIVE = ("time", "throughput", "response_time", "residence_time", "queue_length")
 
 
-def _loads(solution: Solution) -> Iterator[IdentityCheck]:
+def _checks_of_ranges(solution: Solution) -> Iterator[IdentityCheck]:
     """Check that no utilization is above 1, and that times, rates and numbers are not negative."""
     for name, column in solution.values.items():
-        kind, place = name.partition("[")[::2]
-        if kind == "utilization":
-            text = (
-                f"throughput x demand over servers of {place[:-1]} is {{:.6g}}, but at most {{:g}}"
-            )
-            over = (column > 1 + _slack(solution)) & _computes_waiting(solution)
-            yield over, text, column, np.ones(1)
-        elif kind in _NOT_NEGATIVE:
+        value_kind, name_in_brackets = name.partition("[")[::2]
+        if value_kind == "utilization":
+            message_form = f"throughput x demand over servers of {name_in_brackets[:-1]} is {{:.6g}}, but at most {{:g}}"
+            is_above_one = (
+                column > 1 + _allowed_relative_difference(solution)
+            ) & _computes_waiting(solution)
+            yield is_above_one, message_form, column, np.ones(1)
+        elif value_kind in _NOT_NEGATIVE:
             yield column < -1e-9, f"{name} is {{:.6g}}, but at least {{:g}}", column, np.zeros(1)
 
 
@@ -449,13 +505,15 @@ def _computes_waiting(solution: Solution) -> NDArray[np.bool_]:
     """Return at which points the method neglects no waiting. Only there a utilization above 1 is a
     contradiction: approximations may neglect that a processor waits for itself.
     """
-    complete: NDArray[np.bool_] = np.asarray(solution.exact) | _simulated(solution)
-    return complete
+    neglects_nothing: NDArray[np.bool_] = np.asarray(solution.exact) | _is_simulated(solution)
+    return neglects_nothing
 
 
-def _simulated(solution: Solution) -> NDArray[np.bool_]:
+def _is_simulated(solution: Solution) -> NDArray[np.bool_]:
     """Return at which points simulation answered."""
-    return np.array([name == SIMULATION for name in solution.methods or [solution.method]])
+    return np.array(
+        [method_name == SIMULATION for method_name in solution.methods or [solution.method]]
+    )
 
 
 def _half_width(solution: Solution, name: str) -> Array:
@@ -468,7 +526,7 @@ def _half_width(solution: Solution, name: str) -> Array:
     return np.zeros(1)
 
 
-def _slack(solution: Solution) -> Array:
+def _allowed_relative_difference(solution: Solution) -> Array:
     """Return the relative difference that an identity may have at each point."""
     methods = solution.methods or [solution.method]
     return np.array([OF_SIMULATIONS if method == SIMULATION else ROUNDING for method in methods])

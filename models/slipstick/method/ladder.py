@@ -140,10 +140,10 @@ class LadderForm(CompiledModel):
         # The first method alone is compiled now: a later one may cost seconds, and no point may
         # need it.
         forms = [form for form in map(self.form, self._methods[:1]) if form is not None]
-        used = list(model.parameters) if isinstance(model, Model) else []
+        own_parameters = list(model.parameters) if isinstance(model, Model) else []
         first_forms = forms or [self._fallback[1]]
         self.quantity = first_forms[0].quantity
-        self.parameters = tuple(dict.fromkeys([*first_forms[0].parameters, *used]))
+        self.parameters = tuple(dict.fromkeys([*first_forms[0].parameters, *own_parameters]))
 
     def form(self, method: Method) -> CompiledModel | None:
         """Return the model compiled for a method; None if the method does not answer for the model."""
@@ -201,23 +201,23 @@ class LadderForm(CompiledModel):
 
     def blocks(self, values: Values, count: int) -> Iterator[Rows]:
         """Divide aligned points by method, then into blocks that are solved together."""
-        for rows, _, form in self._parts(values, count):
-            yield from (rows[rows_of_block] for rows_of_block in form.blocks({}, len(rows)))
+        for rows, _, form in self._assigned_rows(values, count):
+            yield from (rows[block_indexes] for block_indexes in form.blocks({}, len(rows)))
 
     def simulated(self, values: Values, count: int) -> int:
         """Return the number of points that are simulated."""
-        solved_parts = self._parts(values, count)
-        return sum(len(rows) for rows, method, _ in solved_parts if method.estimates)
+        assigned_rows = self._assigned_rows(values, count)
+        return sum(len(rows) for rows, method, _ in assigned_rows if method.estimates)
 
     def brief(self, values: Values) -> Solution:
         """Solve for the first quantity alone, each point by its method."""
-        return self._solved(values, lambda form, cut: form.brief(cut))
+        return self._solved(values, lambda form, known_values: form.brief(known_values))
 
     def solution(self, values: Values) -> Solution:
         """Solve each point by its method, and check answers that may not be exact by a short
         simulation.
         """
-        solution = self._solved(values, lambda form, cut: form.solution(cut))
+        solution = self._solved(values, lambda form, known_values: form.solution(known_values))
         simulation = self._arguments[2]
         if self._smooth or simulation.check == CHECK_OFF or isinstance(self.model, AddedModel):
             return solution  # what is not exact is simulated by default
@@ -238,13 +238,15 @@ class LadderForm(CompiledModel):
         """Return values with their derivatives: from the method itself if one method solves all
         points and no value is an amount, else by differences.
         """
-        solved_parts = self._parts(values, count_of(values))
-        amounts = self.amounts is not None and any(name.startswith("amount[") for name in columns)
+        assigned_rows = self._assigned_rows(values, count_of(values))
+        has_amounts = self.amounts is not None and any(
+            name.startswith("amount[") for name in columns
+        )
         # Amounts are computed from the solution, and methods may take over from each other between
         # two points: differences contain both.
-        if amounts or len(solved_parts) > 1:
+        if has_amounts or len(assigned_rows) > 1:
             return super().slopes(values, names, columns)
-        ((_, _, form),) = solved_parts
+        ((_, _, form),) = assigned_rows
         try:
             return form.slopes(only(values, form.parameters), names, columns)
         except SlipstickError:
@@ -255,21 +257,25 @@ class LadderForm(CompiledModel):
     def unit(self, column: str) -> str:
         return self._fallback[1].unit(column)
 
-    def _parts(self, values: Values, count: int) -> list[tuple[Rows, Method, CompiledModel]]:
+    def _assigned_rows(
+        self, values: Values, count: int
+    ) -> list[tuple[Rows, Method, CompiledModel]]:
         """Assign each point to the first method of the ladder that takes it."""
-        solved_parts: list[tuple[Rows, Method, CompiledModel]] = []
+        assigned_rows: list[tuple[Rows, Method, CompiledModel]] = []
         values = self.solvable(values)
-        unsolved = np.ones(count, dtype=bool)
+        is_unsolved = np.ones(count, dtype=bool)
         for method in self._methods:
-            if not unsolved.any():
-                return solved_parts
+            if not is_unsolved.any():
+                return assigned_rows
             if (form := self.form(method)) is not None:
-                taken = unsolved & np.broadcast_to(_taken(form, values), (count,))
-                solved_parts += [(np.flatnonzero(taken), method, form)] if taken.any() else []
-                unsolved &= ~taken
-        if unsolved.any():
+                is_taken = is_unsolved & np.broadcast_to(_is_taken(form, values), (count,))
+                assigned_rows += (
+                    [(np.flatnonzero(is_taken), method, form)] if is_taken.any() else []
+                )
+                is_unsolved &= ~is_taken
+        if is_unsolved.any():
             assert self._fallback  # raises if there is none
-        return solved_parts
+        return assigned_rows
 
     def _solved(
         self, values: Values, solve: Callable[[CompiledModel, Values], Solution]
@@ -284,16 +290,21 @@ class LadderForm(CompiledModel):
             Tape(self.model.expressions()).check_names(values)
         count = count_of(values)
         pieces = []
-        for rows, method, form in self._parts(values, count):
-            parts = self._climbed(values, count, rows, method, form, solve)
-            before = self._methods[: self._methods.index(method)]
-            for failure in (self._failures.get(earlier.name) for earlier in before):
+        for rows, method, form in self._assigned_rows(values, count):
+            solved_rows = self._solved_by_next(values, count, rows, method, form, solve)
+            earlier_methods = self._methods[: self._methods.index(method)]
+            for failure in (
+                self._failures.get(earlier_method.name) for earlier_method in earlier_methods
+            ):
                 if failure:
-                    parts = [(place, _noted(part, [failure] * len(place))) for place, part in parts]
-            pieces += parts
+                    solved_rows = [
+                        (part_rows, _with_reasons(part_solution, [failure] * len(part_rows)))
+                        for part_rows, part_solution in solved_rows
+                    ]
+            pieces += solved_rows
         return pieces[0][1] if len(pieces) == 1 else joined(pieces)
 
-    def _climbed(
+    def _solved_by_next(
         self,
         values: Values,
         count: int,
@@ -305,9 +316,9 @@ class LadderForm(CompiledModel):
         """Solve some points by a method, and the points at which it refuses or fails by the next
         method that accepts the model.
         """
-        all_rows = len(rows) == count
+        has_all_rows = len(rows) == count
         values_of_rows = {
-            name: value if all_rows else at_rows(value, rows) for name, value in values.items()
+            name: value if has_all_rows else at_rows(value, rows) for name, value in values.items()
         }
         known_values = (
             only(values_of_rows, form.parameters)
@@ -315,64 +326,71 @@ class LadderForm(CompiledModel):
             else values_of_rows
         )
         try:
-            solution = self._alike(solve(form, known_values))
+            solution = self._with_intervals(solve(form, known_values))
         except SlipstickError:
             raise
         except Exception as error:
             if len(rows) > 1:  # only the points at which it fails go on
                 return [
                     piece
-                    for half in np.array_split(rows, 2)
-                    for piece in self._climbed(values, count, half, method, form, solve)
+                    for half_rows in np.array_split(rows, 2)
+                    for piece in self._solved_by_next(values, count, half_rows, method, form, solve)
                 ]
             failure = _failure(method, error)
-            if not (above := self._above(method)):
+            if not (next_method := self._next_accepting(method)):
                 raise NoAnswerError(failure) from error
-            parts = self._climbed(values, count, rows, *above, solve)
-            return [(place, _noted(part, [failure])) for place, part in parts]
+            solved_rows = self._solved_by_next(values, count, rows, *next_method, solve)
+            return [
+                (part_rows, _with_reasons(part_solution, [failure]))
+                for part_rows, part_solution in solved_rows
+            ]
         # A solution that breaks an identity is refused at that point, and the next method is asked.
         if self.identities is not None:
             solution = self.identities(solution, values_of_rows)
-        refused = sorted(solution.refused)
-        if not refused or not (above := self._above(method)):
+        refused_indexes = sorted(solution.refused)
+        if not refused_indexes or not (next_method := self._next_accepting(method)):
             return [(rows, solution)]
-        reasons = {rows[index]: solution.remarks_at(index).failed for index in refused}
-        parts = [
-            (place, _noted(part, [reasons[row] for row in place]))
-            for place, part in self._climbed(values, count, rows[refused], *above, solve)
+        reason_by_row = {
+            rows[index]: solution.remarks_at(index).failed for index in refused_indexes
+        }
+        solved_rows = [
+            (part_rows, _with_reasons(part_solution, [reason_by_row[row] for row in part_rows]))
+            for part_rows, part_solution in self._solved_by_next(
+                values, count, rows[refused_indexes], *next_method, solve
+            )
         ]
-        return [(rows, solution), *parts] if len(refused) < len(rows) else parts
+        return [(rows, solution), *solved_rows] if len(refused_indexes) < len(rows) else solved_rows
 
-    def _above(self, method: Method) -> tuple[Method, CompiledModel] | None:
+    def _next_accepting(self, method: Method) -> tuple[Method, CompiledModel] | None:
         """Return the next method on the ladder that answers for the model, with the model compiled
         by it; None after the last.
         """
-        for higher in self._methods[self._methods.index(method) + 1 :]:
-            if (form := self.form(higher)) is not None:
-                return higher, form
+        for higher_method in self._methods[self._methods.index(method) + 1 :]:
+            if (form := self.form(higher_method)) is not None:
+                return higher_method, form
         return None
 
-    def _alike(self, solution: Solution) -> Solution:
+    def _with_intervals(self, solution: Solution) -> Solution:
         """Return a solution with intervals of width 0 around exact values, where other points have
         estimates.
         """
         if not self.estimated or solution.low:
             return solution
-        books = {
+        columns_by_table = {
             "account": solution.account,
             "technology": solution.technology,
             "step": solution.steps,
         }
-        booked = {
-            f"{book}[{name}]": column
-            for book, columns in books.items()
+        booked_columns = {
+            f"{table_name}[{name}]": column
+            for table_name, columns in columns_by_table.items()
             for name, column in columns.items()
         }
-        exact_values = {**solution.values, **booked}
+        exact_values = {**solution.values, **booked_columns}
         return replace(solution, low=exact_values, high=exact_values)
 
 
-def _taken(form: CompiledModel, values: Values) -> NDArray[np.bool_]:
+def _is_taken(form: CompiledModel, values: Values) -> NDArray[np.bool_]:
     """Return which points a compiled model takes. If its code fails at that question, all: solving
     them fails too, and passes them on to the next method with a note.
     """
@@ -389,10 +407,10 @@ def _failure(method: Method, error: Exception) -> str:
     return f"{method.name} failed, a fault of slipstick ({type(error).__name__}: {error})"
 
 
-_SOLVING = ("solution", "brief")
+_SOLVING_METHODS = ("solution", "brief")
 """What a compiled model solves points by."""
 
-_TRIED = 1_000
+_TRIAL_EVENTS = 1_000
 """Events of a simulation that is tried; one that has ended no cycle by then may do so later."""
 
 
@@ -400,42 +418,44 @@ Refusal: TypeAlias = Callable[[str], str]
 """Returns why the method of a name has no answer; empty where it has one."""
 
 
-def led_on(reason: str, others: Collection[str], refusal: Refusal) -> str:
+def led_on(reason: str, other_names: Collection[str], refusal: Refusal) -> str:
     """Return the reason why a method refuses a model. If the methods that the reason names have no
     answer either, it is extended by a method that has one, else by their own reasons.
 
     Parameters
     ----------
     reason : of the refusal; a method is named where its name stands in it
-    others : names of the other methods for such a model
+    other_names : names of the other methods for such a model
     refusal : tries one of them
     """
-    words = set(re.findall(r"[\w-]+", reason.replace("simulate", SIMULATION)))
-    ways = [name for name in others if name in words]
-    if not ways:
+    words_of_reason = set(re.findall(r"[\w-]+", reason.replace("simulate", SIMULATION)))
+    named_methods = [name for name in other_names if name in words_of_reason]
+    if not named_methods:
         return reason
     # A short simulation costs least: an exact method may take seconds to say that it answers.
-    ways_by_cost = sorted(ways, key=lambda name: name != SIMULATION)
-    refusals: dict[str, str] = {}
-    for name in [*ways_by_cost, *(name for name in others if name not in ways)]:
-        refusals[name] = refusal(name)
-        if not refusals[name]:
-            if name in ways:
+    methods_by_cost = sorted(named_methods, key=lambda name: name != SIMULATION)
+    refusal_by_method: dict[str, str] = {}
+    for name in [*methods_by_cost, *(name for name in other_names if name not in named_methods)]:
+        refusal_by_method[name] = refusal(name)
+        if not refusal_by_method[name]:
+            if name in named_methods:
                 return reason
-            have = "has" if len(ways) == 1 else "have"
-            return f"{reason}; {' and '.join(ways)} {have} no answer either, ask for {name}"
-    return f"{reason}{_refused_too({name: refusals[name] for name in ways})}"
+            verb = "has" if len(named_methods) == 1 else "have"
+            return (
+                f"{reason}; {' and '.join(named_methods)} {verb} no answer either, ask for {name}"
+            )
+    return f"{reason}{_further_reasons({name: refusal_by_method[name] for name in named_methods})}"
 
 
-def _refused_too(refusals: Mapping[str, str]) -> str:
+def _further_reasons(refusal_by_method: Mapping[str, str]) -> str:
     """Return the reasons why further methods have no answer; a reason that two of them share is
     given once.
     """
-    first_with: dict[str, str] = {}
-    for name, reason in refusals.items():
-        first_with.setdefault(reason, name)
+    method_by_reason: dict[str, str] = {}
+    for name, reason in refusal_by_method.items():
+        method_by_reason.setdefault(reason, name)
     return "".join(
-        f"; {name} has no answer either: {reason}" for reason, name in first_with.items()
+        f"; {name} has no answer either: {reason}" for reason, name in method_by_reason.items()
     )
 
 
@@ -454,56 +474,64 @@ class _Named:
     def compiled(self) -> CompiledModel:
         """Compile the model so that each point without an answer names a method that has one."""
         try:
-            compiled = self._in_words(self.method.compiled)
-            form: CompiledModel = compiled(self.model, self.parameters, self.simulation)
+            compile_safely = self._with_refusals(self.method.compiled)
+            form: CompiledModel = compile_safely(self.model, self.parameters, self.simulation)
         except NoAnswerError as error:
-            reason = self._led_on(str(error), {})
+            reason = self._extended_reason(str(error), {})
             if reason == str(error):
                 raise
             raise NoAnswerError(reason) from error
         # A compiled model calls these of itself, so that a wrapper around it would not be called.
-        for name in _SOLVING:
-            setattr(form, name, self._point_by_point(getattr(form, name), form.quantity))
+        for attribute_name in _SOLVING_METHODS:
+            setattr(
+                form,
+                attribute_name,
+                self._point_by_point(getattr(form, attribute_name), form.quantity),
+            )
         return form
 
-    def _led_on(self, reason: str, values: Values) -> str:
+    def _extended_reason(self, reason: str, values: Values) -> str:
         """Extend the reason of a refusal at some values by a method that has an answer there; see
         `led_on`.
         """
         return led_on(reason, self.others, lambda name: self._refusal(name, values))
 
-    def _refusal(self, name: str, values: Values) -> str:
+    def _refusal(self, method_name: str, values: Values) -> str:
         """Return why another method has no answer at some values; empty if it has one."""
         # A short run tells whether there is an answer; its values are never shown.
-        short = replace(self.simulation, events=_TRIED, cycles=None, replications=1)
+        short_simulation = replace(
+            self.simulation, events=_TRIAL_EVENTS, cycles=None, replications=1
+        )
         try:
-            other = self.others[name]()
-            solution = other.compiled(self.model, self.parameters, short).solution(values)
+            other_method = self.others[method_name]()
+            solution = other_method.compiled(
+                self.model, self.parameters, short_simulation
+            ).solution(values)
             reason = solution.remarks_at(0).failed or ""
             # A longer run may end cycles where this one ended none.
-            return "" if other.estimates and reason.endswith(NOTHING_TO_ESTIMATE) else reason
+            return "" if other_method.estimates and reason.endswith(NOTHING_TO_ESTIMATE) else reason
         except Exception as error:  # noqa: BLE001  # a method that fails has no answer
             return str(error)
 
-    def _fault(self, error: Exception) -> str:
+    def _fault_sentence(self, error: Exception) -> str:
         """Return a sentence that the method failed by an error in its code, with the other methods
         to name.
         """
         way_out = f", or name another method: {', '.join(self.others)}" if self.others else ""
         return f"{_failure(self.method, error)}; please report it with the model{way_out}"
 
-    def _in_words(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _with_refusals(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a function so that errors in its code become refusals in words."""
 
-        def called(*arguments: Any) -> Any:
+        def guarded_call(*arguments: Any) -> Any:
             try:
                 return function(*arguments)
             except (SlipstickError, MemoryError):
                 raise
             except Exception as error:
-                raise NoAnswerError(self._fault(error)) from error
+                raise NoAnswerError(self._fault_sentence(error)) from error
 
-        return called
+        return guarded_call
 
     def _point_by_point(
         self, solve: Callable[[Values], Solution], quantity: str
@@ -512,25 +540,28 @@ class _Named:
         from the points that cause it.
         """
 
-        def solved(values: Values) -> Solution:
+        def solve_points(values: Values) -> Solution:
             try:
                 solution = solve(values)
             except (SlipstickError, MemoryError):
                 raise
             except Exception as error:  # noqa: BLE001  # also of packages outside
                 if count_of(values) == 1:
-                    return self._without_answer(quantity, self._fault(error))
-                return halved(values)
+                    return self._without_answer(quantity, self._fault_sentence(error))
+                return solve_halves(values)
             return self._with_ways_out(solution, values)
 
-        def halved(values: Values) -> Solution:
-            halves = np.array_split(np.arange(count_of(values)), 2)
+        def solve_halves(values: Values) -> Solution:
+            rows_of_halves = np.array_split(np.arange(count_of(values)), 2)
             values_of_halves = [
-                {name: at_rows(value, rows) for name, value in values.items()} for rows in halves
+                {name: at_rows(value, rows) for name, value in values.items()}
+                for rows in rows_of_halves
             ]
-            return joined(list(zip(halves, map(solved, values_of_halves), strict=True)))
+            return joined(
+                list(zip(rows_of_halves, map(solve_points, values_of_halves), strict=True))
+            )
 
-        return solved
+        return solve_points
 
     def _without_answer(self, quantity: str, reason: str) -> Solution:
         """Return the solution of a point that has no answer."""
@@ -546,23 +577,25 @@ class _Named:
         """Add a way out to the reason of a refused single point, and turn errors in deferred code
         into refusals.
         """
-        gradient = None if solution.gradient is None else self._in_words(solution.gradient)
+        gradient = None if solution.gradient is None else self._with_refusals(solution.gradient)
         if count_of(values) > 1:  # of many points no other method is tried
             return replace(solution, gradient=gradient)
 
         def remarks(index: int) -> Remarks:
-            of_point = solution.remarks(index)
-            if not of_point.failed:
-                return of_point
-            return replace(of_point, failed=self._led_on(of_point.failed, values))
+            point_remarks = solution.remarks(index)
+            if not point_remarks.failed:
+                return point_remarks
+            return replace(
+                point_remarks, failed=self._extended_reason(point_remarks.failed, values)
+            )
 
         def detail(index: int) -> tuple[Solution, int]:
             assert solution.detail is not None
-            inner, place = self._in_words(solution.detail)(index)
-            return self._with_ways_out(inner, values), place
+            inner_solution, row = self._with_refusals(solution.detail)(index)
+            return self._with_ways_out(inner_solution, values), row
 
-        deferred = None if solution.detail is None else detail
-        return replace(solution, gradient=gradient, remarks=remarks, detail=deferred)
+        deferred_detail = None if solution.detail is None else detail
+        return replace(solution, gradient=gradient, remarks=remarks, detail=deferred_detail)
 
 
 def named(
@@ -587,28 +620,28 @@ def named(
     return _Named(method, model, parameters, simulation, others).compiled()
 
 
-def _noted(solution: Solution, reasons: Sequence[str | None]) -> Solution:
+def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution:
     """Add a note to each point why the earlier methods did not answer. Where this method has no
     answer either, its reason follows theirs, unless both are saturation.
     """
 
     def detail(index: int) -> tuple[Solution, int]:
-        inner = solution
-        place = index
-        while inner.detail is not None:
-            inner, place = inner.detail(place)
-        remarks = inner.remarks(place)
+        inner_solution = solution
+        row = index
+        while inner_solution.detail is not None:
+            inner_solution, row = inner_solution.detail(row)
+        remarks = inner_solution.remarks(row)
         reason = reasons[index]
         note = f"{solution.method} answers by default: {reason}"
-        both = reason or ""
-        saturated = SATURATED in both and SATURATED in (remarks.failed or "")
-        if remarks.failed and remarks.failed != both and not saturated:
-            both += _refused_too({solution.method: remarks.failed})
-        noted = (
-            replace(remarks, failed=both)
+        combined_reason = reason or ""
+        are_both_saturated = SATURATED in combined_reason and SATURATED in (remarks.failed or "")
+        if remarks.failed and remarks.failed != combined_reason and not are_both_saturated:
+            combined_reason += _further_reasons({solution.method: remarks.failed})
+        noted_remarks = (
+            replace(remarks, failed=combined_reason)
             if remarks.failed
             else replace(remarks, notes=(*remarks.notes, note))
         )
-        return replace(inner, detail=None, remarks=lambda _: noted), place
+        return replace(inner_solution, detail=None, remarks=lambda _: noted_remarks), row
 
     return replace(solution, detail=detail)

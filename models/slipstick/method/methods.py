@@ -50,12 +50,12 @@ from slipstick.vocabulary import (
     model_kinds,
 )
 
-_FOR = {
+_SUBJECTS_BY_KIND = {
     ACTIVITY: "activities and programs",
     LAW: "laws",
     NETWORK: "queueing networks",
 }
-_KINDS: dict[type, str] = {
+_KIND_BY_TYPE: dict[type, str] = {
     Model: ACTIVITY,
     Law: LAW,
     QueueingNetwork: NETWORK,
@@ -75,13 +75,15 @@ NOT_SIMULATED = "derivatives or thousands of points are asked for, so nothing is
 _DEFAULT_SIMULATION = Simulation()
 
 
-def _mean_value(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+def _compile_mean_value(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
     from slipstick.method.mean_value import MeanValue
 
     return MeanValue(cast(Model, model))
 
 
-def _promises(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_small_error(model: Subject, smooth: bool) -> Acceptance:
     """Accept models for which mean value is exact, or promises an error of at most a tenth."""
     from slipstick.method.mean_value.form import promise_holds
 
@@ -90,17 +92,19 @@ def _promises(model: Subject, smooth: bool) -> Acceptance:
     return Acceptance(False, "mean value promises no error")
 
 
-def _simulates(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_simulation(model: Subject, smooth: bool) -> Acceptance:
     return Acceptance(False, NOT_SIMULATED) if smooth else Acceptance(True)
 
 
-def _simulation(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+def _compile_simulation(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
     from slipstick.method.simulation.form import simulation_of
 
     return simulation_of(cast(Model, model), simulation)
 
 
-def _network(
+def _compile_network(
     name: str, model: Subject, parameters: Parameters, simulation: Simulation
 ) -> CompiledModel:
     from slipstick.method.networks.form import CompiledNetwork
@@ -108,7 +112,7 @@ def _network(
     return CompiledNetwork(cast(QueueingNetwork, model), name)
 
 
-def _answers_network(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_solved_network(model: Subject, smooth: bool) -> Acceptance:
     """Accept a network that a solver answers at the network's own values: exactly, by a small
     Markov chain, or by an approximation whose measured error is at most a tenth.
 
@@ -125,12 +129,12 @@ def _answers_network(model: Subject, smooth: bool) -> Acceptance:
     return Acceptance(False, solution.remarks_at(0).failed or "no solver answers")
 
 
-def _approximates(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_large_error(model: Subject, smooth: bool) -> Acceptance:
     """Accept an approximation with a large error only where nothing may be simulated."""
     return Acceptance(smooth, "" if smooth else "its measured error is over a tenth")
 
 
-def _network_simulation(
+def _compile_network_simulation(
     model: Subject, parameters: Parameters, simulation: Simulation
 ) -> CompiledModel:
     from slipstick.method.networks.simulation import simulation_of
@@ -138,7 +142,7 @@ def _network_simulation(
     return simulation_of(cast(QueueingNetwork, model), simulation)
 
 
-def _network_bounds(
+def _compile_network_bounds(
     model: Subject, parameters: Parameters, simulation: Simulation
 ) -> CompiledModel:
     from slipstick.method.networks.bounds import CompiledNetworkBounds
@@ -146,42 +150,59 @@ def _network_bounds(
     return CompiledNetworkBounds(cast(QueueingNetwork, model))
 
 
-def _bounds(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+def _compile_bounds(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
     return CompiledBounds(cast(Model, model))
 
 
-def _closed_form(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+def _compile_closed_form(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
     return ClosedForm(cast(Model, model))
 
 
-def _law(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+def _compile_law(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
     return CompiledLaw(cast(Law, model), parameters)
 
 
 _OF_ACTIVITIES = (
-    Method(CLOSED_FORM, ACTIVITY, _closed_form, EXACT_RANK, partial=True),
-    Method(MEAN_VALUE, ACTIVITY, _mean_value, APPROXIMATE_RANK, _promises),
-    Method(SIMULATION, ACTIVITY, _simulation, SIMULATION_RANK, _simulates, estimates=True),
-    Method(BOUNDS, ACTIVITY, _bounds),
+    Method(CLOSED_FORM, ACTIVITY, _compile_closed_form, EXACT_RANK, partial=True),
+    Method(MEAN_VALUE, ACTIVITY, _compile_mean_value, APPROXIMATE_RANK, _accepts_small_error),
+    Method(
+        SIMULATION,
+        ACTIVITY,
+        _compile_simulation,
+        SIMULATION_RANK,
+        _accepts_simulation,
+        estimates=True,
+    ),
+    Method(BOUNDS, ACTIVITY, _compile_bounds),
 )
 
-_OWN = (
+_OWN_METHODS = (
     *(replace(method, knows=KNOWN[method.name]) for method in _OF_ACTIVITIES),
-    Method(CLOSED_FORM, LAW, _law, EXACT_RANK),
+    Method(CLOSED_FORM, LAW, _compile_law, EXACT_RANK),
     Method(
         BEST,
         NETWORK,
-        partial(_network, BEST),
+        partial(_compile_network, BEST),
         EXACT_RANK,
-        _answers_network,
+        _accepts_solved_network,
         knows=KNOWN_OF_NETWORKS[BEST],
     ),
-    Method(LINEARIZER, NETWORK, partial(_network, LINEARIZER), APPROXIMATE_RANK, _approximates),
+    Method(
+        LINEARIZER,
+        NETWORK,
+        partial(_compile_network, LINEARIZER),
+        APPROXIMATE_RANK,
+        _accepts_large_error,
+    ),
     *(
         Method(
             name,
             NETWORK,
-            partial(_network, name),
+            partial(_compile_network, name),
             knows=KNOWN_OF_NETWORKS.get(name, frozenset()),
         )
         for name in METHODS[NETWORK]
@@ -190,31 +211,34 @@ _OWN = (
     Method(
         SIMULATION,
         NETWORK,
-        _network_simulation,
+        _compile_network_simulation,
         SIMULATION_RANK,
-        _simulates,
+        _accepts_simulation,
         estimates=True,
         knows=KNOWN[SIMULATION],
     ),
-    Method(BOUNDS, NETWORK, _network_bounds),
+    Method(BOUNDS, NETWORK, _compile_network_bounds),
 )
 
 
-def method_named(kind: str, name: str) -> Method:
+def method_named(model_kind: str, name: str) -> Method:
     """Return a method by its name for a kind of model; a method of another package, such as the
     Markov chain of activities, is imported only now.
     """
-    own = {method.name: method for method in _OWN if method.kind == kind}
-    return own[name] if name in own else METHODS_ADDED[f"{kind}/{name}"]
+    own_methods = {method.name: method for method in _OWN_METHODS if method.kind == model_kind}
+    return own_methods[name] if name in own_methods else METHODS_ADDED[f"{model_kind}/{name}"]
 
 
-def ladder(kind: str) -> list[Method]:
+def ladder(model_kind: str) -> list[Method]:
     """List the methods that answer for a kind of model if none is named, in the order in which they
     are tried.
     """
-    methods = [method_named(kind, name) for name in known_methods(kind)]
-    ranked = [(method.rank, method) for method in methods if method.rank is not None]
-    return [method for _, method in sorted(ranked, key=lambda pair: pair[0])]
+    methods = [method_named(model_kind, name) for name in known_methods(model_kind)]
+    ranked_methods = [(method.rank, method) for method in methods if method.rank is not None]
+    return [
+        method
+        for _, method in sorted(ranked_methods, key=lambda rank_and_method: rank_and_method[0])
+    ]
 
 
 def default_method(model: Subject, smooth: bool = False) -> str:
@@ -242,7 +266,7 @@ def default_method(model: Subject, smooth: bool = False) -> str:
 
 def kind_of(model: Subject) -> str:
     """Name the kind of a model."""
-    return model.kind if isinstance(model, AddedModel) else _KINDS[type(model)]
+    return model.kind if isinstance(model, AddedModel) else _KIND_BY_TYPE[type(model)]
 
 
 def left_out_of(model: Subject) -> Mapping[str, str]:
@@ -281,19 +305,21 @@ def form_of(
     ['closed-form', 'mean-value']
     """
     settings = simulation or _DEFAULT_SIMULATION
-    kind = kind_of(model)
-    name = _known_method(kind, method)
-    if isinstance(model, Law) or name:
-        method_name = name or METHODS[LAW][0]
+    model_kind = kind_of(model)
+    known_name = _known_method(model_kind, method)
+    if isinstance(model, Law) or known_name:
+        method_name = known_name or METHODS[LAW][0]
         # Bounds give no values, so that they are no way out.
         other_methods = {
-            other: partial(method_named, kind, other)
-            for other in known_methods(kind)
-            if other not in (method_name, BOUNDS, BEST)
+            other_name: partial(method_named, model_kind, other_name)
+            for other_name in known_methods(model_kind)
+            if other_name not in (method_name, BOUNDS, BEST)
         }
-        form = named(method_named(kind, method_name), model, parameters, settings, other_methods)
+        form = named(
+            method_named(model_kind, method_name), model, parameters, settings, other_methods
+        )
     else:
-        form = LadderForm(model, parameters, settings, smooth, ladder(kind))
+        form = LadderForm(model, parameters, settings, smooth, ladder(model_kind))
     form.left_out = left_out_of(model)
     if isinstance(model, Model):
         form.estimates = model.estimates
@@ -305,9 +331,9 @@ def form_of(
             form.amounts = Amounts(model, form.quantity, form.slopes)
             form.parameters = tuple(dict.fromkeys([*form.parameters, *form.amounts.parameters]))
     if method != BOUNDS and isinstance(model, Model | QueueingNetwork):
-        bounds = method_named(kind, BOUNDS)
+        bounds_method = method_named(model_kind, BOUNDS)
         # Compiled only if an answer is compared: exact answers at many points are not.
-        form.bounds = lambda: bounds.compiled(model, parameters, settings)
+        form.bounds = lambda: bounds_method.compiled(model, parameters, settings)
     return form
 
 
@@ -331,14 +357,14 @@ def default_answer(
     if not isinstance(form, LadderForm) or answer.failed or isinstance(model, AddedModel):
         return answer
     if isinstance(model, QueueingNetwork):
-        by_kind = answer.method == SIMULATION and answer.check is None
-        refused = form.refusals.get(BEST) if by_kind else None
-        simulated_note = (f"simulated by default: {refused}",) if refused else ()
+        is_plain_simulation = answer.method == SIMULATION and answer.check is None
+        refusal_reason = form.refusals.get(BEST) if is_plain_simulation else None
+        simulated_note = (f"simulated by default: {refusal_reason}",) if refusal_reason else ()
         return replace(answer, notes=(*simulated_note, *answer.notes))
     if answer.method == SIMULATION and answer.check is None:
-        refused = form.refusals.get(CLOSED_FORM)
-        note = f"simulated by default: {refused}" if refused else SIMULATED
-        return replace(answer, notes=(*answer.notes, note))
+        refusal_reason = form.refusals.get(CLOSED_FORM)
+        simulation_note = f"simulated by default: {refusal_reason}" if refusal_reason else SIMULATED
+        return replace(answer, notes=(*answer.notes, simulation_note))
     return _with_takeovers(form.closed, answer)
 
 
@@ -373,52 +399,56 @@ def answered(
     ------
     UnknownNameError : there is no such method for such a model
     """
-    answers = _steady(model, parameters, method, simulation, smooth)
+    answers = _steady_state_answers(model, parameters, method, simulation, smooth)
     if not values:
         return answers
     from slipstick.method.asked import method_needed, states
 
-    answers = _with_transient(answers, model, parameters, values)
+    answers = _with_transient_values(answers, model, parameters, values)
     first_answer = answers[0]
     if method is None and not first_answer.failed and not smooth:
-        needed = method_needed(model, states(model, first_answer, values), first_answer)
-        needed_answers = _steady(model, parameters, needed, simulation, smooth) if needed else ()
+        needed_method = method_needed(model, states(model, first_answer, values), first_answer)
+        needed_answers = (
+            _steady_state_answers(model, parameters, needed_method, simulation, smooth)
+            if needed_method
+            else ()
+        )
         if needed_answers and not needed_answers[0].failed:
-            missing = [
+            missing_values = [
                 name for name, state in states(model, first_answer, values).items() if state.way
             ]
-            group_note = f"by {needed}, because {', '.join(missing)} was asked for"
+            method_note = f"by {needed_method}, because {', '.join(missing_values)} was asked for"
             answers = tuple(
-                replace(answer, notes=(group_note, *answer.notes)) for answer in needed_answers
+                replace(answer, notes=(method_note, *answer.notes)) for answer in needed_answers
             )
-            answers = _with_transient(answers, model, parameters, values)
+            answers = _with_transient_values(answers, model, parameters, values)
     return tuple(
         answer if answer.failed else replace(answer, asked=states(model, answer, values))
         for answer in answers
     )
 
 
-def note_on_groups(groups: Sequence[str], beside: str = "") -> str:
+def note_on_groups(groups: Sequence[str], further_values: str = "") -> str:
     """Return the note on which values belong to the first of several groups.
 
     Parameters
     ----------
     groups : their names
-    beside : further values of the first group, as the beginning of a list
+    further_values : further values of the first group, as the beginning of a list
     """
     return (
-        f"{beside}account, quantiles, shares, speed-up and processors lost are those of the first"
+        f"{further_values}account, quantiles, shares, speed-up and processors lost are those of the first"
         f" group, {groups[0]}"
     )
 
 
-def _with_groups(answer: Answer, groups: Sequence[str]) -> Answer:
+def _with_groups(answer: Answer, group_names: Sequence[str]) -> Answer:
     """Add the names of the groups to an answer, and a note on which values belong to the first."""
-    notes = answer.notes if answer.failed else (*answer.notes, note_on_groups(groups))
-    return replace(answer, groups=tuple(groups), notes=notes)
+    notes = answer.notes if answer.failed else (*answer.notes, note_on_groups(group_names))
+    return replace(answer, groups=tuple(group_names), notes=notes)
 
 
-def _with_transient(
+def _with_transient_values(
     answers: tuple[Answer, ...], model: Subject, parameters: Parameters, values: Collection[str]
 ) -> tuple[Answer, ...]:
     """Add the transient values of a network that are asked for."""
@@ -437,7 +467,7 @@ def _with_transient(
     )
 
 
-def _steady(
+def _steady_state_answers(
     model: Subject,
     parameters: Parameters,
     method: str | None,
@@ -445,14 +475,14 @@ def _steady(
     smooth: bool,
 ) -> tuple[Answer, ...]:
     """Return the answers in steady state, with a note on groups where there are several."""
-    groups = group_names(model)
-    if len(groups) > 1:
-        answers = _of_one_group(model, parameters, method, simulation, smooth)
-        return tuple(_with_groups(answer, groups) for answer in answers)
-    return _of_one_group(model, parameters, method, simulation, smooth)
+    names_of_groups = group_names(model)
+    if len(names_of_groups) > 1:
+        answers = _answers_without_note(model, parameters, method, simulation, smooth)
+        return tuple(_with_groups(answer, names_of_groups) for answer in answers)
+    return _answers_without_note(model, parameters, method, simulation, smooth)
 
 
-def _of_one_group(
+def _answers_without_note(
     model: Subject,
     parameters: Parameters,
     method: str | None,
@@ -470,23 +500,23 @@ def _of_one_group(
     return (_with_takeovers(form, form.points({}).answer(0)),)
 
 
-def _known_method(kind: str, name: str | None) -> str | None:
+def _known_method(model_kind: str, name: str | None) -> str | None:
     """Return the name of the method, after a check that it exists for the kind of model; None if
     the ladder of methods answers.
     """
-    if name is None or (kind, name) == (NETWORK, BEST):
+    if name is None or (model_kind, name) == (NETWORK, BEST):
         return None
-    methods = known_methods(kind)
-    if name not in methods:
-        other_kinds = [
-            _FOR.get(other_kind, f"files of the kind {other_kind}")
+    method_names = known_methods(model_kind)
+    if name not in method_names:
+        other_subjects = [
+            _SUBJECTS_BY_KIND.get(other_kind, f"files of the kind {other_kind}")
             for other_kind in model_kinds()
             if name in known_methods(other_kind)
         ]
         hint = (
-            f" for it: it is for {other_kinds[0]}; known: {', '.join(methods)}"
-            if other_kinds
+            f" for it: it is for {other_subjects[0]}; known: {', '.join(method_names)}"
+            if other_subjects
             else ""
         )
-        raise UnknownNameError("method", str(name)[:100], methods, hint)
+        raise UnknownNameError("method", str(name)[:100], method_names, hint)
     return name

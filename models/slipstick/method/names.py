@@ -71,8 +71,8 @@ def until(name: str) -> tuple[str, int] | None:
     >>> until("time_until[door,2]"), until("time")
     (('door', 2), None)
     """
-    match = _UNTIL.fullmatch(name)
-    return (match["station"], int(match["present"])) if match else None
+    name_match = _UNTIL.fullmatch(name)
+    return (name_match["station"], int(name_match["present"])) if name_match else None
 
 
 def moment(name: str) -> tuple[str, str] | None:
@@ -82,10 +82,12 @@ def moment(name: str) -> tuple[str, str] | None:
     >>> moment("queue_length_at[door,2 min]"), moment("probability_at[door,2,parameters.when]"), moment("time")
     (('queue_length[door]', '120.0'), ('probability[door,2]', 'parameters.when'), None)
     """
-    if not (match := _AT.fullmatch(name)):
+    if not (name_match := _AT.fullmatch(name)):
         return None
-    seconds = match["path"] or str(float(match["seconds"]) * _SECONDS[match["unit"] or "s"])
-    return f"{match['kind']}[{match['inside']}]", seconds
+    seconds = name_match["path"] or str(
+        float(name_match["seconds"]) * _SECONDS[name_match["unit"] or "s"]
+    )
+    return f"{name_match['kind']}[{name_match['inside']}]", seconds
 
 
 def is_transient(name: str) -> bool:
@@ -109,38 +111,49 @@ class AnswerNames(Mapping[str, str]):
     """
 
     def __init__(
-        self, units: Mapping[str, str], counted: Iterable[str] = (), intervals: bool = False
+        self,
+        units: Mapping[str, str],
+        counted_stations: Iterable[str] = (),
+        intervals: bool = False,
     ) -> None:
         self._units = dict(units)
-        self._counted = frozenset(counted)
+        self._counted_stations = frozenset(counted_stations)
         self._intervals = intervals
-        numbered = (
+        numbered_kinds = (
             "probability",
             "time_until",
             "queue_length_at",
         )  # of any number; one is listed, to be suggested
-        self._listed = (
+        self._listed_names = (
             *units,
-            *(f"{kind}[{name},1]" for name in sorted(self._counted) for kind in numbered),
+            *(
+                f"{value_kind}[{name},1]"
+                for name in sorted(self._counted_stations)
+                for value_kind in numbered_kinds
+            ),
         )
 
     def __getitem__(self, name: str) -> str:
-        kind, _, name_in_brackets = name.partition("[")
-        if self._intervals and kind in (LOW, HIGH):
-            return self._single(name_in_brackets.removesuffix("]"))
-        return self._single(name)
+        value_kind, _, name_in_brackets = name.partition("[")
+        if self._intervals and value_kind in (LOW, HIGH):
+            return self._unit_of_value(name_in_brackets.removesuffix("]"))
+        return self._unit_of_value(name)
 
-    def _single(self, name: str) -> str:
-        if self._counted and (steady_and_time := moment(name)):
-            return self._single(steady_and_time[0])
-        match = _PROBABILITY.fullmatch(name) or _UNTIL.fullmatch(name)
-        return unit_of(name) if match and match["station"] in self._counted else self._units[name]
+    def _unit_of_value(self, name: str) -> str:
+        if self._counted_stations and (steady_and_time := moment(name)):
+            return self._unit_of_value(steady_and_time[0])
+        name_match = _PROBABILITY.fullmatch(name) or _UNTIL.fullmatch(name)
+        return (
+            unit_of(name)
+            if name_match and name_match["station"] in self._counted_stations
+            else self._units[name]
+        )
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._listed)
+        return iter(self._listed_names)
 
     def __len__(self) -> int:
-        return len(self._listed)
+        return len(self._listed_names)
 
 
 def names_of(
@@ -162,19 +175,19 @@ def names_of(
     intervals = method in (None, SIMULATION, BOUNDS)
     if isinstance(model, Law):
         return AnswerNames({model.gives.name: str(model.gives.dimension)})
-    counted: Iterable[str] = ()
+    counted_stations: Iterable[str] = ()
     if isinstance(model, Model):
-        bounded = ("time",) if model.population.open else ("time", "throughput")
-        names = iter(bounded) if method == BOUNDS else _activity(model, method)
+        bounded_values = ("time",) if model.population.open else ("time", "throughput")
+        names = iter(bounded_values) if method == BOUNDS else _names_in_activity(model, method)
     elif isinstance(model, AddedModel):
         names = iter(model.answer_names())
     else:
-        names = _network(model, method == BOUNDS)
-        counted = () if method == BOUNDS else model.stations
-    listed = list(names)
+        names = _names_in_network(model, method == BOUNDS)
+        counted_stations = () if method == BOUNDS else model.stations
+    listed_names = list(names)
     if not isinstance(model, AddedModel) and method != BOUNDS:
-        listed += [f"amount[{name}]" for name in amounts_known(model.amounts, listed)]
-    return AnswerNames({name: unit_of(name) for name in listed}, counted, intervals)
+        listed_names += [f"amount[{name}]" for name in amounts_known(model.amounts, listed_names)]
+    return AnswerNames({name: unit_of(name) for name in listed_names}, counted_stations, intervals)
 
 
 _MEANS = (
@@ -234,51 +247,59 @@ def first_quantity(
     )
 
 
-def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:
+def _names_in_network(model: QueueingNetwork, only_bounds: bool) -> Iterator[str]:
     from slipstick.model.network import ClosedClass
 
-    chains = {**dict.fromkeys(model.classes), **dict.fromkeys(model.chains)}
-    members = {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}
+    chain_names = {**dict.fromkeys(model.classes), **dict.fromkeys(model.chains)}
+    population_by_name = {
+        **model.classes,
+        **{name: chain.members for name, chain in model.chains.items()},
+    }
     yield from (
         f"saturation_population[{name}]"
-        for name, member in members.items()
-        if isinstance(member, ClosedClass)
+        for name, population in population_by_name.items()
+        if isinstance(population, ClosedClass)
     )
-    if bounds:
+    if only_bounds:
         yield from (
-            f"{kind}[{name}]" for name in chains for kind in ("throughput", "response_time")
+            f"{value_kind}[{name}]"
+            for name in chain_names
+            for value_kind in ("throughput", "response_time")
         )
         return
-    for name in dict.fromkeys([*chains, *model.class_names]):
+    for name in dict.fromkeys([*chain_names, *model.class_names]):
         yield from (f"throughput[{name}]", f"response_time[{name}]")
         yield from (f"response_time_quantile[{name},{level:g}]" for level in QUANTILES)
-    for name, member in members.items():
-        if member.target_time != zero(TIME):
+    for name, population in population_by_name.items():
+        if population.target_time != zero(TIME):
             yield f"within_target[{name}]"
     for name, station in model.stations.items():
-        for label in station.visitors():
-            yield from (f"{kind}[{label},{name}]" for kind in _OF_PLACES)
-        yield from (f"{kind}[{name}]" for kind in ("queue_length", "utilization"))
+        for class_name in station.visitors():
+            yield from (f"{value_kind}[{class_name},{name}]" for value_kind in _VALUES_OF_VISITS)
+        yield from (f"{value_kind}[{name}]" for value_kind in ("queue_length", "utilization"))
         yield from (f"account[{name}]", f"account[wait:{name}]")
     for name, region in model.regions.items():
-        yield from (f"{kind}[{name}]" for kind in ("queue_length", "utilization", "waiting_time"))
+        yield from (
+            f"{value_kind}[{name}]"
+            for value_kind in ("queue_length", "utilization", "waiting_time")
+        )
         yield from (f"loss_probability[{name}]",) if region.loses else ()
         yield f"account[wait:{name}]"
     yield f"account[{THINK}]"
 
 
-_OF_PLACES = (
+_VALUES_OF_VISITS = (
     *("queue_length", "residence_time", "time_per_visit", "waiting_time"),
     *("utilization", "loss_probability", "abandonment"),
 )
 
 
-def _activity(model: Model, method: str | None) -> Iterator[str]:
+def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
     """List the names of an activity's answers; those of bounds are fewer."""
-    waiting = method != CLOSED_FORM
-    labels = list(_labels(model, waiting))
-    component_labels = Labels.of(model)
-    components = list(dict.fromkeys(map(component_labels.component, labels)))
+    counts_waiting = method != CLOSED_FORM
+    account_labels = list(_account_labels(model, counts_waiting))
+    model_labels = Labels.of(model)
+    components = list(dict.fromkeys(map(model_labels.component, account_labels)))
     # Studies compute the last two, from the answers of several cases.
     yield from ("time", "throughput", OVERHEAD, REDUCTION)
     if not model.population.open:
@@ -287,29 +308,39 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
         )
         yield from (f"processors_lost[{name}]" for name in components if name not in model.useful)
     for group in model.population.groups:
-        yield from (f"{kind}[{group.name}]" for kind in ("time", "throughput") if group.name)
+        yield from (
+            f"{value_kind}[{group.name}]" for value_kind in ("time", "throughput") if group.name
+        )
         if group.responds:
             yield named_of("response_time", group.name)
     if model.single:
         yield from ("time_alone", "grain_efficiency", "grain_interference")
         yield from ("warps",) if model.single.words is not None else ()
     yield from model.counted
-    for name in _resources(model, waiting):
-        yield from (f"{kind}[{name}]" for kind in ("utilization", "queue_length", "wait"))
-    yield from (f"units[{name}]" for name in model.counters if waiting)
+    for name in _resources_in_use(model, counts_waiting):
+        yield from (
+            f"{value_kind}[{name}]" for value_kind in ("utilization", "queue_length", "wait")
+        )
+    yield from (f"units[{name}]" for name in model.counters if counts_waiting)
     yield from (f"account[{name}]" for name in components)
     # What is no step is memory traffic in closed form and waiting elsewhere: both are names.
-    for word in ("wait", "memory"):
+    for label_class in ("wait", "memory"):
         yield from (
             f"technology[{name}]"
-            for name in map(Labels(component_labels.steps, word).technology, labels)
+            for name in map(Labels(model_labels.steps, label_class).technology, account_labels)
         )
-    yield from (f"step[{name}]" for name in labels)
-    yield from (f"once[{name}]" for name in labels)
-    outer = side_by_side(model.bodies)
-    beside = dict.fromkeys(node.component for node in each_once(outer) if isinstance(node, Step))
-    yield from (f"{kind}[{name}]" for name in beside for kind in ("occupation", "overlap"))
-    yield from (f"bubble[{node.name}]" for node in outer if isinstance(node, Pipeline))
+    yield from (f"step[{name}]" for name in account_labels)
+    yield from (f"once[{name}]" for name in account_labels)
+    parallel_nodes = side_by_side(model.bodies)
+    parallel_components = dict.fromkeys(
+        node.component for node in each_once(parallel_nodes) if isinstance(node, Step)
+    )
+    yield from (
+        f"{value_kind}[{name}]"
+        for name in parallel_components
+        for value_kind in ("occupation", "overlap")
+    )
+    yield from (f"bubble[{node.name}]" for node in parallel_nodes if isinstance(node, Pipeline))
     if method in (None, CLOSED_FORM):
         yield from (
             f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline)
@@ -328,53 +359,65 @@ def _simulated_only(model: Model) -> Iterator[str]:
             named_of("response_time_quantile", group.name, f"{level:g}") for level in levels
         )
     yield from (named_of("within_target", name) for name in model.population.targets)
-    homes = [
+    locks_with_home = [
         name
         for name, resource in model.resources.items()
         if isinstance(resource, Lock) and resource.home is not None
     ]
-    yield from (f"accesses[{name},{where}]" for name in homes for where in ("local", "remote"))
-    attempted = dict.fromkeys(
+    yield from (
+        f"accesses[{name},{access_side}]"
+        for name in locks_with_home
+        for access_side in ("local", "remote")
+    )
+    attempted_resources = dict.fromkeys(
         node.resource for node in each_once(model.bodies) if isinstance(node, Attempt)
     )
-    kinds = ("abandonment", "amplification", "goodput")
-    yield from (f"{kind}[{name}]" for name in attempted for kind in kinds)
+    value_kinds = ("abandonment", "amplification", "goodput")
+    yield from (
+        f"{value_kind}[{name}]" for name in attempted_resources for value_kind in value_kinds
+    )
     yield from ("fairness", *(f"fairness[{name}]" for name in model.resources))
     yield from (f"share[time,{name}]" for name in model.parameters)
 
 
-def _labels(model: Model, waiting: bool) -> Iterator[str]:
+def _account_labels(model: Model, counts_waiting: bool) -> Iterator[str]:
     """List the labels that time is booked to: steps, locks, barriers and waits.
 
     Without waiting, of groups those of the first, and of phases idle processors only where some
     have fewer than others.
     """
     population = model.population
-    bodies = model.bodies if waiting or not population.groups else model.bodies[:1]
+    bodies = model.bodies if counts_waiting or not population.groups else model.bodies[:1]
     yield from (node.name for node in each_once(bodies) if isinstance(node, Step))
     for node in each_once(bodies):
         for name in node.uses:
             if not is_processor(name):
-                yield from model.resources[name].labels(name, waiting)
-    if waiting:
-        yield from (f"wait:{name}" for name in _resources(model, waiting))
-    some_idle = isinstance(population, PhasedPopulation) and (
-        waiting or len(set(population.counts)) > 1
+                yield from model.resources[name].labels(name, counts_waiting)
+    if counts_waiting:
+        yield from (f"wait:{name}" for name in _resources_in_use(model, counts_waiting))
+    has_idle_processors = isinstance(population, PhasedPopulation) and (
+        counts_waiting or len(set(population.counts)) > 1
     )
-    if some_idle or isinstance(population, SuperstepPopulation):
+    if has_idle_processors or isinstance(population, SuperstepPopulation):
         yield IDLE_PROCESSORS
 
 
-def _resources(model: Model, waiting: bool) -> list[str]:
+def _resources_in_use(model: Model, counts_waiting: bool) -> list[str]:
     """List the resources in use: stations and, if waiting is counted, locks, permits and processors
     too.
     """
-    used = dict.fromkeys(step.resource for step in model.steps if step.resource is not None)
-    if not waiting:  # and of phases and supersteps no use is known
-        return [name for name in used if name in model.resources and model.population.groups]
-    stations = (
+    visited_resources = dict.fromkeys(
+        step.resource for step in model.steps if step.resource is not None
+    )
+    if not counts_waiting:  # and of phases and supersteps no use is known
+        return [
+            name
+            for name in visited_resources
+            if name in model.resources and model.population.groups
+        ]
+    waiting_resources = (
         name
         for name, resource in model.resources.items()
         if not isinstance(resource, Barrier | Semaphores)
     )
-    return list(dict.fromkeys([*stations, *model.counters, *used]))
+    return list(dict.fromkeys([*waiting_resources, *model.counters, *visited_resources]))

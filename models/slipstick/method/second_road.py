@@ -83,7 +83,7 @@ def checked(
     values: Values,
     solution: Solution,
     simulation: Simulation,
-    simulated: Simulated,
+    simulate: Simulated,
 ) -> Solution:
     """Check a solution by a short simulation of some points; a point that differs is answered by
     simulation.
@@ -94,97 +94,103 @@ def checked(
     values : of its parameters [points]
     solution : by the default method
     simulation : settings; `Simulation.check` says how much is looked at
-    simulated : answers points by simulation
+    simulate : answers points by simulation
     """
-    rows = _doubtful(subject, solution) if simulation.check != CHECK_OFF else []
-    if not rows:
+    doubtful_rows = _doubtful_rows(subject, solution) if simulation.check != CHECK_OFF else []
+    if not doubtful_rows:
         return solution
-    methods = solution.methods or [solution.method] * solution.count
-    looks: dict[int, Verdict] = {}
-    chosen = rows if simulation.check == CHECK_ALL else _chosen(solution, rows)
+    method_by_row = solution.methods or [solution.method] * solution.count
+    look_verdicts: dict[int, Verdict] = {}
+    chosen_rows = (
+        doubtful_rows if simulation.check == CHECK_ALL else _chosen_rows(solution, doubtful_rows)
+    )
     # All other points are simulated only after a chosen one was rejected: a method that errs once
     # may err elsewhere in the sweep.
-    for rows_of_round in (chosen, [row for row in rows if row not in chosen]):
-        if rows_of_round is not chosen and not any(
-            look.word == REPLACED for look in looks.values()
+    for rows_of_round in (chosen_rows, [row for row in doubtful_rows if row not in chosen_rows]):
+        if rows_of_round is not chosen_rows and not any(
+            verdict.word == REPLACED for verdict in look_verdicts.values()
         ):
             break
         for row in rows_of_round:
-            looks[row] = _look(subject, _point(values, row), solution, row, simulation)
-    count_in_words = f"{len(looks)} of {len(rows)} points were looked at"
-    checks = {row: looks.get(row, Verdict(NOT_CHECKED, count_in_words)) for row in rows}
-    # A closed form adds up what the model says: of one it is only said where it was looked at.
-    settled = (AGREED, REPLACED)
-    checks = {
-        row: check
-        for row, check in checks.items()
-        if methods[row] != CLOSED_FORM or check.word in settled
+            look_verdicts[row] = _look(
+                subject, _values_at_row(values, row), solution, row, simulation
+            )
+    count_in_words = f"{len(look_verdicts)} of {len(doubtful_rows)} points were looked at"
+    verdict_by_row = {
+        row: look_verdicts.get(row, Verdict(NOT_CHECKED, count_in_words)) for row in doubtful_rows
     }
-    return _replaced(values, solution, checks, simulated)
+    # A closed form adds up what the model says: of one it is only said where it was looked at.
+    settled_verdicts = (AGREED, REPLACED)
+    verdict_by_row = {
+        row: verdict
+        for row, verdict in verdict_by_row.items()
+        if method_by_row[row] != CLOSED_FORM or verdict.word in settled_verdicts
+    }
+    return _replaced(values, solution, verdict_by_row, simulate)
 
 
 def _replaced(
-    values: Values, solution: Solution, checks: Mapping[int, Verdict], simulated: Simulated
+    values: Values, solution: Solution, verdict_by_row: Mapping[int, Verdict], simulate: Simulated
 ) -> Solution:
     """Replace the answers that were rejected by those of the usual simulation."""
-    wrong = [row for row, check in checks.items() if check.word == REPLACED]
-    pieces = []
-    new_checks = dict(checks)
-    for row in wrong:
-        answer = simulated(_point(values, row))
-        remarks = answer.remarks_at(0)
+    rejected_rows = [row for row, check in verdict_by_row.items() if check.word == REPLACED]
+    replaced_pieces = []
+    new_verdicts = dict(verdict_by_row)
+    for row in rejected_rows:
+        simulated_answer = simulate(_values_at_row(values, row))
+        remarks = simulated_answer.remarks_at(0)
         if remarks.failed or remarks.interrupted:
             reason = f"simulation differs, but has no answer: {remarks.failed or 'interrupted'}"
-            new_checks[row] = Verdict(UNDECIDED, reason)
+            new_verdicts[row] = Verdict(UNDECIDED, reason)
             continue
-        verdict = _compared(checks[row], answer)
-        new_checks[row] = verdict
+        verdict = _verdict_by_simulation(verdict_by_row[row], simulated_answer)
+        new_verdicts[row] = verdict
         if verdict.word == REPLACED:
-            pieces.append((row, replace(answer, checks={0: verdict})))
-    solution = replace(solution, checks=new_checks)
-    if not pieces:
+            replaced_pieces.append((row, replace(simulated_answer, checks={0: verdict})))
+    solution = replace(solution, checks=new_verdicts)
+    if not replaced_pieces:
         return solution
     if solution.count == 1:
-        return pieces[0][1]
-    kept_rows = [row for row in range(solution.count) if row not in dict(pieces)]
-    kept_pieces = [([row], _row(solution, row)) for row in kept_rows]
-    return joined([*kept_pieces, *(([row], piece) for row, piece in pieces)])
+        return replaced_pieces[0][1]
+    accepted_rows = [row for row in range(solution.count) if row not in dict(replaced_pieces)]
+    accepted_pieces = [([row], _solution_of_row(solution, row)) for row in accepted_rows]
+    return joined([*accepted_pieces, *(([row], piece) for row, piece in replaced_pieces)])
 
 
-def _compared(verdict: Verdict, answer: Solution) -> Verdict:
+def _verdict_by_simulation(verdict: Verdict, simulated_answer: Solution) -> Verdict:
     """Return the verdict on a rejected value by the usual simulation, which is longer than the
     rejecting check and has other random streams: a value inside its interval is accepted.
     """
     rejected = verdict.rejected
-    if rejected is None or rejected.name not in answer.values or rejected.value is None:
+    if rejected is None or rejected.name not in simulated_answer.values or rejected.value is None:
         return verdict
-    columns = (answer.values, answer.low, answer.high)
+    columns = (simulated_answer.values, simulated_answer.low, simulated_answer.high)
     if not all(rejected.name in column for column in columns):
         return verdict
     mean, low, high = (float(at(column[rejected.name], 0)) for column in columns)
     if not mean > 0:
         return verdict
-    off = 100 * abs(rejected.value / mean - 1)
+    percent = 100 * abs(rejected.value / mean - 1)
     if low <= rejected.value <= high and high - low <= _NARROW * mean:
-        words = f"within {max(off, 0.01):.2g} % of a simulation"
-        return Verdict(AGREED, words, value=verdict.value, mean=mean)
-    return replace(verdict, reason=f"{float(f'{off:.2g}'):g} % off")
+        agreement = f"within {max(percent, 0.01):.2g} % of a simulation"
+        return Verdict(AGREED, agreement, value=verdict.value, mean=mean)
+    return replace(verdict, reason=f"{float(f'{percent:.2g}'):g} % off")
 
 
-def _row(solution: Solution, row: int) -> Solution:
+def _solution_of_row(solution: Solution, row: int) -> Solution:
     """Return the solution of one of the points alone."""
 
-    def of_row(columns: Mapping[str, Array]) -> dict[str, Array]:
+    def columns_at_row(columns: Mapping[str, Array]) -> dict[str, Array]:
         return {name: np.array([at(column, row)]) for name, column in columns.items()}
 
-    tables: dict[str, Any] = {name: of_row(getattr(solution, name)) for name in TABLES}
+    tables: dict[str, Any] = {name: columns_at_row(getattr(solution, name)) for name in TABLES}
     exact = np.array([bool(at(solution.exact, row))])
     return replace(
         solution,
         count=1,
         methods=[solution.methods[row]] if solution.methods else [],
         exact=exact,
-        stages={name: of_row(stages) for name, stages in solution.stages.items()},
+        stages={name: columns_at_row(stages) for name, stages in solution.stages.items()},
         errors={0: solution.errors[row]} if row in solution.errors else {},
         checks={0: solution.checks[row]} if row in solution.checks else {},
         detail=lambda _: (solution, row) if solution.detail is None else solution.detail(row),
@@ -192,25 +198,28 @@ def _row(solution: Solution, row: int) -> Solution:
     )
 
 
-def _point(values: Values, row: int) -> dict[str, float]:
+def _values_at_row(values: Values, row: int) -> dict[str, float]:
     return {name: float(at(np.ravel(column), row)) for name, column in values.items()}
 
 
-def _doubtful(subject: Model | QueueingNetwork, solution: Solution) -> list[int]:
+def _doubtful_rows(subject: Model | QueueingNetwork, solution: Solution) -> list[int]:
     """List the points whose answers need a check: those by an approximation, and closed forms that
     may contain a maximum.
     """
     first_values = next(iter(solution.values.values()), np.full(1, np.nan))
-    times = np.broadcast_to(first_values, (solution.count,))
-    methods = solution.methods or [solution.method] * solution.count
-    approximate = (MEAN_VALUE, LINEARIZER, SCHWEITZER)
+    time_by_row = np.broadcast_to(first_values, (solution.count,))
+    method_by_row = solution.methods or [solution.method] * solution.count
+    approximate_methods = (MEAN_VALUE, LINEARIZER, SCHWEITZER)
     takes_maxima = isinstance(subject, Model) and _takes_maxima(subject)
     return [
         row
         for row in range(solution.count)
-        if np.isfinite(times[row])
-        and times[row] > 0
-        and (methods[row] in approximate or (takes_maxima and methods[row] == CLOSED_FORM))
+        if np.isfinite(time_by_row[row])
+        and time_by_row[row] > 0
+        and (
+            method_by_row[row] in approximate_methods
+            or (takes_maxima and method_by_row[row] == CLOSED_FORM)
+        )
     ]
 
 
@@ -218,31 +227,31 @@ def _takes_maxima(model: Model) -> bool:
     """Return whether the closed form of a model may contain a maximum or a fractional count, which
     it could wrongly call exact.
     """
-    kinds = (BarrierWait, Fork, Pipeline, Repeat, Ask)
-    return any(isinstance(node, kinds) for node in each_once(model.bodies))
+    node_types = (BarrierWait, Fork, Pipeline, Repeat, Ask)
+    return any(isinstance(node, node_types) for node in each_once(model.bodies))
 
 
-def _chosen(solution: Solution, rows: list[int]) -> list[int]:
+def _chosen_rows(solution: Solution, rows: list[int]) -> list[int]:
     """Select the points to check: both ends, the point nearest to a knee, and two at random."""
-    loads = _loads(solution)
-    knee = min(rows, key=lambda row: abs(float(at(loads, row)) - _KNEE))
+    load_by_row = _largest_utilizations(solution)
+    row_at_knee = min(rows, key=lambda row: abs(float(at(load_by_row, row)) - _KNEE))
     # Seeded by the number of points, so that the same sweep checks the same points.
-    draw = random.Random(len(rows))
-    random_rows = draw.sample(rows, min(_AT_RANDOM, len(rows)))
-    return list(dict.fromkeys([rows[0], rows[-1], knee, *random_rows]))
+    random_generator = random.Random(len(rows))
+    random_rows = random_generator.sample(rows, min(_AT_RANDOM, len(rows)))
+    return list(dict.fromkeys([rows[0], rows[-1], row_at_knee, *random_rows]))
 
 
-def _loads(solution: Solution) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def _largest_utilizations(solution: Solution) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """Return the largest utilization of each point; 0 where there is none."""
-    uses = [
+    utilizations = [
         np.broadcast_to(column, (solution.count,))
         for name, column in solution.values.items()
         if name.startswith("utilization[")
     ]
-    if not uses:
+    if not utilizations:
         return np.zeros(solution.count)
-    table = np.stack(uses)
-    return np.asarray(np.where(np.isnan(table), 0.0, table).max(axis=0))
+    utilization_table = np.stack(utilizations)
+    return np.asarray(np.where(np.isnan(utilization_table), 0.0, utilization_table).max(axis=0))
 
 
 def _look(
@@ -257,9 +266,11 @@ def _look(
     from slipstick.sim.second_look import AGREES, DIFFERS, UNSETTLED, second_look
 
     try:
-        network = isinstance(subject, QueueingNetwork)
-        plan, expected = (_of_network if network else _of_activity)(subject, point, solution, row)
-        events = EVENTS * (OF_NETWORKS if network else 1)
+        is_network = isinstance(subject, QueueingNetwork)
+        plan, expected_by_group = (_expected_of_network if is_network else _expected_of_activity)(
+            subject, point, solution, row
+        )
+        events = EVENTS * (OF_NETWORKS if is_network else 1)
         if isinstance(simulation.check, int):
             events = simulation.check
         if _method_at(solution, row) == CLOSED_FORM:
@@ -267,15 +278,19 @@ def _look(
                 return Verdict(NOT_CHECKED, "it is added up of too many processors")
             # Closed forms are rarely wrong, so that a look at them is short.
             events = min(events, FOR_CLOSED_FORMS)
-        waits_and_utilizations = _parts(plan, solution, row)
-        look_at = second_look if simulation.check == CHECK_AGAIN else kept_look
-        look = look_at(plan, expected, events, waits_and_utilizations)
-        least_tolerance = min(expected_mean.tolerance for expected_mean in expected.values())
-        open_ended = look.verdict not in (AGREES, DIFFERS, UNSETTLED)
-        is_suspicious = open_ended and abs(look.off) > SUSPICIOUS * least_tolerance
+        waits_and_utilizations = _waits_and_utilizations(plan, solution, row)
+        simulate_shortly = second_look if simulation.check == CHECK_AGAIN else kept_look
+        look = simulate_shortly(plan, expected_by_group, events, waits_and_utilizations)
+        least_tolerance = min(
+            expected_mean.tolerance for expected_mean in expected_by_group.values()
+        )
+        is_undecided = look.verdict not in (AGREES, DIFFERS, UNSETTLED)
+        is_suspicious = is_undecided and abs(look.off) > SUSPICIOUS * least_tolerance
         # A difference near the tolerance is worth a longer look before it is called undecided.
         if is_suspicious:
-            look = look_at(plan, expected, SUSPECT * events, waits_and_utilizations)
+            look = simulate_shortly(
+                plan, expected_by_group, SUSPECT * events, waits_and_utilizations
+            )
     except SlipstickError as error:
         return Verdict(NOT_CHECKED, f"it is not simulated: {error}")
     except Exception as error:  # noqa: BLE001  # the answer stands without its check
@@ -301,58 +316,62 @@ def _verdict_of(
     """Return the verdict on an answer after a short simulation that settled."""
     from slipstick.sim.second_look import AGREES, DIFFERS
 
-    name, value = _first(plan, look.group, solution, row)
+    value_name, value = _mean_time_of_group(plan, look.group, solution, row)
     unit = "s"
     if look.value:
-        name = look.value
+        value_name = look.value
         value = waits_and_utilizations[look.value]
         unit = unit_of(look.value)
     estimate = look.seen
     if look.verdict == AGREES:
-        off = f"{max(100 * abs(look.off), 0.01):.2g}"
+        percent = f"{max(100 * abs(look.off), 0.01):.2g}"
         return Verdict(
             AGREED,
-            f"within {off} % of a short simulation",
-            value=name,
+            f"within {percent} % of a short simulation",
+            value=value_name,
             mean=estimate.mean,
-            parts=_words(look.parts),
+            parts=_verdict_by_part(look.parts),
         )
     half_width = estimate.half_width
     if look.verdict == DIFFERS:
         return Verdict(
             REPLACED,
             f"{float(f'{100 * abs(look.off):.2g}'):g} % off" if estimate.mean else "none is seen",
-            Rejected(_method_at(solution, row), name, value, unit),
-            value=name,
+            Rejected(_method_at(solution, row), value_name, value, unit),
+            value=value_name,
             mean=estimate.mean,
             half_width=half_width,
         )
     return Verdict(
         UNDECIDED,
         f"a short simulation says {estimate.mean:.4g} +- {half_width:.2g} s",
-        value=name,
+        value=value_name,
         mean=estimate.mean,
         half_width=half_width,
-        parts=_words(look.parts),
+        parts=_verdict_by_part(look.parts),
     )
 
 
-def _words(verdicts: Mapping[str, str]) -> dict[str, str]:
+def _verdict_by_part(state_by_part: Mapping[str, str]) -> dict[str, str]:
     """Return the verdict on each wait and utilization that was compared."""
     from slipstick.sim.second_look import AGREES
 
-    return {name: AGREED if state == AGREES else UNDECIDED for name, state in verdicts.items()}
+    return {name: AGREED if state == AGREES else UNDECIDED for name, state in state_by_part.items()}
 
 
-def _parts(plan: Plan, solution: Solution, row: int) -> dict[str, float]:
+def _waits_and_utilizations(plan: Plan, solution: Solution, row: int) -> dict[str, float]:
     """Return the answer's wait of a visit at each resource of a plan, and the utilization of the
     resource [s, 1].
     """
     from slipstick.sim.second_look import UTILIZATION, WAIT
 
-    names = [f"{kind}[{name}]" for kind in (WAIT, UTILIZATION) for name in plan.resources]
+    value_names = [
+        f"{value_kind}[{name}]" for value_kind in (WAIT, UTILIZATION) for name in plan.resources
+    ]
     values = {
-        name: float(at(solution.values[name], row)) for name in names if name in solution.values
+        name: float(at(solution.values[name], row))
+        for name in value_names
+        if name in solution.values
     }
     return {name: value for name, value in values.items() if np.isfinite(value)}
 
@@ -360,7 +379,7 @@ def _parts(plan: Plan, solution: Solution, row: int) -> dict[str, float]:
 Expectations: TypeAlias = "dict[int, Expected]"
 
 
-def _of_activity(
+def _expected_of_activity(
     model: Model | QueueingNetwork, point: Mapping[str, float], solution: Solution, row: int
 ) -> tuple[Plan, Expectations]:
     """Return the plan of an activity, and the expected mean times of its groups."""
@@ -372,41 +391,43 @@ def _of_activity(
     is_exact = bool(at(solution.exact, row))
     promise = None if is_exact else solution.remarks_at(row).promise
     is_close = promise is not None and promise <= _CLOSE
-    kind = "certain" if is_exact else "close" if is_close else "usual"
-    steps: dict[str, float] = {}
+    tolerance_name = "certain" if is_exact else "close" if is_close else "usual"
+    mean_by_step: dict[str, float] = {}
     execution_times = {name: float(at(column, row)) for name, column in solution.once.items()}
-    if len(plan.groups) == 1 and not _branches(model):
+    if len(plan.groups) == 1 and not _has_branches(model):
         # Known means of steps are control variates: they take their own noise out of the estimate.
-        columns = {name: solution.steps[name] for name in solution.once if name in solution.steps}
-        steps = {name: float(at(column, row)) for name, column in columns.items()}
+        step_columns = {
+            name: solution.steps[name] for name in solution.once if name in solution.steps
+        }
+        mean_by_step = {name: float(at(column, row)) for name, column in step_columns.items()}
     cycles_needed = _cycles_needed(solution, row)
-    expected = {}
+    expected_by_group = {}
     for index, group in enumerate(plan.groups):
-        name = _time_of(plan, index, solution)
+        name = _name_of_time(plan, index, solution)
         if name:
             mean = float(at(solution.values[name], row))
             cycles = cycles_needed if group.kind == "open" else 0.0
             known_steps = (
-                {} if name.startswith("response_time") else steps
+                {} if name.startswith("response_time") else mean_by_step
             )  # thinking is none of it
-            expected[index] = Expected(
-                mean, TOLERANCES[kind], is_exact, cycles, known_steps, execution_times
+            expected_by_group[index] = Expected(
+                mean, TOLERANCES[tolerance_name], is_exact, cycles, known_steps, execution_times
             )
     return plan, {
         index: expected_mean
-        for index, expected_mean in expected.items()
+        for index, expected_mean in expected_by_group.items()
         if np.isfinite(expected_mean.mean)
     }
 
 
-def _branches(model: Model) -> bool:
+def _has_branches(model: Model) -> bool:
     """Return whether a cycle has branches side by side or tasks of a pool, so that its account
     follows one of them.
     """
     return any(is_parallel(node) or node.use == ASKED for node in each_once(model.bodies))
 
 
-def _of_network(
+def _expected_of_network(
     model: Model | QueueingNetwork, point: Mapping[str, float], solution: Solution, row: int
 ) -> tuple[Plan, Expectations]:
     """Return the plan of a network, and the expected mean times of its chains."""
@@ -416,36 +437,38 @@ def _of_network(
 
     assert isinstance(model, QueueingNetwork)
     flat = flat_network(NetworkLayout(model), point)
-    needed = _cycles_needed(solution, row)
-    expected = {}
+    cycles_needed = _cycles_needed(solution, row)
+    expected_by_group = {}
     for index, group in enumerate(flat.plan.groups):
-        name = _time_of(flat.plan, index, solution)
-        if name:
-            mean = float(at(solution.values[name], row))
-            cycles = needed if group.kind == "open" else 0.0
-            steps, once = flat.known_times(group.name)
-            expected[index] = Expected(mean, TOLERANCES["usual"], False, cycles, steps, once)
+        time_name = _name_of_time(flat.plan, index, solution)
+        if time_name:
+            mean = float(at(solution.values[time_name], row))
+            cycles = cycles_needed if group.kind == "open" else 0.0
+            step_times, execution_times = flat.known_times(group.name)
+            expected_by_group[index] = Expected(
+                mean, TOLERANCES["usual"], False, cycles, step_times, execution_times
+            )
     return flat.plan, {
         index: expected_mean
-        for index, expected_mean in expected.items()
+        for index, expected_mean in expected_by_group.items()
         if np.isfinite(expected_mean.mean)
     }
 
 
-def _time_of(plan: Plan, group: int, solution: Solution) -> str:
+def _name_of_time(plan: Plan, group: int, solution: Solution) -> str:
     """Return the name under which a solution has the mean time of a group; empty if it has none."""
-    name = plan.groups[group].name
+    group_name = plan.groups[group].name
     plain_names = [] if group else ["response_time", "time"]
-    for key in (f"response_time[{name}]", f"time[{name}]", *plain_names):
-        if key in solution.values:
-            return key
+    for time_name in (f"response_time[{group_name}]", f"time[{group_name}]", *plain_names):
+        if time_name in solution.values:
+            return time_name
     return ""
 
 
-def _first(plan: Plan, group: int, solution: Solution, row: int) -> tuple[str, float]:
+def _mean_time_of_group(plan: Plan, group: int, solution: Solution, row: int) -> tuple[str, float]:
     """Return the name and the value of the mean time of a group."""
-    name = _time_of(plan, group, solution)
-    return name, float(at(solution.values[name], row))
+    time_name = _name_of_time(plan, group, solution)
+    return time_name, float(at(solution.values[time_name], row))
 
 
 def _cycles_needed(solution: Solution, row: int) -> float:
@@ -453,5 +476,5 @@ def _cycles_needed(solution: Solution, row: int) -> float:
     load)^2.
     """
     # At a load of 1 no run is long enough.
-    load = min(float(at(_loads(solution), row)), 0.9999)
-    return 100.0 / (1.0 - load) ** 2
+    largest_utilization = min(float(at(_largest_utilizations(solution), row)), 0.9999)
+    return 100.0 / (1.0 - largest_utilization) ** 2
