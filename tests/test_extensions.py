@@ -191,9 +191,9 @@ def test_the_model_of_a_study_has_the_keys_of_other_packages_that_the_study_uses
     own_keys = StudySpec.model_fields.keys()
     assert study_model(plain).model_fields.keys() == own_keys
     assert study_model(asks).model_fields.keys() == own_keys | {"measured"}
-    assert {*QUESTIONS.places} == {
+    assert {*QUESTIONS.definitions} == {
         *("agree", "bottleneck", "choose", "rank", "seek"),
         *("measured", "traces", "fits", "validation"),
         *("compare", "project", "sample", "scale", "statements", "unpublished"),
     }
-    assert study_model().model_fields.keys() == own_keys | QUESTIONS.places.keys()
+    assert study_model().model_fields.keys() == own_keys | QUESTIONS.definitions.keys()

@@ -43,15 +43,15 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    names = _public()
+    module_by_name = _public()
     if name == "__all__":
-        return list(names)
-    if name not in names:
+        return list(module_by_name)
+    if name not in module_by_name:
         from slipstick.errors import did_you_mean
 
         raise AttributeError(
-            f"module 'slipstick' has no attribute {name!r}{did_you_mean(name, list(names))}"
+            f"module 'slipstick' has no attribute {name!r}{did_you_mean(name, list(module_by_name))}"
         )
     # Kept, so that this function is called once for each name.
-    globals()[name] = found = getattr(import_module(names[name]), name)
-    return found
+    globals()[name] = value = getattr(import_module(module_by_name[name]), name)
+    return value

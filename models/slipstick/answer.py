@@ -69,19 +69,19 @@ def unit_of(name: str) -> str:
     >>> unit_of("low[throughput[jobs]]")
     '1/s'
     """
-    kind, _, inside = name.partition("[")
-    return unit_of(inside[:-1]) if kind in (LOW, HIGH) else _UNITS.get(kind, "1")
+    quantity, _, inner_name = name.partition("[")
+    return unit_of(inner_name[:-1]) if quantity in (LOW, HIGH) else _UNITS.get(quantity, "1")
 
 
-def named_of(kind: str, *labels: str) -> str:
+def named_of(quantity: str, *labels: str) -> str:
     """Return the name of a value with its labels in brackets; empty labels, such as that of a
     single group, are left out.
 
     >>> named_of("response_time", ""), named_of("response_time_quantile", "users", "0.9")
     ('response_time', 'response_time_quantile[users,0.9]')
     """
-    inside = ",".join(filter(None, labels))
-    return f"{kind}[{inside}]" if inside else kind
+    label_list = ",".join(filter(None, labels))
+    return f"{quantity}[{label_list}]" if label_list else quantity
 
 
 OF_EACH_GROUP = ("time", "throughput")
@@ -117,12 +117,12 @@ def another_name(name: str, groups: Sequence[str], names: Collection[str]) -> st
     """
     if f"account[{name}]" in names:
         return f"; as a part of the time of a cycle it is account[{name}]"
-    kind, _, inside = name.removesuffix("]").partition("[")
-    labels = inside.split(",")
-    of_group = kind in OF_ALL_GROUPS and any(label in groups for label in labels)
-    for label in labels if of_group else ():
-        if (known := f"{kind}[{label}]") in names:
-            return f" of one group; {known} is that of all groups"
+    quantity, _, label_list = name.removesuffix("]").partition("[")
+    labels = label_list.split(",")
+    names_group = quantity in OF_ALL_GROUPS and any(label in groups for label in labels)
+    for label in labels if names_group else ():
+        if (name_for_all := f"{quantity}[{label}]") in names:
+            return f" of one group; {name_for_all} is that of all groups"
     return ""
 
 
@@ -147,16 +147,16 @@ class Value:
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """Both ends of its bounds or interval; None where there is none."""
+        """Both ends of its bounds or interval; None for an end that is not known."""
         return self.low, self.high
 
     def __str__(self) -> str:
-        between = (
+        interval = (
             f"{self.low:.4g} to {self.high:.4g}"
             if self.low is not None and self.high is not None
             else "unknown"
         )
-        return f"{between if self.value is None else format(self.value, '.4g')} {self.unit}".removesuffix(
+        return f"{interval if self.value is None else format(self.value, '.4g')} {self.unit}".removesuffix(
             " 1"
         )
 
@@ -256,8 +256,8 @@ class Verdict:
 
     def __str__(self) -> str:
         """Write the result as tables and JSON show it, with the reason if it is undecided."""
-        open_ended = self.word in (UNDECIDED, NOT_CHECKED) and self.reason
-        return f"{self.word}: {self.reason}" if open_ended else self.word
+        needs_reason = self.word in (UNDECIDED, NOT_CHECKED) and self.reason
+        return f"{self.word}: {self.reason}" if needs_reason else self.word
 
 
 class DeferredShares(Mapping[str, Mapping[str, float]]):
@@ -429,13 +429,13 @@ class Answer(ShownAsTables):
     def __repr__(self) -> str:
         if self.failed is not None:
             return f"<Answer for {self.model} by {self.method}: no answer: {self.failed}>"
-        first = ", ".join(
+        first_values = ", ".join(
             f"{name} = {value}" for name, value in list(self.named_values.items())[:2]
         )
-        more = len(self.names) - 2
+        hidden_count = len(self.names) - 2
         return (
             f"<Answer for {self.model} by {self.method}:"
-            f" {first}{f', and {more} more' if more > 0 else ''}>"
+            f" {first_values}{f', and {hidden_count} more' if hidden_count > 0 else ''}>"
         )
 
     @property
@@ -454,7 +454,11 @@ class Answer(ShownAsTables):
         """The names of all numbers that `find` returns."""
         return (
             *self.named_values,
-            *(f"{kind}[{key}]" for kind, book in self._books.items() for key in book),
+            *(
+                f"{quantity}[{label}]"
+                for quantity, number_by_label in self._labelled_numbers.items()
+                for label in number_by_label
+            ),
         )
 
     @checked(name=TEXT)
@@ -466,8 +470,12 @@ class Answer(ShownAsTables):
         """
         if name in self.values:
             return self.values[name].value
-        kind, _, inside = name.partition("[")
-        return self._books[kind].get(inside.removesuffix("]")) if kind in self._books else None
+        quantity, _, label = name.partition("[")
+        return (
+            self._labelled_numbers[quantity].get(label.removesuffix("]"))
+            if quantity in self._labelled_numbers
+            else None
+        )
 
     @checked(name=TEXT)
     def ends(self, name: str) -> tuple[float | None, float | None]:
@@ -481,13 +489,17 @@ class Answer(ShownAsTables):
         (1.9, 2.1)
         """
         value = self.values.get(name)
-        ends = (
+        interval = (
             (value.low, value.high) if value is not None else self.intervals.get(name, (None, None))
         )
-        unsure = self.converged is not None and not self.exact and self.find(name) is not None
+        is_estimate = self.converged is not None and not self.exact and self.find(name) is not None
         # An estimate without an interval is not exact: infinite ends leave every comparison with it
         # undecided. The time of a step alone, ``once``, is given and not estimated.
-        return (-inf, inf) if unsure and None in ends and not name.startswith("once[") else ends
+        return (
+            (-inf, inf)
+            if is_estimate and None in interval and not name.startswith("once[")
+            else interval
+        )
 
     @checked(name=TEXT)
     def unit(self, name: str) -> str:
@@ -502,7 +514,7 @@ class Answer(ShownAsTables):
         return {name: self.unit(name) for name in self.names}
 
     @property
-    def _books(self) -> dict[str, Mapping[str, float]]:
+    def _labelled_numbers(self) -> dict[str, Mapping[str, float]]:
         return {
             "account": self.account,
             "technology": self.technology,

@@ -85,7 +85,7 @@ _MACHINE = {
 _LIMITS = optional(mapped_by_name(real(0)))
 
 
-def _by_path(values: Any) -> Any:
+def _read_values(values: Any) -> Any:
     """Check a mapping of values by path and return it unchanged, because `Axes` carries more than a
     dict.
     """
@@ -97,10 +97,10 @@ def _by_path(values: Any) -> Any:
     return values
 
 
-_VALUES = Kind("a dict of values by path, or sweep(...) of one", _by_path)
+_VALUES = Kind("a dict of values by path, or sweep(...) of one", _read_values)
 
 
-def _settings_of_simulation(value: Any) -> Any:
+def _read_simulation(value: Any) -> Any:
     """Check the settings of a simulation; their class is imported only if they are given."""
     from slipstick.sim.settings import Simulation
 
@@ -109,7 +109,7 @@ def _settings_of_simulation(value: Any) -> Any:
     return value
 
 
-_SIMULATION = Kind("settings, such as Simulation(seed=1)", _settings_of_simulation)
+_SIMULATION = Kind("settings, such as Simulation(seed=1)", _read_simulation)
 
 
 class Axes(Mapping[str, "Values"]):
@@ -214,26 +214,32 @@ def load(
     name = (
         str(next(iter(reference), "")) if isinstance(reference, Mapping) else os.fspath(reference)
     )
-    prefix, _, rest = name.partition("/")
+    kind_prefix, _, name_in_kind = name.partition("/")
     if isinstance(reference, Mapping):
         kinds = [name]
     else:
         kinds = [library.kind(name, _mark("load"))] if is_file_name(name) else kinds_called(name)
-    if prefix in KINDS and not kinds:  # of that kind there is none; what is looked up below says so
-        kinds = [prefix]
+    if (
+        kind_prefix in KINDS and not kinds
+    ):  # of that kind there is none; what is looked up below says so
+        kinds = [kind_prefix]
     # A name may stand for a model and for other specs: models and hardware can be loaded.
     kind = next(
-        (kind_here for kind_here in kinds if model_words(kind_here) or kind_here in HARDWARE),
+        (
+            candidate_kind
+            for candidate_kind in kinds
+            if model_words(candidate_kind) or candidate_kind in HARDWARE
+        ),
         kinds[0] if kinds else "",
     )
     if kind in HARDWARE:
-        _refuse_others(kind, machine=machine, workload=workload, technology=technology)
-        tree = (
+        _refuse_program_inputs(kind, machine=machine, workload=workload, technology=technology)
+        spec_tree = (
             _node(reference, "load")
             if isinstance(reference, Mapping)
             else library.load(kind, name, _mark("load"))
         )
-        return _hardware(kind, Path(name).stem, tree, set or {}, library)
+        return _hardware(kind, Path(name).stem, spec_tree, set or {}, library)
     if kind == "study":
         raise ModelError(f"a study is run, not loaded: slipstick.run({name!r})")
     if kind in KINDS and not model_words(kind):
@@ -241,15 +247,15 @@ def load(
             f"a {kind} cannot be loaded by itself; load takes a model, a machine or a network"
         )
     # A law without settings is the object itself, which can be called and composed.
-    if prefix == "law" and not set and rest in LAWS:
-        return LAWS[rest]
-    references = {
+    if kind_prefix == "law" and not set and name_in_kind in LAWS:
+        return LAWS[name_in_kind]
+    reference_by_key = {
         "model": reference,
         "machine": machine,
         "workload": workload,
         "technology": technology,
     }
-    return build(resolve(_settings(references, set or {}), library)).model
+    return build(resolve(_settings(reference_by_key, set or {}), library)).model
 
 
 class SolveOptions(TypedDict, total=False):
@@ -343,20 +349,20 @@ def solve(
     """
     with limited(limits or {}):
         if not isinstance(model, str | os.PathLike | Mapping):
-            _refuse_others(
+            _refuse_program_inputs(
                 "a model that is built already",
                 machine=machine,
                 workload=workload,
                 technology=technology,
             )
             return _solve_object(model, set or {}, method, simulation)
-        references = {
+        reference_by_key = {
             "model": model,
             "machine": machine,
             "workload": workload,
             "technology": technology,
         }
-        return _solve_named(references, set or {}, method, simulation)
+        return _solve_named(reference_by_key, set or {}, method, simulation)
 
 
 @checked(study=_SPEC, limits=_LIMITS)
@@ -414,7 +420,7 @@ def dump(model: Model | QueueingNetwork) -> str:
 
 
 def _solve_named(
-    references: Mapping[str, Spec | None],
+    reference_by_key: Mapping[str, Spec | None],
     values_given: Mapping[str, Any],
     method: str | None,
     simulation: Simulation | None,
@@ -423,44 +429,55 @@ def _solve_named(
     from slipstick.schema.inputs import REFERENCES
     from slipstick.schema.library import Library
     from slipstick.study.cases import BASE
-    from slipstick.study.sweep import planned
+    from slipstick.study.sweep import plan_sweep
 
-    fixed = {path: value for path, value in values_given.items() if _is_single(value)}
-    settings = _settings(references, fixed, simulation)
-    varied = {
-        path: _several(path, value) for path, value in values_given.items() if path not in fixed
+    fixed_values = {path: value for path, value in values_given.items() if _is_single(value)}
+    settings = _settings(reference_by_key, fixed_values, simulation)
+    values_by_axis = {
+        path: _axis_values(path, value)
+        for path, value in values_given.items()
+        if path not in fixed_values
     }
     # A sweep of single values is a sweep of one point.
-    if not varied and not isinstance(values_given, Axes):
-        return _one(settings, method)
-    _check_lengths(varied, isinstance(values_given, Axes))
+    if not values_by_axis and not isinstance(values_given, Axes):
+        return _solve_point(settings, method)
+    _check_lengths(values_by_axis, isinstance(values_given, Axes))
     if method is not None:
         settings["method"] = _reference(method, "method")
     # A program needs a machine before anything can be varied; the first will do.
-    settings |= {path: _reference(varied[path][0], path) for path in REFERENCES if path in varied}
-    asked_study = _asked(varied, "grid" if isinstance(values_given, Axes) else "zip")
+    settings |= {
+        path: _reference(values_by_axis[path][0], path)
+        for path in REFERENCES
+        if path in values_by_axis
+    }
+    definition = _sweep_definition(
+        values_by_axis, "grid" if isinstance(values_given, Axes) else "zip"
+    )
     if isinstance(values_given, AxesToFile):
         from slipstick.study.stream import streamed
         from slipstick.study.sweep import arrays_of
 
-        start, axes = arrays_of(asked_study, BASE, settings, Library())
-        return streamed(start.solvable, axes, values_given.out)
-    return _carried_out(planned(asked_study, {BASE: settings}, Library()))
+        case_evaluator, axes = arrays_of(definition, BASE, settings, Library())
+        return streamed(case_evaluator.solvable, axes, values_given.out)
+    return _solve_plan(plan_sweep(definition, {BASE: settings}, Library()))
 
 
-def _one(settings: Settings, method: str | None) -> Answer:
+def _solve_point(settings: Settings, method: str | None) -> Answer:
     """Solve a named model at one point; of several kinds of bounds the tightest is returned."""
     from slipstick.method.methods import form_of
     from slipstick.schema.inputs import solve_settings
     from slipstick.schema.library import Library
 
-    (answer, *more), built = solve_settings(settings, Library(), [method])
-    if more:
-        compiled = form_of(
-            built.model, built.parameters, answer.method.partition("/")[0], built.options.simulation
+    (answer, *other_answers), built_model = solve_settings(settings, Library(), [method])
+    if other_answers:
+        compiled_model = form_of(
+            built_model.model,
+            built_model.parameters,
+            answer.method.partition("/")[0],
+            built_model.options.simulation,
         )
         # As points of a sweep: several bounds joined, each end from the tightest.
-        answer = compiled.points({}).answer(0)
+        answer = compiled_model.points({}).answer(0)
     if answer.failed:
         raise NoAnswerError(answer.failed)
     return answer
@@ -477,24 +494,26 @@ def _solve_object(
     from slipstick.model.system import Model
 
     parameters = _parameters(model)
-    fixed = {
+    fixed_values = {
         path: _number(path, value, parameters)
         for path, value in values_given.items()
         if _is_single(value)
     }
-    several = {
-        path: _several(path, values) for path, values in values_given.items() if path not in fixed
+    values_by_axis = {
+        path: _axis_values(path, values)
+        for path, values in values_given.items()
+        if path not in fixed_values
     }
-    varied = {
+    numbers_by_axis = {
         path: np.array([_number(path, value, parameters) for value in values])
-        for path, values in several.items()
+        for path, values in values_by_axis.items()
     }
     if isinstance(model, Model):
         from slipstick.method.activity_table import check_values
 
-        check_values(model, {**fixed, **varied})
-    if not varied and not isinstance(values_given, Axes):
-        answer = form_of(model, parameters, method, simulation).points(fixed).answer(0)
+        check_values(model, {**fixed_values, **numbers_by_axis})
+    if not numbers_by_axis and not isinstance(values_given, Axes):
+        answer = form_of(model, parameters, method, simulation).points(fixed_values).answer(0)
         if answer.failed:
             raise NoAnswerError(answer.failed)
         notes = answer.notes
@@ -502,7 +521,7 @@ def _solve_object(
         if len(groups) > 1:
             notes += (note_on_groups(groups, "time, throughput, "),)
         return replace(answer, subject=model, notes=notes)
-    _check_lengths(varied, isinstance(values_given, Axes))
+    _check_lengths(numbers_by_axis, isinstance(values_given, Axes))
     from slipstick.sim.settings import Simulation
     from slipstick.study.points import SolvableModel
 
@@ -510,65 +529,77 @@ def _solve_object(
     if isinstance(values_given, AxesToFile):
         from slipstick.study.stream import streamed
 
-        return streamed(solvable, varied, values_given.out, fixed)
-    return _carried_out(_plan(solvable, fixed, varied, isinstance(values_given, Axes)))
+        return streamed(solvable, numbers_by_axis, values_given.out, fixed_values)
+    return _solve_plan(
+        _plan(solvable, fixed_values, numbers_by_axis, isinstance(values_given, Axes))
+    )
 
 
 def _plan(
-    solvable: SolvableModel, fixed: Mapping[str, float], varied: Mapping[str, Array], grid: bool
+    solvable: SolvableModel,
+    fixed_values: Mapping[str, float],
+    numbers_by_axis: Mapping[str, Array],
+    grid: bool,
 ) -> SweepPlan:
     """Build the sweep plan of a model that is built already."""
     from slipstick.results.sweep import Axis
     from slipstick.study.cases import BASE
     from slipstick.study.sweep import PointGroup, SweepPlan
 
-    index = np.indices(tuple(map(len, varied.values()))).reshape(len(varied), -1)
-    points = {
+    indices_by_axis = np.indices(tuple(map(len, numbers_by_axis.values()))).reshape(
+        len(numbers_by_axis), -1
+    )
+    axis_values = {
         path: values[indices] if grid else values
-        for indices, (path, values) in zip(index, varied.items(), strict=True)
+        for indices, (path, values) in zip(indices_by_axis, numbers_by_axis.items(), strict=True)
     }
-    count = len(next(iter(points.values())))
-    values = {**{path: np.full(count, value) for path, value in fixed.items()}, **points}
+    point_count = len(next(iter(axis_values.values())))
+    values = {
+        **{path: np.full(point_count, value) for path, value in fixed_values.items()},
+        **axis_values,
+    }
     axes = tuple(
         Axis(path, str(solvable.parameters[path].dimension), tuple(values.tolist()))
-        for path, values in varied.items()
+        for path, values in numbers_by_axis.items()
     )
-    group = PointGroup(solvable, values, np.arange(count))
-    return SweepPlan(axes, points, (BASE,) * count, (group,), not grid)
+    group = PointGroup(solvable, values, np.arange(point_count))
+    return SweepPlan(axes, axis_values, (BASE,) * point_count, (group,), not grid)
 
 
-def _check_lengths(varied: Mapping[str, Sized], grid: bool) -> None:
+def _check_lengths(values_by_axis: Mapping[str, Sized], grid: bool) -> None:
     """Raise ModelError if an array is empty, or if arrays that are not combined have unequal
     lengths.
     """
-    lengths = {path: len(values) for path, values in varied.items()}
-    if not lengths or 0 in lengths.values():
-        empty = next((path for path, length in lengths.items() if not length), "")
+    length_by_axis = {path: len(values) for path, values in values_by_axis.items()}
+    if not length_by_axis or 0 in length_by_axis.values():
+        empty_axis = next((path for path, length in length_by_axis.items() if not length), "")
         raise ModelError(
-            f"{empty} has no values; give at least one"
-            if empty
+            f"{empty_axis} has no values; give at least one"
+            if empty_axis
             else "sweep(...) needs a list or an array"
         )
-    if not grid and len(set(lengths.values())) > 1:
-        counts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
+    if not grid and len(set(length_by_axis.values())) > 1:
+        lengths_in_words = ", ".join(
+            f"{path} has {length}" for path, length in length_by_axis.items()
+        )
         raise ModelError(
-            f"arrays need equally many values: {counts}; sweep(...) makes every combination"
+            f"arrays need equally many values: {lengths_in_words}; sweep(...) makes every combination"
         )
 
 
-def _carried_out(plan: SweepPlan) -> Sweep:
-    from slipstick.study.sweep import carried_out
+def _solve_plan(plan: SweepPlan) -> Sweep:
+    from slipstick.study.sweep import solve_plan
 
-    return carried_out("solve", plan, (), as_answers=len(plan.cases) <= MOST_WHOLE)
+    return solve_plan("solve", plan, (), as_answers=len(plan.cases) <= MOST_WHOLE)
 
 
-def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition:
+def _sweep_definition(values_by_axis: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition:
     """Build the definition of a sweep over some axes, as in a study."""
     from slipstick.schema.kinds.quantity import validate
     from slipstick.schema.kinds.study import SweepSpec
     from slipstick.study.cases import SweepDefinition
 
-    node = _node({"axes": varied, "combine": combine}, "set")
+    node = _node({"axes": values_by_axis, "combine": combine}, "set")
     return SweepDefinition("solve", validate(SweepSpec, node), node, ("vary",))
 
 
@@ -589,7 +620,9 @@ def _number(path: str, value: Any, parameters: Mapping[str, Parameter]) -> float
     if path not in parameters:
         raise ModelError(f"no parameter is named {path!r}{did_you_mean(path, list(parameters))}")
     number = (
-        to_base(value, parameters[path].dimension) if isinstance(value, str) else _plain_one(value)
+        to_base(value, parameters[path].dimension)
+        if isinstance(value, str)
+        else _plain_scalar(value)
     )
     # The comparison refuses NaN as well, and whole numbers that have no double.
     if number is None or not -LARGEST <= number <= LARGEST:
@@ -600,17 +633,17 @@ def _number(path: str, value: Any, parameters: Mapping[str, Parameter]) -> float
     return float(number)
 
 
-def _plain_one(value: Any) -> float | None:
+def _plain_scalar(value: Any) -> float | None:
     """Convert a value or an array without dimensions to a number; None for other values."""
     return plain_number(value.item() if isinstance(value, np.ndarray) else value)
 
 
 def _is_single(value: Any) -> bool:
     # Text and data of a spec have members, but are one value.
-    return isinstance(value, str | Mapping) or _dimensions(value) == 0
+    return isinstance(value, str | Mapping) or _dimension_count(value) == 0
 
 
-def _dimensions(value: Any) -> int:
+def _dimension_count(value: Any) -> int:
     """Count the dimensions of a list or an array; nested lists of unequal lengths count as two."""
     try:
         return int(np.ndim(value))
@@ -618,9 +651,9 @@ def _dimensions(value: Any) -> int:
         return 2
 
 
-def _several(path: str, values: Any) -> list[Any]:
+def _axis_values(path: str, values: Any) -> list[Any]:
     """Return the values of an axis as a list."""
-    if (dimensions := _dimensions(values)) > 1:
+    if (dimensions := _dimension_count(values)) > 1:
         raise ModelError(
             f"the values of {path} are a list or an array of one dimension; got {dimensions}"
         )
@@ -628,7 +661,7 @@ def _several(path: str, values: Any) -> list[Any]:
 
 
 def _settings(
-    references: Mapping[str, Spec | None],
+    reference_by_key: Mapping[str, Spec | None],
     values: Mapping[str, Any],
     simulation: Simulation | None = None,
 ) -> dict[str, Node]:
@@ -637,11 +670,11 @@ def _settings(
 
     settings = {
         path: _reference(reference, path)
-        for path, reference in references.items()
+        for path, reference in reference_by_key.items()
         if reference is not None
     }
     for path, value in values.items():
-        settings[path] = _written(value) if isinstance(value, str) else _node(value, "set")
+        settings[path] = _parsed_text(value) if isinstance(value, str) else _node(value, "set")
     for setting in fields(simulation) if simulation is not None else ():
         # Only what differs from the defaults, which a spec of the model may set otherwise.
         if (value := getattr(simulation, setting.name)) != setting.default:
@@ -649,12 +682,12 @@ def _settings(
     return settings
 
 
-def _reference(value: Any, place: str) -> Node:
+def _reference(value: Any, argument: str) -> Node:
     """Return the node of a spec that is given by name, by path or as data."""
-    return _node(os.fspath(value) if isinstance(value, os.PathLike) else value, f"{place}=")
+    return _node(os.fspath(value) if isinstance(value, os.PathLike) else value, f"{argument}=")
 
 
-def _written(text: str) -> Node:
+def _parsed_text(text: str) -> Node:
     """Parse text as on the command line."""
     from slipstick.schema.text import Scalar, read_value
 
@@ -662,14 +695,14 @@ def _written(text: str) -> Node:
     return node._replace(mark=_mark("set")) if isinstance(node, Scalar) else node
 
 
-def _node(value: Any, place: str) -> Node:
+def _node(value: Any, argument: str) -> Node:
     """Return the node of a Python value; its numbers are in base units."""
     from slipstick.schema.text import from_plain
 
-    return from_plain(_plain(value), _mark(place))
+    return from_plain(_plain_data(value), _mark(argument))
 
 
-def _file_of(value: object) -> Mapping[str, Any] | None:
+def _file_data(value: object) -> Mapping[str, Any] | None:
     """Return a model object as the data of its file; None for other objects."""
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.system import Model
@@ -685,15 +718,15 @@ def _file_of(value: object) -> Mapping[str, Any] | None:
     return None
 
 
-def _plain(value: Any) -> Any:
+def _plain_data(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if (data := _file_of(value)) is not None:
-        return _plain(data)
+        return {key: _plain_data(item) for key, item in value.items()}
+    if (data := _file_data(value)) is not None:
+        return _plain_data(data)
     if isinstance(value, list | tuple | range):
-        return [_plain(item) for item in value]
+        return [_plain_data(item) for item in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if not -LARGEST <= value <= LARGEST:
@@ -702,14 +735,14 @@ def _plain(value: Any) -> Any:
     return in_base_units(value)
 
 
-def _mark(place: str) -> Mark:
+def _mark(argument: str) -> Mark:
     from slipstick.schema.text import Mark
 
-    return Mark(place, 0, 0)
+    return Mark(argument, 0, 0)
 
 
 def _hardware(
-    kind: str, name: str, tree: Node, values: Mapping[str, Any], library: Library
+    kind: str, name: str, spec_tree: Node, values: Mapping[str, Any], library: Library
 ) -> Machine | SharedMemory | Network:
     """Build a machine or a network from its spec, with values set in it."""
     from slipstick.schema.kinds.quantity import hardware_of, validate
@@ -718,16 +751,16 @@ def _hardware(
     from slipstick.schema.text import replace as replaced
 
     for path, value in values.items():
-        tree = replaced(
-            tree, path, _written(value) if isinstance(value, str) else _node(value, "set")
+        spec_tree = replaced(
+            spec_tree, path, _parsed_text(value) if isinstance(value, str) else _node(value, "set")
         )
-    assert isinstance(tree, Table)
-    tree = library.resolve(kind, tree)
+    assert isinstance(spec_tree, Table)
+    spec_tree = library.resolve(kind, spec_tree)
     prefix = "machine" if kind == "machine" else "machine.network"
-    return hardware_of(validate(spec_model(kind, tree), tree), name, prefix)
+    return hardware_of(validate(spec_model(kind, spec_tree), spec_tree), name, prefix)
 
 
-def _refuse_others(subject: str, **references: object) -> None:
+def _refuse_program_inputs(subject: str, **references: object) -> None:
     """Raise if machine, workload or technology is given for a model that is not a program."""
     for name, value in references.items():
         if value is not None:

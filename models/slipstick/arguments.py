@@ -96,47 +96,50 @@ def plain_number(value: object) -> float | int | None:
         return float(value)
     # By attributes, so that NumPy is not imported for a check.
     number: Any = value
-    kind = getattr(getattr(number, "dtype", None), "kind", "")
-    if kind not in ("i", "u", "f") or getattr(number, "ndim", None) != 0:
+    type_letter = getattr(getattr(number, "dtype", None), "kind", "")
+    if type_letter not in ("i", "u", "f") or getattr(number, "ndim", None) != 0:
         return None
-    return float(number) if kind == "f" else int(number)
+    return float(number) if type_letter == "f" else int(number)
 
 
-def _between(least: float | None, most: float | None) -> str:
+def _range_in_words(least: float | None, most: float | None) -> str:
     if least is not None and most is not None:
         return f" from {least:,} to {most:,}"
     return "" if least is None else f" of at least {least:,}"
 
 
 def real(
-    least: float | None = None, most: float | None = None, *, what: str = "a finite number"
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    number_in_words: str = "a finite number",
 ) -> Kind:
     """Return the kind of argument that is a finite real number.
 
     Parameters
     ----------
     least, most : the smallest and the largest
-    what : the number in words
+    number_in_words : what the number is, after "must be"
 
     >>> real(0, 1).wanted, real(0).read(2.5)
     ('a finite number from 0 to 1', 2.5)
     """
-    wanted_words = what + _between(least, most)
+    wanted = number_in_words + _range_in_words(least, most)
     low = -LARGEST if least is None else least
     high = LARGEST if most is None else most
 
     def read(value: Any) -> Any:
         number = value if type(value) in (float, int) else plain_number(value)
         if number is None or not low <= number <= high:
-            raise UnfitError(wanted_words, value)
+            raise UnfitError(wanted, value)
         return number
 
-    return Kind(wanted_words, read)
+    return Kind(wanted, read)
 
 
 def whole(least: int | None = None, most: int | None = None) -> Kind:
     """Return the kind of argument that is a whole number, also one written with a decimal point."""
-    wanted = "a whole number" + _between(least, most)
+    wanted = "a whole number" + _range_in_words(least, most)
     low = -LARGEST if least is None else least
     high = LARGEST if most is None else most
 
@@ -166,62 +169,64 @@ def either(wanted: str, *kinds: Kind) -> Kind:
     """
 
     def read(value: Any) -> Any:
-        inner: UnfitError | None = None
+        member_error: UnfitError | None = None
         for kind in kinds:
             try:
                 return kind.read(value)
             except UnfitError as error:
                 # An error inside of a value tells more than that the whole is of no kind.
-                inner = error if error.path else inner
-        raise inner or UnfitError(wanted, value)
+                member_error = error if error.path else member_error
+        raise member_error or UnfitError(wanted, value)
 
     return Kind(wanted, read, frozenset().union(*(kind.plain for kind in kinds)))
 
 
 def optional(kind: Kind) -> Kind:
     """Return the kind of argument that is of a kind, or None."""
-    inner = kind.read
+    read_value = kind.read
     wanted = f"{kind.wanted}, or None"
 
     def read(value: Any) -> Any:
         if value is None:
             return None
         try:
-            return inner(value)
+            return read_value(value)
         except UnfitError as error:
             raise error if error.path else UnfitError(wanted, value) from None
 
     return Kind(wanted, read, kind.plain | {type(None)})
 
 
-def _member(kind: Kind, value: Any, place: str) -> Any:
+def _read_member(kind: Kind, value: Any, path: str) -> Any:
     try:
         return kind.read(value)
     except UnfitError as error:
-        raise UnfitError(error.wanted, error.value, place + error.path) from None
+        raise UnfitError(error.wanted, error.value, path + error.path) from None
 
 
 def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
     """Return the kind of argument that is an iterable, such as a list or an array, with members of
     a kind; it is read as a tuple.
     """
-    wanted_words = f"a list, each member of which is {kind.wanted}"
+    wanted = f"a list, each member of which is {kind.wanted}"
 
     def read(value: Any) -> Any:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-            raise UnfitError(wanted_words, value)
+            raise UnfitError(wanted, value)
         # An array without dimensions claims to be iterable and is not.
         if getattr(value, "ndim", 1) == 0:
-            raise UnfitError(wanted_words, value)
-        members = tuple(_member(kind, member, f"[{index}]") for index, member in enumerate(value))
+            raise UnfitError(wanted, value)
+        members = tuple(
+            _read_member(kind, member, f"[{index}]") for index, member in enumerate(value)
+        )
         if len(members) < least or (most is not None and len(members) > most):
             raise UnfitError(
-                f"a list of {_between(least, most).removeprefix(' of').strip().removeprefix('from ')} members",
+                f"a list of {_range_in_words(least, most).removeprefix(' of').strip().removeprefix('from ')} members",
                 value,
             )
         return members
 
-    return Kind(wanted_words, read)
+    return Kind(wanted, read)
 
 
 def row(*kinds: Kind, wanted: str) -> Kind:
@@ -231,7 +236,7 @@ def row(*kinds: Kind, wanted: str) -> Kind:
         if not isinstance(value, tuple | list) or len(value) != len(kinds):
             raise UnfitError(wanted, value)
         members = enumerate(zip(kinds, value, strict=True))
-        return tuple(_member(kind, member, f"[{index}]") for index, (kind, member) in members)
+        return tuple(_read_member(kind, member, f"[{index}]") for index, (kind, member) in members)
 
     return Kind(wanted, read)
 
@@ -240,19 +245,21 @@ def mapped_by_name(kind: Kind, least: int = 0) -> Kind:
     """Return the kind of argument that is a mapping from names to values of a kind; it is read as a
     dict.
     """
-    wanted_words = f"a dict by name, each value of which is {kind.wanted}"
+    wanted = f"a dict by name, each value of which is {kind.wanted}"
 
     def read(value: Any) -> Any:
         if not isinstance(value, Mapping):
-            raise UnfitError(wanted_words, value)
+            raise UnfitError(wanted, value)
         for name in value:
             if not isinstance(name, str):
-                raise UnfitError(f"{wanted_words}; a name is text", name)
+                raise UnfitError(f"{wanted}; a name is text", name)
         if len(value) < least:
             raise UnfitError(f"a dict of at least {least} by name", value)
-        return {name: _member(kind, member, f"[{name!r:.40}]") for name, member in value.items()}
+        return {
+            name: _read_member(kind, member, f"[{name!r:.40}]") for name, member in value.items()
+        }
 
-    return Kind(wanted_words, read)
+    return Kind(wanted, read)
 
 
 TEXT = instance(str, "text")
@@ -293,77 +300,91 @@ def checked(**kinds: Kind) -> Callable[[T], T]:
     return decorate
 
 
-def _checked(function: Any, label: str, kinds: Mapping[str, Kind]) -> Any:
+def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> Any:
     """Return a function that first converts its arguments by their kinds."""
     code = function.__code__
-    names = code.co_varnames[: code.co_argcount]
-    count = len(names)
-    keywords = code.co_varnames[: count + code.co_kwonlyargcount]
-    starred = code.co_varnames[len(keywords)] if code.co_flags & inspect.CO_VARARGS else ""
-    if unknown := [name for name in kinds if name not in (*keywords, starred)]:
-        raise TypeError(f"{label} has no argument {unknown[0]}")
-    reads = {name: (kinds[name].plain, kinds[name].read) for name in keywords if name in kinds}
-    places = tuple((index, *reads[name]) for index, name in enumerate(names) if name in reads)
-    further = kinds.get(starred)
-    unfit = UnfitError
+    positional_names = code.co_varnames[: code.co_argcount]
+    positional_count = len(positional_names)
+    argument_names = code.co_varnames[: positional_count + code.co_kwonlyargcount]
+    starred_name = (
+        code.co_varnames[len(argument_names)] if code.co_flags & inspect.CO_VARARGS else ""
+    )
+    if unknown := [name for name in kinds if name not in (*argument_names, starred_name)]:
+        raise TypeError(f"{callable_name} has no argument {unknown[0]}")
+    types_and_reader = {
+        name: (kinds[name].plain, kinds[name].read) for name in argument_names if name in kinds
+    }
+    checked_positions = tuple(
+        (index, *types_and_reader[name])
+        for index, name in enumerate(positional_names)
+        if name in types_and_reader
+    )
+    starred_kind = kinds.get(starred_name)
+    unfit_error = UnfitError
 
-    def call(*values: Any, **named: Any) -> Any:
-        given: Any = values
+    def call(*positional_values: Any, **value_by_name: Any) -> Any:
+        argument_values: Any = positional_values
         index = -1
         name = ""
-        present = len(values)
+        value_count = len(positional_values)
         try:
-            for index, plain, read in places:
-                if index >= present:
+            for index, plain_types, read in checked_positions:
+                if index >= value_count:
                     break
                 # Most values are of a plain type, and comparing types costs less than a call.
-                if type(values[index]) not in plain:
-                    if given is values:
+                if type(positional_values[index]) not in plain_types:
+                    if argument_values is positional_values:
                         # A copy only if something is converted.
-                        given = list(values)
-                    given[index] = read(values[index])
-            if further is not None:
-                given = list(given)
-                for index in range(count, present):
-                    given[index] = further.read(values[index])
+                        argument_values = list(positional_values)
+                    argument_values[index] = read(positional_values[index])
+            if starred_kind is not None:
+                argument_values = list(argument_values)
+                for index in range(positional_count, value_count):
+                    argument_values[index] = starred_kind.read(positional_values[index])
             index = -1
-            for name, value in named.items():
-                if name in reads:
-                    plain, read = reads[name]
-                    if type(value) not in plain:
-                        named[name] = read(value)
-        except unfit as error:
-            raise refused(error, index, name) from None
+            for name, value in value_by_name.items():
+                if name in types_and_reader:
+                    plain_types, read = types_and_reader[name]
+                    if type(value) not in plain_types:
+                        value_by_name[name] = read(value)
+        except unfit_error as error:
+            raise refusal(error, index, name) from None
         try:
-            return function(*given, **named)
+            return function(*argument_values, **value_by_name)
         # Only a call that fails pays for comparing its arguments with the signature, which tells a
         # wrong call from an error inside the function.
         except TypeError:
-            if (mismatch := mismatched(given, named)) is not None:
+            if (mismatch := mismatch_error(argument_values, value_by_name)) is not None:
                 raise mismatch from None
             raise
 
-    def refused(error: UnfitError, index: int, name: str) -> ModelError:
+    def refusal(error: UnfitError, index: int, name: str) -> ModelError:
         if index >= 0:
-            name = names[index] if index < count else f"{starred}[{index - count}]"
-        words = f"must be {error.wanted}, got {described(error.value)}"
-        return ModelError(f"{label}: {name}{error.path} {words}")
+            name = (
+                positional_names[index]
+                if index < positional_count
+                else f"{starred_name}[{index - positional_count}]"
+            )
+        requirement = f"must be {error.wanted}, got {described(error.value)}"
+        return ModelError(f"{callable_name}: {name}{error.path} {requirement}")
 
-    def mismatched(given: Iterable[Any], named: dict[str, Any]) -> ModelError | None:
+    def mismatch_error(
+        argument_values: Iterable[Any], value_by_name: dict[str, Any]
+    ) -> ModelError | None:
         """Return the error of a call with missing or unknown arguments; None if the call
         matches.
         """
-        unknown = [] if code.co_flags & inspect.CO_VARKEYWORDS else [*named]
+        unknown = [] if code.co_flags & inspect.CO_VARKEYWORDS else [*value_by_name]
         for name in unknown:
-            if name not in keywords:
-                other_keywords = [keyword for keyword in keywords if keyword != "self"]
+            if name not in argument_names:
+                known_names = [keyword for keyword in argument_names if keyword != "self"]
                 return ModelError(
-                    f"{label} has no argument {name!r}{did_you_mean(name, other_keywords)}"
+                    f"{callable_name} has no argument {name!r}{did_you_mean(name, known_names)}"
                 )
         try:
-            inspect.signature(function).bind(*given, **named)
+            inspect.signature(function).bind(*argument_values, **value_by_name)
         except TypeError as error:
-            return ModelError(f"{label}: {error}; see help({label})")
+            return ModelError(f"{callable_name}: {error}; see help({callable_name})")
         return None
 
     # With the names of the function's own module, by which the tests of examples look for functions.

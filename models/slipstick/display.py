@@ -35,29 +35,41 @@ class ShownAsTables:
 
 
 def html_table(
-    title: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = MOST_ROWS
+    title: str,
+    column_titles: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    most_rows: int = MOST_ROWS,
 ) -> str:
     """Lay a table out in HTML.
 
     Parameters
     ----------
     title : its caption
-    head, rows : titles of the columns, and cells
-    most : rows that are shown; of more the table says so
+    column_titles, rows : titles of the columns, and cells
+    most_rows : rows that are shown; of more the table says so
 
     >>> html_table("a < b", ["x"], [[1]])
     '<table><caption>a &lt; b</caption><tr><th>x</th></tr><tr><td>1</td></tr></table>'
     """
-    lines = [_row("th", head), *(_row("td", row) for row in _first(rows, len(head), most))]
+    lines = [
+        _html_row("th", column_titles),
+        *(_html_row("td", row) for row in _first_rows(rows, len(column_titles), most_rows)),
+    ]
     return f"<table><caption>{_escaped(title)}</caption>{''.join(lines)}</table>"
 
 
-def _first(rows: Iterable[Sequence[object]], columns: int, most: int) -> list[Sequence[object]]:
-    shown = list(islice(iter(rows), most + 1))
-    return [*shown[:most], ["..."] * columns] if len(shown) > most else shown
+def _first_rows(
+    rows: Iterable[Sequence[object]], column_count: int, most_rows: int
+) -> list[Sequence[object]]:
+    shown_rows = list(islice(iter(rows), most_rows + 1))
+    return (
+        [*shown_rows[:most_rows], ["..."] * column_count]
+        if len(shown_rows) > most_rows
+        else shown_rows
+    )
 
 
-def _row(tag: str, cells: Sequence[object]) -> str:
+def _html_row(tag: str, cells: Sequence[object]) -> str:
     return "<tr>" + "".join(f"<{tag}>{_escaped(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
@@ -70,14 +82,17 @@ def _escaped(cell: object) -> str:
 
 
 def latex_table(
-    title: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = MOST_ROWS
+    title: str,
+    column_titles: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    most_rows: int = MOST_ROWS,
 ) -> str:
     r"""Lay a table out in LaTeX as an array, because mathematics on a page supports no tables of
     text.
 
     Parameters
     ----------
-    title, head, rows, most : as for `html_table`
+    title, column_titles, rows, most_rows : as for `html_table`
 
     >>> print(latex_table("", ["x_1"], [["50 %"]]))
     $\displaystyle \begin{array}{l}
@@ -85,12 +100,15 @@ def latex_table(
     \text{50 }\%\text{}
     \end{array}$
     """
-    first, *other_rows = [
-        " & ".join(map(_latex_text, row)) for row in (head, *_first(rows, len(head), most))
+    title_line, *row_lines = [
+        " & ".join(map(_latex_text, row))
+        for row in (column_titles, *_first_rows(rows, len(column_titles), most_rows))
     ]
-    above = [f"\\rlap{{{_latex_text(title)}}} \\\\"] if title else []
-    lines = "\n".join([*above, f"{first} \\\\ \\hline", " \\\\\n".join(other_rows)])
-    return f"$\\displaystyle \\begin{{array}}{{{'l' * len(head)}}}\n{lines}\n\\end{{array}}$"
+    caption_lines = [f"\\rlap{{{_latex_text(title)}}} \\\\"] if title else []
+    lines = "\n".join([*caption_lines, f"{title_line} \\\\ \\hline", " \\\\\n".join(row_lines)])
+    return (
+        f"$\\displaystyle \\begin{{array}}{{{'l' * len(column_titles)}}}\n{lines}\n\\end{{array}}$"
+    )
 
 
 _LATEX_MARKS = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}

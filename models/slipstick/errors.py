@@ -53,18 +53,23 @@ class Problem:
         return self.file, self.line, self.column
 
     def __str__(self) -> str:
-        option = self.file.startswith("--") or self.file in (
+        is_option = self.file.startswith("--") or self.file in (
             "MODEL",
             "command line",
         )  # a place on the command line, as it was typed
-        place = f"{self.file}:{self.line}:{self.column}" if self.line and not option else self.file
-        name = self.file.removeprefix("--").removeprefix("set ").casefold()
+        position = (
+            f"{self.file}:{self.line}:{self.column}" if self.line and not is_option else self.file
+        )
+        option_name = self.file.removeprefix("--").removeprefix("set ").casefold()
         # The path would repeat the option.
-        shown_before = option and self.path.casefold() in (name, f"simulation.{name}")
+        repeats_option = is_option and self.path.casefold() in (
+            option_name,
+            f"simulation.{option_name}",
+        )
         return (
-            f"{place}: {self.path}: {self.message}"
-            if self.path and not shown_before
-            else f"{place}: {self.message}"
+            f"{position}: {self.path}: {self.message}"
+            if self.path and not repeats_option
+            else f"{position}: {self.message}"
         )
 
 
@@ -93,14 +98,14 @@ class SlipstickError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         # By default an exception is made again from its message alone, which most of these do not
         # take.
-        return _made_again, (type(self), self.args, self.__dict__)
+        return _rebuilt_error, (type(self), self.args, self.__dict__)
 
 
-def _made_again(
-    kind: type[SlipstickError], args: tuple[object, ...], values: dict[str, object]
+def _rebuilt_error(
+    error_type: type[SlipstickError], args: tuple[object, ...], attributes: dict[str, object]
 ) -> SlipstickError:
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(values)
+    error = error_type.__new__(error_type, *args)
+    error.__dict__.update(attributes)
     return error
 
 
@@ -114,11 +119,11 @@ class SpecError(InputError):
     def __init__(self, problems: Iterable[Problem]) -> None:
         # Several cases find the same problem in a file that they share.
         self.problems: tuple[Problem, ...] = tuple(sorted(set(problems)))
-        shown = [str(problem) for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
-        hidden = len(self.problems) - len(shown)
-        if hidden > 0:
-            shown.append(f"and {hidden} more problems")
-        super().__init__("\n".join(shown))
+        lines = [str(problem) for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
+        hidden_count = len(self.problems) - len(lines)
+        if hidden_count > 0:
+            lines.append(f"and {hidden_count} more problems")
+        super().__init__("\n".join(lines))
 
 
 class UnitError(InputError):
@@ -155,16 +160,16 @@ class UnknownNameError(InputError):
         super().__init__(f"there is no {kind} {name!r}{hint or did_you_mean(name, known_names)}")
 
 
-def look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
+def look_up(kind: str, name: str, value_by_name: Mapping[str, T]) -> T:
     """Return the value of a name in a mapping; raises UnknownNameError with a suggestion.
 
     Raises
     ------
     UnknownNameError : nothing has the name
     """
-    if name not in known:
-        raise UnknownNameError(kind, name, list(known))
-    return known[name]
+    if name not in value_by_name:
+        raise UnknownNameError(kind, name, list(value_by_name))
+    return value_by_name[name]
 
 
 class UnknownKeyError(UnknownNameError, KeyError):
@@ -209,7 +214,7 @@ class TooManyStatesError(NoAnswerError):
         super().__init__(f"{size}; {way_out}")
 
 
-def did_you_mean(name: str, known: Collection[str], most: int = 12) -> str:
+def did_you_mean(name: str, known_names: Collection[str], most_names: int = 12) -> str:
     """Return a suggestion for a mistyped name, as the end of a message: the nearest known names,
     else the first of all.
 
@@ -222,23 +227,26 @@ def did_you_mean(name: str, known: Collection[str], most: int = 12) -> str:
     """
     # The comparison takes time with the square of the length: a name of a megabyte must not stop a
     # message.
-    near = get_close_matches(name[:80], known, n=1, cutoff=0.6) or _with_letters(name, known)[:3]
-    if near:
-        return f"; did you mean {' or '.join(map(repr, near))}?"
-    if not known:
+    near_names = (
+        get_close_matches(name[:80], known_names, n=1, cutoff=0.6)
+        or _names_with_letters(name, known_names)[:3]
+    )
+    if near_names:
+        return f"; did you mean {' or '.join(map(repr, near_names))}?"
+    if not known_names:
         return ""
-    listed = ", ".join(list(known)[:most])
-    return f"; known: {listed}" + (", ..." if len(known) > most else "")
+    names_in_words = ", ".join(list(known_names)[:most_names])
+    return f"; known: {names_in_words}" + (", ..." if len(known_names) > most_names else "")
 
 
-def _with_letters(name: str, known: Collection[str]) -> list[str]:
+def _names_with_letters(name: str, known_names: Collection[str]) -> list[str]:
     """Return the known names that contain the letters and digits of a name, without its marks."""
     letters = _letters(name[:80])
     # One or two letters are in most names.
     if len(letters) < 3 or letters == name:
         return []
-    found = [known_name for known_name in known if letters in _letters(known_name)]
-    return sorted(found, key=lambda known_name: len(known_name.partition("-")[0]))
+    names = [known_name for known_name in known_names if letters in _letters(known_name)]
+    return sorted(names, key=lambda known_name: len(known_name.partition("-")[0]))
 
 
 def _letters(name: str) -> str:

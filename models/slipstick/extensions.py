@@ -71,63 +71,65 @@ class Registry(Mapping[str, T]):
         self, group: str, own: Mapping[str, T] | Callable[[], Mapping[str, T]] = dict
     ) -> None:
         self._group = group
-        self._given = own
+        self._own_source = own
 
     @cached_property
     def own(self) -> Mapping[str, T]:
         """Slipstick's own additions."""
-        return self._given() if callable(self._given) else self._given
+        return self._own_source() if callable(self._own_source) else self._own_source
 
     @cached_property
-    def places(self) -> dict[str, Any]:
+    def definitions(self) -> dict[str, Any]:
         """The places of other packages' additions, ``module:NAME``, or the imported objects."""
         from importlib.metadata import entry_points
 
         additions: dict[str, Any] = {}
-        for point in entry_points(group=self._group):
+        for entry_point in entry_points(group=self._group):
             try:
-                added = point.load()
+                definition_by_name = entry_point.load()
             except (ImportError, AttributeError) as error:
                 raise ModelError(
-                    f"{point.value} cannot be imported for the group {self._group}: {error}"
+                    f"{entry_point.value} cannot be imported for the group {self._group}: {error}"
                 ) from error
             # Two packages with one name would make the answer depend on the order in which they
             # were installed.
-            if names_taken := [name for name in added if name in additions or name in self.own]:
+            if taken_names := [
+                name for name in definition_by_name if name in additions or name in self.own
+            ]:
                 raise ModelError(
-                    f"{point.value} adds {names_taken[0]!r} to the group {self._group}, which has that name already"
+                    f"{entry_point.value} adds {taken_names[0]!r} to the group {self._group}, which has that name already"
                 )
-            additions |= added
+            additions |= definition_by_name
         return additions
 
     @checked(name=TEXT)
     def __getitem__(self, name: str) -> T:
         if name in self.own:
             return self.own[name]
-        if name not in self.places:
+        if name not in self.definitions:
             kind = self._group.rpartition(".")[2].removesuffix("s")
             raise UnknownKeyError(kind, name, [*self])
-        place = self.places[name]
+        definition = self.definitions[name]
         try:
-            if isinstance(place, str):
+            if isinstance(definition, str):
                 # A module is imported when its name is first used: commands start without what they
                 # do not need.
-                place = self.places[name] = imported(place)
+                definition = self.definitions[name] = imported(definition)
         except (ImportError, AttributeError) as error:
             raise ModelError(
-                f"{place}, which is {name!r} of the group {self._group}, is not there: {error}"
+                f"{definition}, which is {name!r} of the group {self._group}, is not there: {error}"
             ) from error
-        return cast(T, place)
+        return cast(T, definition)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.own or name in self.places
+        return name in self.own or name in self.definitions
 
     def __iter__(self) -> Iterator[str]:
         yield from self.own
-        yield from self.places
+        yield from self.definitions
 
     def __len__(self) -> int:
-        return len(self.own) + len(self.places)
+        return len(self.own) + len(self.definitions)
 
 
 FUNCTIONS: Registry[Callable[..., Any]] = Registry("slipstick.functions")
@@ -137,32 +139,36 @@ the same way.
 """
 
 
-def imported(place: str) -> Any:
+def imported(location: str) -> Any:
     """Import an object by its place, ``module:NAME``.
 
     >>> imported("math:floor")(2.5)
     2
     """
-    module, _, name = place.partition(":")
+    module, _, name = location.partition(":")
     return getattr(import_module(module), name)
 
 
 @cache
-def code_hash(*places: str) -> str:
-    """Return a hash of the code at some places below the packages' folder, so that results of other
+def code_hash(*path_patterns: str) -> str:
+    """Return a hash of the code in some files below the packages' folder, so that results of other
     code are computed again.
 
     Parameters
     ----------
-    places : modules, folders of modules, and patterns of folders such as ``slipstick*``
+    path_patterns : modules, folders of modules, and patterns of folders such as ``slipstick*``
 
     >>> code_hash("slipstick/late.py") == code_hash("slipstick/extensions.py")
     False
     """
     code = sha256()
-    for place in places:
-        for top in sorted(PACKAGES.glob(place)):
+    for path_pattern in path_patterns:
+        for module_or_folder in sorted(PACKAGES.glob(path_pattern)):
             # In the order of names, for file systems list them in any order.
-            for path in sorted(top.rglob("*.py")) if top.is_dir() else [top]:
+            for path in (
+                sorted(module_or_folder.rglob("*.py"))
+                if module_or_folder.is_dir()
+                else [module_or_folder]
+            ):
                 code.update(path.read_bytes())
     return code.hexdigest()[:16]

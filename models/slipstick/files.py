@@ -29,29 +29,29 @@ def whole_file(path: Path) -> Iterator[Path]:
     ------
     OSError : nothing can be written there; it names `path`, which is as it was
     """
-    place = path.resolve()
+    target = path.resolve()
     # A device or a pipe cannot be replaced.
-    if place.exists() and not place.is_file():
-        yield place
+    if target.exists() and not target.is_file():
+        yield target
         return
     # In the same folder, since a rename replaces a file at once only within one file system.
-    work = place.with_name(f".slipstick-{uuid4().hex[:12]}{place.suffix}")
+    temporary_file = target.with_name(f".slipstick-{uuid4().hex[:12]}{target.suffix}")
     try:
         # The errors of the system name what is wrong with the folder; those of libraries may not.
-        work.touch()
-        yield work
-        keep_owner(place, work)
-        store(work)
-        os.replace(work, place)
+        temporary_file.touch()
+        yield temporary_file
+        keep_owner(target, temporary_file)
+        store(temporary_file)
+        os.replace(temporary_file, target)
     except OSError as error:
         # The name of the temporary file tells a reader nothing.
-        if error.filename in (None, str(work)):
-            error.strerror = error.strerror or str(error).replace(str(work), str(path))
+        if error.filename in (None, str(temporary_file)):
+            error.strerror = error.strerror or str(error).replace(str(temporary_file), str(path))
             error.filename = str(path)
         raise
     finally:
         with suppress(OSError):
-            work.unlink(missing_ok=True)
+            temporary_file.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -66,24 +66,24 @@ def write_whole(path: Path, text: str) -> None:
     ------
     OSError : nothing can be written there; it names the file, which is as it was
     """
-    with whole_file(path) as work:
-        work.write_bytes(text.encode())
+    with whole_file(path) as temporary_file:
+        temporary_file.write_bytes(text.encode())
 
 
-def keep_owner(old: Path, new: Path) -> None:
+def keep_owner(old_file: Path, new_file: Path) -> None:
     """Copy owner, group and permissions of a file to its replacement, as far as the system permits.
 
     Parameters
     ----------
-    old : the file to be replaced; nothing is done where it is no plain file
-    new : the file that replaces it
+    old_file : the file to be replaced; nothing is done where it is no plain file
+    new_file : the file that replaces it
     """
     with suppress(OSError, AttributeError):  # another owner, or a system without owners
-        state = old.lstat()
-        if stat.S_ISREG(state.st_mode):
+        old_status = old_file.lstat()
+        if stat.S_ISREG(old_status.st_mode):
             # Before the owner changes: afterwards it may not be allowed.
-            os.chmod(new, stat.S_IMODE(state.st_mode))
-            os.chown(new, state.st_uid, state.st_gid)
+            os.chmod(new_file, stat.S_IMODE(old_status.st_mode))
+            os.chown(new_file, old_status.st_uid, old_status.st_gid)
 
 
 def store(path: Path) -> None:
@@ -93,14 +93,14 @@ def store(path: Path) -> None:
     ----------
     path : of the file or the folder
     """
-    folder = path.is_dir()
-    if folder and os.name != "posix":
+    is_folder = path.is_dir()
+    if is_folder and os.name != "posix":
         return  # where a folder cannot be opened
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if not (folder and error.errno in (errno.EINVAL, errno.ENOTSUP)):
+        if not (is_folder and error.errno in (errno.EINVAL, errno.ENOTSUP)):
             raise  # some network file systems store names at once and refuse the call
     finally:
         os.close(handle)

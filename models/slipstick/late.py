@@ -37,5 +37,5 @@ else:
     class NDArray:
         """A stand-in for the type `numpy.typing.NDArray`."""
 
-        def __class_getitem__(cls, kind: object) -> type:
+        def __class_getitem__(cls, item_type: object) -> type:
             return object

@@ -188,16 +188,16 @@ def at_most(values: Mapping[str, float]) -> Iterator[None]:
     ...     limit("states")
     300
     """
-    lower = {name: min(value, limit(name)) for name, value in values.items()}
-    new_limits = _GIVEN.set({**_GIVEN.get(), **lower})
-    spent = _SPENT.set(None)
-    announce = ANNOUNCE.set(None)
+    lower_limits = {name: min(value, limit(name)) for name, value in values.items()}
+    limits_token = _GIVEN.set({**_GIVEN.get(), **lower_limits})
+    spent_token = _SPENT.set(None)
+    announce_token = ANNOUNCE.set(None)
     try:
         yield
     finally:
-        _GIVEN.reset(new_limits)
-        _SPENT.reset(spent)
-        ANNOUNCE.reset(announce)
+        _GIVEN.reset(limits_token)
+        _SPENT.reset(spent_token)
+        ANNOUNCE.reset(announce_token)
 
 
 @contextmanager
@@ -205,10 +205,10 @@ def added_up() -> Iterator[list[float]]:
     """Apply limits to the sum of all requests in the body; yields each request as a fraction of its
     limit.
     """
-    spent: list[float] = []
-    token = _SPENT.set(spent)
+    fractions_spent: list[float] = []
+    token = _SPENT.set(fractions_spent)
     try:
-        yield spent
+        yield fractions_spent
     finally:
         _SPENT.reset(token)
 
@@ -217,7 +217,7 @@ def check_cost(
     name: str,
     cost: float,
     work_in_words: str,
-    otherwise: str,
+    alternatives: str,
     error: Callable[[str], Exception] = NoAnswerError,
     points: int = 1,
 ) -> None:
@@ -229,7 +229,7 @@ def check_cost(
     name : of the limit
     cost : of the request, in what the limit counts
     work_in_words : the request with its cost in words, as the beginning of a sentence
-    otherwise : the alternatives to it, in words
+    alternatives : what can be done in its place, in words
     error : makes the error of a message
     points : number of points with this cost each; the limit is for one of them, inside `added_up`
         for their sum
@@ -243,14 +243,14 @@ more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
     # A request over the limit is refused by itself; those within it are added up.
     if cost > limit(name):
         raise error(
-            f"{work_in_words}; the limit is {limit(name):,.0f}: {otherwise}, {way_out(name, cost)}"
+            f"{work_in_words}; the limit is {limit(name):,.0f}: {alternatives}, {way_out(name, cost)}"
         )
-    if (spent := _SPENT.get()) is not None:
-        spent.append(points * cost / limit(name))
+    if (fractions_spent := _SPENT.get()) is not None:
+        fractions_spent.append(points * cost / limit(name))
         # Costs of different kinds are added as parts of their limits.
-        if sum(spent) > 1:
+        if sum(fractions_spent) > 1:
             raise error(
-                f"{work_in_words}, for each of many points; together they are over the limit: {otherwise},"
+                f"{work_in_words}, for each of many points; together they are over the limit: {alternatives},"
                 f" {way_out(name)}"
             )
     elif (announce := ANNOUNCE.get()) is not None and (
@@ -282,38 +282,46 @@ class WorkPace:
             (monotonic, "s") if elapsed else (thread_time, "s of processor time")
         )
         self._start = self._clock()
-        self._first = (0.0, 0.0)
-        self._over = False
+        self._first_part = (0.0, 0.0)
+        self._was_announced = False
 
-    def check(self, done: float, most: float, work_in_words: str) -> None:
+    def check(self, work_done: float, most_work: float, work_in_words: str) -> None:
         """Announce once how long all of the work may take, by the pace so far.
 
         Parameters
         ----------
-        done, most : how much is done, and how much there is at most
+        work_done, most_work : how much is done, and how much there is at most
         work_in_words : says how much there is, as a sentence begins
         """
-        spent = self._clock() - self._start
+        elapsed_time = self._clock() - self._start
         # The first part has costs of its own, such as compiling, so the pace is that of the parts
         # after it.
-        before, then = self._first = self._first if self._first[0] else (spent, done)
-        if self._over or spent < max(ANNOUNCED / 2, before + ANNOUNCED / 10) or done <= then:
+        first_time, first_work = self._first_part = (
+            self._first_part if self._first_part[0] else (elapsed_time, work_done)
+        )
+        if (
+            self._was_announced
+            or elapsed_time < max(ANNOUNCED / 2, first_time + ANNOUNCED / 10)
+            or work_done <= first_work
+        ):
             return
-        self._over = True
-        seconds = spent + (most - done) * (spent - before) / (done - then)
+        self._was_announced = True
+        seconds = elapsed_time + (most_work - work_done) * (elapsed_time - first_time) / (
+            work_done - first_work
+        )
         if (announce := ANNOUNCE.get()) is not None and seconds > ANNOUNCED:
             announce(f"{work_in_words}: about {seconds:,.0f} {self._unit}")
 
 
-def too_many(name: str, things: str, otherwise: str) -> str:
+def too_many(name: str, counted_things: str, alternatives: str) -> str:
     """Return the message that a count exceeded its limit before it was complete, with the way to
     raise the limit.
     """
-    return f"more than {limit(name):,.0f} {things}; {otherwise}, {way_out(name)}"
+    return f"more than {limit(name):,.0f} {counted_things}; {alternatives}, {way_out(name)}"
 
 
 def way_out(name: str, cost: float | None = None) -> str:
     """Return the words on how to raise a limit far enough for a cost."""
     # Slightly more than the estimate, in a number that is easy to type.
-    more = f"{float(f'{cost * 1.05:.1e}'):g}" if cost is not None else "NUMBER"
-    return f"or allow more with --limit {name}={more} (limits: in a study, limits= in Python)"
+    new_limit = f"{float(f'{cost * 1.05:.1e}'):g}" if cost is not None else "NUMBER"
+    return f"or allow more with --limit {name}={new_limit} (limits: in a study, limits= in Python)"

@@ -54,8 +54,8 @@ class PhaseType:
     @property
     def exits(self) -> Array:
         """Probability that the time ends after each phase [1] [phases]."""
-        exits: Array = 1.0 - self.onward.sum(axis=1)
-        return exits
+        exit_probabilities: Array = 1.0 - self.onward.sum(axis=1)
+        return exit_probabilities
 
     def scaled(self, factor: complex) -> PhaseType:
         """Return the time multiplied by a factor."""
@@ -63,12 +63,12 @@ class PhaseType:
 
     def moment(self, order: int) -> Any:
         """Return a moment, ``k! a (-T)^-k 1`` with T = diag(rates) (onward - I) [s^order]."""
-        away = self.rates[:, None] * (np.eye(self.phases) - self.onward)
-        value: Array = np.ones(self.phases)
+        minus_generator = self.rates[:, None] * (np.eye(self.phases) - self.onward)
+        moment_by_phase: Array = np.ones(self.phases)
         for k in range(1, order + 1):
             # One solve for each order instead of the inverse, which would lose digits.
-            value = k * np.linalg.solve(away, value)
-        return self.start @ value
+            moment_by_phase = k * np.linalg.solve(minus_generator, moment_by_phase)
+        return self.start @ moment_by_phase
 
     @property
     def mean(self) -> Any:
@@ -111,8 +111,8 @@ def hyperexponential(mean: complex, scv: complex) -> PhaseType:
     if not complex(scv).real >= 1:
         raise ModelError(f"a hyperexponential time has an scv of at least 1, got {scv}")
     p = balanced_means(scv)
-    first = np.array([p, 1.0 - p])
-    return PhaseType(first, 2.0 * first / _checked_mean(mean), np.zeros((2, 2)))
+    start = np.array([p, 1.0 - p])
+    return PhaseType(start, 2.0 * start / _checked_mean(mean), np.zeros((2, 2)))
 
 
 def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
@@ -138,11 +138,11 @@ def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
     >>> phases_below_one(0.25)[0]
     3
     """
-    size = complex(scv).real
-    if size >= 0.5:
+    real_scv = complex(scv).real
+    if real_scv >= 0.5:
         return 1, 0.5, 0.5 / scv, scv
     # Lowered slightly, so that an scv of 1/k takes k phases.
-    k = int(np.ceil(1.0 / size - 1e-9))
+    k = int(np.ceil(1.0 / real_scv - 1e-9))
     p = (k * scv - np.sqrt(k * (1.0 + scv) - k * k * scv)) / (1.0 + scv)
     return k - 1, 1.0 / (k - p), 1.0 - p, 1.0 / (k - p)
 
@@ -160,13 +160,13 @@ def coxian(mean: complex, scv: complex) -> PhaseType:
             f"a Coxian time has an scv of at least {LEAST_SCV}, got {scv}; simulate what varies"
             " less"
         )
-    certain, interior, probability, last = phases_below_one(scv)
-    first = np.zeros(certain + 1)
-    first[0] = 1.0
-    means = np.array([*[interior] * certain, last]) * _checked_mean(mean)
-    onward = np.eye(certain + 1, k=1, dtype=means.dtype)
-    onward[-2, -1] = probability
-    return PhaseType(first, 1.0 / means, onward)
+    certain_phases, phase_mean, last_probability, last_mean = phases_below_one(scv)
+    start = np.zeros(certain_phases + 1)
+    start[0] = 1.0
+    means = np.array([*[phase_mean] * certain_phases, last_mean]) * _checked_mean(mean)
+    onward = np.eye(certain_phases + 1, k=1, dtype=means.dtype)
+    onward[-2, -1] = last_probability
+    return PhaseType(start, 1.0 / means, onward)
 
 
 def phase_type(mean: complex, scv: complex) -> PhaseType:

@@ -88,10 +88,10 @@ def largest(values: Sequence[Array]) -> Array:
     """Return the largest column by real parts, the first of equal ones, so that the derivative
     belongs to one operand.
     """
-    best = values[0]
+    largest_values = values[0]
     for value in values[1:]:
-        best = np.where(value.real > best.real, value, best)
-    return best
+        largest_values = np.where(value.real > largest_values.real, value, largest_values)
+    return largest_values
 
 
 def smallest(values: Sequence[Array]) -> Array:
@@ -142,8 +142,8 @@ def repeated_geometrically(count: Array, time: RandomTime) -> RandomTime:
     """
     if time is ZERO_TIME:
         return ZERO_TIME
-    of_number = count * (1 + count) * time.mean * time.mean
-    return RandomTime(count * time.mean, count * time.variance + of_number, "general")
+    number_variance = count * (1 + count) * time.mean * time.mean
+    return RandomTime(count * time.mean, count * time.variance + number_variance, "general")
 
 
 def mixture_of(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
@@ -153,8 +153,8 @@ def mixture_of(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
     if len(options) == 1:
         return options[0][1]
     mean = added(p * time.mean for p, time in options)
-    square = added(p * (time.variance + time.mean * time.mean) for p, time in options)
-    variance = square - mean * mean
+    mean_square = added(p * (time.variance + time.mean * time.mean) for p, time in options)
+    variance = mean_square - mean * mean
     return RandomTime(mean, clamped(variance))
 
 
@@ -186,16 +186,16 @@ def normal_distribution(x: Array) -> Array:
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 7.1.26.
     """
     # The formula gives the tail, which keeps its digits on the side where it is small.
-    side = np.where(x.real < 0, -1.0, 1.0)
-    z = x * side / np.sqrt(2.0)
+    sign = np.where(x.real < 0, -1.0, 1.0)
+    z = x * sign / np.sqrt(2.0)
     t = 1.0 / (1.0 + 0.3275911 * z)
     series = 1.061405429 * t
     for coefficient in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
         series += coefficient
         series *= t
     tail = 0.5 * series * np.exp(-z * z)
-    below: Array = np.where(side < 0, tail, 1.0 - tail)
-    return below
+    probability: Array = np.where(sign < 0, tail, 1.0 - tail)
+    return probability
 
 
 def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> tuple[Array, Array]:
@@ -217,14 +217,14 @@ def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> 
     transform_value = np.exp(-gamma_shape * np.log(1 + mean / nonzero(g) / gamma_shape))
     transform_value = np.where(g.real > 1e-12 * mean.real, transform_value, 0)
     mean_left = clamped(mean - g * (1 - transform_value))
-    spread = (
+    variance_left = (
         variance
         + mean * mean
         - 2 * g * mean
         + 2 * g * g * (1 - transform_value)
         - mean_left * mean_left
     )
-    return mean_left, clamped(spread)
+    return mean_left, clamped(variance_left)
 
 
 def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Array]:
@@ -235,30 +235,42 @@ def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Ar
     subtracted, times exp(-gap / mean); this factor is chosen here, to be 1 at gap 0 and 0 after
     long gaps. The error left is that of `left_over`.
     """
-    (first, at_zero), (square, its_square) = _above(mean, variance, np.stack([gap, 0 * gap]))
-    fades = np.exp(-gap / nonzero(mean))
-    first = first - (at_zero - mean) * fades
-    spread = square - (its_square - mean * mean - variance) * fades - first * first
-    changed = gap.real > 1e-12 * mean.real
-    return np.where(changed, clamped(first), mean), np.where(changed, clamped(spread), variance)
-
-
-def _above(mean: Array, variance: Array, level: Array) -> tuple[Array, Array]:
-    """Return mean and mean square of a normal variate's excess over a level."""
-    over = mean - level
-    scale = (mean + level) * (mean + level) * 1e-18
-    constant = variance.real <= scale.real
-    theta = np.sqrt(nonzero(np.where(constant, scale, variance)))
-    # Beyond 30 standard deviations the distribution is 0 or 1 in double precision.
-    alpha = clamped(over / theta, -30, 30)
-    below = normal_distribution(alpha)
-    density = np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
-    positive = clamped(over)
-    first = np.where(constant, positive, over * below + theta * density)
-    square = np.where(
-        constant, positive * positive, (over * over + variance) * below + over * theta * density
+    (mean_left, mean_at_zero), (square_left, square_at_zero) = _excess_moments(
+        mean, variance, np.stack([gap, 0 * gap])
     )
-    return first, square
+    correction_factor = np.exp(-gap / nonzero(mean))
+    mean_left = mean_left - (mean_at_zero - mean) * correction_factor
+    variance_left = (
+        square_left
+        - (square_at_zero - mean * mean - variance) * correction_factor
+        - mean_left * mean_left
+    )
+    has_gap = gap.real > 1e-12 * mean.real
+    return np.where(has_gap, clamped(mean_left), mean), np.where(
+        has_gap, clamped(variance_left), variance
+    )
+
+
+def _excess_moments(mean: Array, variance: Array, level: Array) -> tuple[Array, Array]:
+    """Return mean and mean square of a normal variate's excess over a level."""
+    margin = mean - level
+    least_variance = (mean + level) * (mean + level) * 1e-18
+    constant = variance.real <= least_variance.real
+    deviation = np.sqrt(nonzero(np.where(constant, least_variance, variance)))
+    # Beyond 30 standard deviations the distribution is 0 or 1 in double precision.
+    standard_margin = clamped(margin / deviation, -30, 30)
+    above_probability = normal_distribution(standard_margin)
+    density = np.exp(-standard_margin * standard_margin / 2) / np.sqrt(2 * np.pi)
+    positive_margin = clamped(margin)
+    mean_excess = np.where(
+        constant, positive_margin, margin * above_probability + deviation * density
+    )
+    square_excess = np.where(
+        constant,
+        positive_margin * positive_margin,
+        (margin * margin + variance) * above_probability + margin * deviation * density,
+    )
+    return mean_excess, square_excess
 
 
 def maximum_of(times: Sequence[RandomTime]) -> RandomTime:
@@ -272,27 +284,31 @@ def maximum_of(times: Sequence[RandomTime]) -> RandomTime:
 
 def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
     constants = [time for time in times if time.kind == "constant"]
-    random = [time for time in times if time.kind != "constant"]
-    if not random:
+    varying_times = [time for time in times if time.kind != "constant"]
+    if not varying_times:
         return RandomTime(
             largest([constant.mean for constant in constants]), np.zeros(1), "constant"
         )
     if (
         not constants
-        and len(random) <= MOST_EXPONENTIAL
-        and all(time.kind == "exponential" for time in random)
+        and len(varying_times) <= MOST_EXPONENTIAL
+        and all(time.kind == "exponential" for time in varying_times)
     ):
-        return _of_exponentials([time.mean for time in random])
-    least = largest([constant.mean for constant in constants]) if constants else np.zeros(1)
+        return _of_exponentials([time.mean for time in varying_times])
+    largest_constant = (
+        largest([constant.mean for constant in constants]) if constants else np.zeros(1)
+    )
     # Equal times are one factor of the integrand, raised to their number.
-    counts: dict[tuple[bytes, bytes], int] = {}
-    firsts: dict[tuple[bytes, bytes], RandomTime] = {}
-    for time in random:
+    count_by_key: dict[tuple[bytes, bytes], int] = {}
+    time_by_key: dict[tuple[bytes, bytes], RandomTime] = {}
+    for time in varying_times:
         key = time.mean.tobytes(), time.variance.tobytes()
-        counts[key] = counts.get(key, 0) + 1
-        firsts.setdefault(key, time)
+        count_by_key[key] = count_by_key.get(key, 0) + 1
+        time_by_key.setdefault(key, time)
     return _integrated(
-        list(firsts.values()), [np.full(1, float(count)) for count in counts.values()], least
+        list(time_by_key.values()),
+        [np.full(1, float(count)) for count in count_by_key.values()],
+        largest_constant,
     )
 
 
@@ -317,47 +333,63 @@ def _of_exponentials(means: Sequence[Array]) -> RandomTime:
     """Return the maximum of exponential times by inclusion and exclusion: E max = sum over subsets
     of k times, (-1)^(k+1) / (sum of their rates).
     """
-    first = second = np.zeros(1)
+    expected_maximum = mean_square = np.zeros(1)
     rates = [1.0 / nonzero(mean) for mean in means]
     for size in range(1, len(rates) + 1):
-        for chosen in combinations(rates, size):
-            together = 1.0 / added(chosen)
+        for subset_rates in combinations(rates, size):
+            minimum_mean = 1.0 / added(subset_rates)
             sign = 1.0 if size % 2 else -1.0
-            first = first + sign * together
-            second = second + sign * 2.0 * together * together
-    return RandomTime(first, second - first * first)
+            expected_maximum = expected_maximum + sign * minimum_mean
+            mean_square = mean_square + sign * 2.0 * minimum_mean * minimum_mean
+    return RandomTime(expected_maximum, mean_square - expected_maximum * expected_maximum)
 
 
-def _integrated(times: Sequence[RandomTime], counts: Sequence[Array], least: Array) -> RandomTime:
+def _integrated(
+    times: Sequence[RandomTime], counts: Sequence[Array], lower_end: Array
+) -> RandomTime:
     """Integrate P(maximum > t) from `least` on, by Gauss's rule with 12 points per panel.
 
     Panels end where the distribution of one of the times begins, ends, or has its largest values.
     Of up to 30 times the mean errs by up to 3e-4 and the variance by up to 0.3 %, of 1000 by up to
     0.2 % and 5 %, all at scv 20 or 0.01 (beside 48 points; tests/test_random_times.py).
     """
-    fits = [FittedDistribution(time, count) for time, count in zip(times, counts, strict=True)]
-    low = largest([least, *(fit.low for fit in fits)])
-    high = largest([low, *(fit.high for fit in fits)])
-    edges = [low, high, *(edge for fit in fits for edge in (fit.low, fit.middle, fit.high))]
+    distributions = [
+        FittedDistribution(time, count) for time, count in zip(times, counts, strict=True)
+    ]
+    low = largest([lower_end, *(distribution.low for distribution in distributions)])
+    high = largest([low, *(distribution.high for distribution in distributions)])
+    edges = [
+        low,
+        high,
+        *(
+            edge
+            for distribution in distributions
+            for edge in (distribution.low, distribution.middle, distribution.high)
+        ),
+    ]
     panels = np.stack(np.broadcast_arrays(*[clamped(edge, low, high) for edge in edges]), axis=-1)
-    order = np.argsort(panels.real, axis=-1)
+    edge_order = np.argsort(panels.real, axis=-1)
     if len(edges) > _MOST_EDGES:
         # Every so many of the sorted ends: the mean stays within 1e-5 and the variance within 1e-4
         # of those with all ends (40 times, tests/test_random_times.py).
-        order = order[..., np.linspace(0, len(edges) - 1, _MOST_EDGES).round().astype(int)]
-    panels = np.take_along_axis(panels, order, axis=-1)
+        edge_order = edge_order[
+            ..., np.linspace(0, len(edges) - 1, _MOST_EDGES).round().astype(int)
+        ]
+    panels = np.take_along_axis(panels, edge_order, axis=-1)
     nodes, weights = _gauss(panels)
     with np.errstate(all="ignore"):
-        below = np.ones(1)
-        for fit in fits:
-            below = below * fit.distribution(nodes)
-    beyond = 1.0 - below
+        probability = np.ones(1)
+        for distribution in distributions:
+            probability = probability * distribution.distribution(nodes)
+    tail = 1.0 - probability
     # Moments are taken about the lower end, so that few digits cancel in the variance.
-    first = np.sum(weights * beyond, axis=(-1, -2))
-    second = np.sum(weights * beyond * 2.0 * (nodes - low[..., None, None]), axis=(-1, -2))
-    mean = low + first
+    mean_excess = np.sum(weights * tail, axis=(-1, -2))
+    square_excess = np.sum(weights * tail * 2.0 * (nodes - low[..., None, None]), axis=(-1, -2))
+    mean = low + mean_excess
     # What the fit adds to a mean of 0 is no time.
-    return RandomTime(np.where(mean.real > 1e-200, mean, 0 * mean), second - first * first)
+    return RandomTime(
+        np.where(mean.real > 1e-200, mean, 0 * mean), square_excess - mean_excess * mean_excess
+    )
 
 
 def _gauss(panels: Array) -> tuple[Array, Array]:
@@ -382,62 +414,69 @@ class FittedDistribution:
         # divides by 0.
         self.mean = time.mean + 1e-290
         scv = time.variance / nonzero(self.mean * self.mean) + 1e-18
-        self.varied = scv.real > LEAST_VARIED
-        self.root = np.sqrt(scv)
-        self.short = balanced_means(np.where(self.varied, scv, 2.0))
-        self.low = np.where(self.varied, 0.0, self._root_quantile(-_REACH))
+        self.hyperexponential = scv.real > LEAST_VARIED
+        self.variation = np.sqrt(scv)
+        self.short_probability = balanced_means(np.where(self.hyperexponential, scv, 2.0))
+        self.low = np.where(self.hyperexponential, 0.0, self._root_quantile(-_REACH))
         self.middle = np.where(
-            self.varied, 4 * self.mean, self._root_quantile(np.sqrt(2.0 * np.log(count.real)))
+            self.hyperexponential,
+            4 * self.mean,
+            self._root_quantile(np.sqrt(2.0 * np.log(count.real))),
         )
-        self.high = self._end(count.real)
+        self.high = self._upper_end(count.real)
 
     def quantile(self, z: Array) -> Array:
         """Return the time t with F(t) = Phi(z), where Phi is the standard normal distribution
         function.
         """
-        value = self._root_quantile(z)
-        if not np.any(self.varied):
-            return value
+        root_quantile = self._root_quantile(z)
+        if not np.any(self.hyperexponential):
+            return root_quantile
         # Newton's method for -log P(time > t), which is concave: from 0 it comes to the quantile
         # from below.
-        target = -np.log(normal_distribution(-z))
+        wanted_exponent = -np.log(normal_distribution(-z))
         ratio = 0.0 * (self.mean + z)
         for _ in range(_NEWTON_STEPS):
-            phases = [(p, p * np.exp(-2.0 * p * ratio)) for p in (self.short, 1.0 - self.short)]
-            beyond = sum(term for _, term in phases)
-            density = sum(2.0 * p * term for p, term in phases)
-            ratio = ratio + (target + np.log(beyond)) * beyond / density
-        return np.where(self.varied, self.mean * ratio, value)
+            phase_tails = [
+                (p, p * np.exp(-2.0 * p * ratio))
+                for p in (self.short_probability, 1.0 - self.short_probability)
+            ]
+            tail = sum(phase_tail for _, phase_tail in phase_tails)
+            density = sum(2.0 * p * phase_tail for p, phase_tail in phase_tails)
+            ratio = ratio + (wanted_exponent + np.log(tail)) * tail / density
+        return np.where(self.hyperexponential, self.mean * ratio, root_quantile)
 
     def _root_quantile(self, z: Array | float) -> Array:
-        """Return the time at a standard normal quantile z if its cube root is normal (Wilson and
-        Hilferty).
+        """Return the time at a standard normal quantile z, for a time whose cube root is normal
+        (Wilson and Hilferty).
         """
-        cube = clamped(1.0 - self.root * self.root / 9.0 + z * self.root / 3.0)
-        return self.mean * cube * cube * cube
+        cube_root = clamped(1.0 - self.variation * self.variation / 9.0 + z * self.variation / 3.0)
+        return self.mean * cube_root * cube_root * cube_root
 
-    def _end(self, count: Array | float) -> Array:
+    def _upper_end(self, count: Array | float) -> Array:
         """Return the upper limit of the integral for the longest of `count` times; see `_REACH`."""
-        slow = self.mean / (2.0 * (1.0 - self.short))
-        normal = self._root_quantile(_REACH + np.sqrt(2.0 * np.log(count)))
-        return np.where(self.varied, slow * (3.0 * _REACH + np.log(count)), normal)
+        slow_mean = self.mean / (2.0 * (1.0 - self.short_probability))
+        root_end = self._root_quantile(_REACH + np.sqrt(2.0 * np.log(count)))
+        return np.where(self.hyperexponential, slow_mean * (3.0 * _REACH + np.log(count)), root_end)
 
     def distribution(self, t: Array) -> Array:
         """Return P(time <= t), or the probability that all `count` times are at most t."""
-        more = (..., *[None] * (t.ndim - self.mean.ndim))
-        mean = self.mean[more]
-        root = self.root[more]
-        short = self.short[more]
-        varied = self.varied[more]
+        new_axes = (..., *[None] * (t.ndim - self.mean.ndim))
+        mean = self.mean[new_axes]
+        variation = self.variation[new_axes]
+        short_probability = self.short_probability[new_axes]
+        hyperexponential = self.hyperexponential[new_axes]
         ratio = t / mean
         # The cube root has no derivative at 0; values this close to 0 do not count.
         ratio = np.where(ratio.real > 1e-30, ratio, 1e-30)
-        x = 3.0 * (ratio ** (1.0 / 3.0) - 1.0) / root + root / 3.0
-        below = normal_distribution(x)
-        if np.any(varied):
-            beyond = sum(p * np.exp(-2.0 * p * ratio) for p in (short, 1.0 - short))
-            below = np.where(varied, 1.0 - beyond, below)
-        return below if np.all(self.count == 1) else below ** self.count[more]
+        x = 3.0 * (ratio ** (1.0 / 3.0) - 1.0) / variation + variation / 3.0
+        probability = normal_distribution(x)
+        if np.any(hyperexponential):
+            tail = sum(
+                p * np.exp(-2.0 * p * ratio) for p in (short_probability, 1.0 - short_probability)
+            )
+            probability = np.where(hyperexponential, 1.0 - tail, probability)
+        return probability if np.all(self.count == 1) else probability ** self.count[new_axes]
 
     def at(self, t: Array) -> Array:
         """Return P(time <= t), which is 0 for t <= 0."""
@@ -451,17 +490,21 @@ class FittedDistribution:
         `slipstick.method.mean_value.traversal` for the error of the order statistics that are
         integrated with them.
         """
-        first = starts[..., 0]
-        last = starts[..., -1]
-        low = first + self.low
-        high = last + self._end(starts.shape[-1])
+        first_start = starts[..., 0]
+        last_start = starts[..., -1]
+        low = first_start + self.low
+        high = last_start + self._upper_end(starts.shape[-1])
         edges = [
-            low + (high - low) * part_of_width
-            for part_of_width in np.linspace(0.0, 1.0, _PANELS + 1) ** 1.5
+            low + (high - low) * width_fraction
+            for width_fraction in np.linspace(0.0, 1.0, _PANELS + 1) ** 1.5
         ]
         nodes, weights = _gauss(np.stack(np.broadcast_arrays(*edges), axis=-1))
-        flat = (*nodes.shape[:-2], -1)
-        return nodes.reshape(flat), np.broadcast_to(weights, nodes.shape).reshape(flat), low
+        flat_shape = (*nodes.shape[:-2], -1)
+        return (
+            nodes.reshape(flat_shape),
+            np.broadcast_to(weights, nodes.shape).reshape(flat_shape),
+            low,
+        )
 
 
 MomentRows = dict[int, dict[int, Array]]
@@ -491,7 +534,7 @@ class JointlyNormalTimes:
     def __init__(self) -> None:
         self.mean: dict[int, Array] = {}
         self._covariance: MomentRows = {}
-        self._fourth: MomentRows = {}
+        self._fourth_cumulants: MomentRows = {}
         self._next = 0
         self._zero = np.zeros(1)
 
@@ -503,119 +546,139 @@ class JointlyNormalTimes:
         """Add the end of an independent time that begins at the end of time number `before`, or at
         the common start for None; return its number.
         """
-        own = time.variance, fourth_cumulant(time)
+        own_moments = time.variance, fourth_cumulant(time)
         if before is None:
-            return self._add(time.mean, *((moment, {}) for moment in own))
-        rows = (self._covariance[before], self._fourth[before])
+            return self._add(time.mean, *((moment, {}) for moment in own_moments))
+        rows = (self._covariance[before], self._fourth_cumulants[before])
         moments = [
             (row.get(before, self._zero) + moment, row)
-            for row, moment in zip(rows, own, strict=True)
+            for row, moment in zip(rows, own_moments, strict=True)
         ]
         return self._add(self.mean[before] + time.mean, *moments)
 
     def later(self, a: int, b: int) -> int:
         """Add the maximum of two times; return its number."""
-        mean, variance, first = self._maximum(a, b)
-        shared = [
+        mean, variance, probability_a = self._maximum(a, b)
+        moments_with_times = [
             {
-                key: table[a].get(key, self._zero) * first
-                + table[b].get(key, self._zero) * (1 - first)
+                key: table[a].get(key, self._zero) * probability_a
+                + table[b].get(key, self._zero) * (1 - probability_a)
                 for key in table[a].keys() | table[b].keys()
             }
-            for table in (self._covariance, self._fourth)
+            for table in (self._covariance, self._fourth_cumulants)
         ]
-        of_a, of_b = (self._fourth[time].get(time, self._zero) for time in (a, b))
-        fourth = of_a * first + of_b * (1 - first)
-        return self._add(mean, (variance, shared[0]), (fourth, shared[1]))
+        cumulant_a, cumulant_b = (
+            self._fourth_cumulants[time].get(time, self._zero) for time in (a, b)
+        )
+        cumulant = cumulant_a * probability_a + cumulant_b * (1 - probability_a)
+        return self._add(mean, (variance, moments_with_times[0]), (cumulant, moments_with_times[1]))
 
     def _maximum(self, a: int, b: int) -> tuple[Array, Array, Array]:
         """Return mean and variance of the maximum, and the probability that the first time is the
         larger.
         """
-        ma = self.mean[a]
-        mb = self.mean[b]
-        va = self.variance(a)
-        vb = self.variance(b)
-        cab = self._covariance[a].get(b, self._zero)
-        square = va + vb - 2 * cab
-        scale = (ma + mb) * (ma + mb) * 1e-20 + 1e-300
+        mean_a = self.mean[a]
+        mean_b = self.mean[b]
+        variance_a = self.variance(a)
+        variance_b = self.variance(b)
+        covariance = self._covariance[a].get(b, self._zero)
+        difference_variance = variance_a + variance_b - 2 * covariance
+        least_variance = (mean_a + mean_b) * (mean_a + mean_b) * 1e-20 + 1e-300
         # Where the difference does not vary, the larger mean is the later time.
-        constant = square.real <= scale.real
-        larger = ma.real >= mb.real
-        of_constant = largest([ma, mb]), np.where(larger, va, vb), np.where(larger, 1.0, 0.0)
-        if np.all(constant):
-            return of_constant
-        theta = np.sqrt(np.where(constant, scale, square))
-        of_a = self._fourth[a]
-        of_b = self._fourth[b]
-        fourth = of_a.get(a, self._zero) + of_b.get(b, self._zero) - 2 * of_a.get(b, self._zero)
-        excess = clamped(fourth / theta**4)
-        shorter = theta * (1 + excess / 8.8) ** -0.41
-        alpha = (ma - mb) / shorter
-        first = normal_distribution(alpha)
-        second = normal_distribution(-alpha)
-        mean = ma * first + mb * second + shorter * np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
-        variance = self._variance_of_later(a, b, theta, excess)
-        mean, variance, first = (
-            np.where(constant, *pair)
-            for pair in zip(of_constant, (mean, variance, first), strict=True)
+        constant = difference_variance.real <= least_variance.real
+        a_is_larger = mean_a.real >= mean_b.real
+        constant_result = (
+            largest([mean_a, mean_b]),
+            np.where(a_is_larger, variance_a, variance_b),
+            np.where(a_is_larger, 1.0, 0.0),
         )
-        return mean, variance, first
+        if np.all(constant):
+            return constant_result
+        deviation = np.sqrt(np.where(constant, least_variance, difference_variance))
+        cumulants_a = self._fourth_cumulants[a]
+        cumulants_b = self._fourth_cumulants[b]
+        difference_cumulant = (
+            cumulants_a.get(a, self._zero)
+            + cumulants_b.get(b, self._zero)
+            - 2 * cumulants_a.get(b, self._zero)
+        )
+        excess = clamped(difference_cumulant / deviation**4)
+        reduced_deviation = deviation * (1 + excess / 8.8) ** -0.41
+        standard_difference = (mean_a - mean_b) / reduced_deviation
+        probability_a = normal_distribution(standard_difference)
+        probability_b = normal_distribution(-standard_difference)
+        mean = (
+            mean_a * probability_a
+            + mean_b * probability_b
+            + reduced_deviation
+            * np.exp(-standard_difference * standard_difference / 2)
+            / np.sqrt(2 * np.pi)
+        )
+        variance = self._variance_of_later(a, b, deviation, excess)
+        mean, variance, probability_a = (
+            np.where(constant, *pair)
+            for pair in zip(constant_result, (mean, variance, probability_a), strict=True)
+        )
+        return mean, variance, probability_a
 
-    def _variance_of_later(self, a: int, b: int, theta: Array, excess: Array) -> Array:
+    def _variance_of_later(self, a: int, b: int, deviation: Array, excess: Array) -> Array:
         """Return the variance of the maximum of two normal times, corrected for their tails."""
-        ma = self.mean[a]
-        mb = self.mean[b]
-        va = self.variance(a)
-        vb = self.variance(b)
-        alpha = (ma - mb) / theta
-        first = normal_distribution(alpha)
-        second = normal_distribution(-alpha)
-        density = np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
-        mean = ma * first + mb * second + theta * density
+        mean_a = self.mean[a]
+        mean_b = self.mean[b]
+        variance_a = self.variance(a)
+        variance_b = self.variance(b)
+        standard_difference = (mean_a - mean_b) / deviation
+        probability_a = normal_distribution(standard_difference)
+        probability_b = normal_distribution(-standard_difference)
+        density = np.exp(-standard_difference * standard_difference / 2) / np.sqrt(2 * np.pi)
+        mean = mean_a * probability_a + mean_b * probability_b + deviation * density
         # Squares are taken about the mean of the maximum, so that no digits cancel.
-        da = ma - mean
-        db = mb - mean
-        normal = (da * da + va) * first + (db * db + vb) * second + (da + db) * theta * density
-        variance: Array = normal + 0.2 * np.log(1 + excess / 0.3) * (
-            va * first + vb * second - normal
+        offset_a = mean_a - mean
+        offset_b = mean_b - mean
+        normal_variance = (
+            (offset_a * offset_a + variance_a) * probability_a
+            + (offset_b * offset_b + variance_b) * probability_b
+            + (offset_a + offset_b) * deviation * density
+        )
+        variance: Array = normal_variance + 0.2 * np.log(1 + excess / 0.3) * (
+            variance_a * probability_a + variance_b * probability_b - normal_variance
         )
         return variance
 
     def with_mean(self, time: int, mean: Array) -> int:
         """Add a copy of a time with another mean; return its number."""
-        key = self.after(time, RandomTime(np.zeros(1), np.zeros(1)))
-        self.mean[key] = mean
-        return key
+        copy = self.after(time, RandomTime(np.zeros(1), np.zeros(1)))
+        self.mean[copy] = mean
+        return copy
 
     def keep(self, wanted: set[int]) -> None:
         """Keep the wanted times and drop all others."""
         self.mean = {key: self.mean[key] for key in wanted}
-        self._covariance, self._fourth = (
+        self._covariance, self._fourth_cumulants = (
             {
                 key: {other_key: table[key][other_key] for other_key in table[key].keys() & wanted}
                 for key in wanted
             }
-            for table in (self._covariance, self._fourth)
+            for table in (self._covariance, self._fourth_cumulants)
         )
 
-    def _add(self, mean: Array, *columns: tuple[Array, Mapping[int, Array]]) -> int:
-        key = self._next
+    def _add(self, mean: Array, *moments: tuple[Array, Mapping[int, Array]]) -> int:
+        new_time = self._next
         self._next += 1
-        self.mean[key] = mean
-        for table, (own, with_others) in zip(
-            (self._covariance, self._fourth), columns, strict=True
+        self.mean[new_time] = mean
+        for table, (own_moment, moment_by_time) in zip(
+            (self._covariance, self._fourth_cumulants), moments, strict=True
         ):
-            table[key] = {
+            table[new_time] = {
                 other_time: moment
-                for other_time, moment in with_others.items()
-                if other_time != key
+                for other_time, moment in moment_by_time.items()
+                if other_time != new_time
             }
-            for other_time, moment in table[key].items():
-                table[other_time][key] = moment
-            if np.any(own):
-                table[key][key] = own
-        return key
+            for other_time, moment in table[new_time].items():
+                table[other_time][new_time] = moment
+            if np.any(own_moment):
+                table[new_time][new_time] = own_moment
+        return new_time
 
 
 def fourth_cumulant(time: RandomTime) -> Array:
@@ -627,8 +690,8 @@ def fourth_cumulant(time: RandomTime) -> Array:
     """
     scv = time.scv
     u = 1 / (2 * (scv + 1))
-    third = 0.75 * (1 - 2 * u) / u**2
-    fourth = 1.5 * (1 - 3 * u) / u**3
-    varied = fourth - 4 * third + 6 * (scv + 1) - 3 - 3 * scv**2
-    cumulant: Array = time.mean**4 * np.where(scv.real > 1, varied, 6 * scv**3)
+    third_moment = 0.75 * (1 - 2 * u) / u**2
+    fourth_moment = 1.5 * (1 - 3 * u) / u**3
+    hyperexponential = fourth_moment - 4 * third_moment + 6 * (scv + 1) - 3 - 3 * scv**2
+    cumulant: Array = time.mean**4 * np.where(scv.real > 1, hyperexponential, 6 * scv**3)
     return cumulant

@@ -62,40 +62,44 @@ class MeanAndDistribution:
     distribution: TimeDistribution
 
 
-def _scv(size: float, exponential: bool = False) -> float:
+def _distinct_scv(computed_scv: float, exponential: bool = False) -> float:
     """Return the scv of a time, moved away from 1 unless the time is exponential."""
-    return math.nextafter(1.0, 2.0) if size == 1 and not exponential else size
+    return math.nextafter(1.0, 2.0) if computed_scv == 1 and not exponential else computed_scv
 
 
-def _of_phases(kind: str, numbers: Sequence[Sequence[float]]) -> TimeDistribution:
+def _distribution_of_phases(kind: str, numbers: Sequence[Sequence[float]]) -> TimeDistribution:
     distribution = TimeDistribution(kind, tuple(tuple(map(float, row)) for row in numbers), 0.0)
     phases = distribution.phases
     assert phases is not None
-    size = float(phases.scv)
-    one_rate = phases.phases == 1 or bool(
+    computed_scv = float(phases.scv)
+    is_exponential = phases.phases == 1 or bool(
         np.allclose(phases.exits * phases.rates, (phases.exits * phases.rates)[0], rtol=1e-12)
     )
     # Phases that all end the time at one rate are an exponential time in parts.
-    return TimeDistribution(kind, distribution.numbers, 1.0 if one_rate else _scv(size))
+    return TimeDistribution(
+        kind, distribution.numbers, 1.0 if is_exponential else _distinct_scv(computed_scv)
+    )
 
 
 def _erlang_phases(count: Array) -> PhaseType:
-    size = int(count[0])
-    start = np.zeros(size)
+    phase_count = int(count[0])
+    start = np.zeros(phase_count)
     start[0] = 1.0
-    return PhaseType(start, np.full(size, float(size)), np.eye(size, k=1))
+    return PhaseType(start, np.full(phase_count, float(phase_count)), np.eye(phase_count, k=1))
 
 
 def _parallel_phases(probabilities: Array, means: Array) -> PhaseType:
-    size = len(means)
-    return PhaseType(probabilities, 1.0 / means, np.zeros((size, size)))
+    phase_count = len(means)
+    return PhaseType(probabilities, 1.0 / means, np.zeros((phase_count, phase_count)))
 
 
 def _coxian_phases(means: Array, onward: Array) -> PhaseType:
-    size = len(means)
-    start = np.zeros(size)
+    phase_count = len(means)
+    start = np.zeros(phase_count)
     start[0] = 1.0
-    return PhaseType(start, 1.0 / means, np.diag(onward, k=1) if size > 1 else np.zeros((1, 1)))
+    return PhaseType(
+        start, 1.0 / means, np.diag(onward, k=1) if phase_count > 1 else np.zeros((1, 1))
+    )
 
 
 def _general_phases(start: Array, *rows: Array) -> PhaseType:
@@ -144,8 +148,10 @@ def hyperexponential(probabilities: Sequence[float], means: Sequence[float]) -> 
     _check_chances("probabilities", probabilities, len(means))
     _check_positive("means of phases", means)
     mean = math.fsum(p * phase_mean for p, phase_mean in zip(probabilities, means, strict=True))
-    relative = [phase_mean / mean for phase_mean in means]
-    return MeanAndDistribution(mean, _of_phases("hyperexponential", [probabilities, relative]))
+    relative_means = [phase_mean / mean for phase_mean in means]
+    return MeanAndDistribution(
+        mean, _distribution_of_phases("hyperexponential", [probabilities, relative_means])
+    )
 
 
 def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndDistribution:
@@ -171,12 +177,13 @@ def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndDistributi
                 f"the probability of a next phase must lie between 0 and 1, got {chance:g}"
             )
     mean = 0.0
-    reached = 1.0
+    reach_probability = 1.0
     for index, phase_mean in enumerate(means):
-        mean += reached * phase_mean
-        reached *= onward[index] if index < len(onward) else 0.0
+        mean += reach_probability * phase_mean
+        reach_probability *= onward[index] if index < len(onward) else 0.0
     return MeanAndDistribution(
-        mean, _of_phases("coxian", [[phase_mean / mean for phase_mean in means], onward])
+        mean,
+        _distribution_of_phases("coxian", [[phase_mean / mean for phase_mean in means], onward]),
     )
 
 
@@ -192,15 +199,21 @@ def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> 
     >>> general_phases([1.0, 0.0], [[-2.0, 2.0], [0.0, -2.0]]).distribution.scv
     0.5
     """
-    size = len(alpha)
-    if len(rates) != size or any(len(row) != size for row in rates):
-        raise ModelError(f"{size} phases need a T of {size} rows and {size} columns")
-    _check_chances("alpha", alpha, size)
-    if size > MOST_PHASES:
-        raise ModelError(f"a time has at most {MOST_PHASES} phases, got {size}")
+    phase_count = len(alpha)
+    if len(rates) != phase_count or any(len(row) != phase_count for row in rates):
+        raise ModelError(
+            f"{phase_count} phases need a T of {phase_count} rows and {phase_count} columns"
+        )
+    _check_chances("alpha", alpha, phase_count)
+    if phase_count > MOST_PHASES:
+        raise ModelError(f"a time has at most {MOST_PHASES} phases, got {phase_count}")
     for index, row in enumerate(rates):
-        off = [rate for column, rate in enumerate(row) if column != index]
-        if row[index] >= 0 or min(off, default=0.0) < 0 or math.fsum(row) > 1e-9 * -row[index]:
+        other_rates = [rate for column, rate in enumerate(row) if column != index]
+        if (
+            row[index] >= 0
+            or min(other_rates, default=0.0) < 0
+            or math.fsum(row) > 1e-9 * -row[index]
+        ):
             raise ModelError(
                 f"row {index + 1} of T needs a diagonal below 0, other rates from 0 on, and a sum of"
                 " at most 0"
@@ -209,8 +222,10 @@ def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> 
         mean = float(_general_phases(np.array(alpha), *map(np.array, rates)).mean)
     except np.linalg.LinAlgError:
         raise ModelError("the phases of T do not end: no row has a sum below 0") from None
-    relative = [[rate * mean for rate in row] for row in rates]
-    return MeanAndDistribution(mean, _of_phases("phase-type", [alpha, *relative]))
+    relative_rates = [[rate * mean for rate in row] for row in rates]
+    return MeanAndDistribution(
+        mean, _distribution_of_phases("phase-type", [alpha, *relative_rates])
+    )
 
 
 def uniform(low: float, high: float) -> MeanAndDistribution:
@@ -224,26 +239,26 @@ def uniform(low: float, high: float) -> MeanAndDistribution:
             f"a uniform time needs 0 <= low <= high, above 0, got {low:g} and {high:g}"
         )
     mean = (low + high) / 2
-    half = (high - low) / 2 / mean
+    half_width = (high - low) / 2 / mean
     return MeanAndDistribution(
-        mean, TimeDistribution("uniform", ((low / mean, high / mean),), half * half / 3)
+        mean, TimeDistribution("uniform", ((low / mean, high / mean),), half_width * half_width / 3)
     )
 
 
 def lognormal(scv: float) -> TimeDistribution:
     """Return a lognormal time with an scv above 0."""
-    return _by_scv("lognormal", scv)
+    return _distribution_by_scv("lognormal", scv)
 
 
 def gamma(scv: float) -> TimeDistribution:
     """Return a gamma time with an scv above 0; scv 1 is exponential."""
-    return _by_scv("gamma", scv)
+    return _distribution_by_scv("gamma", scv)
 
 
-def _by_scv(kind: str, scv: float) -> TimeDistribution:
+def _distribution_by_scv(kind: str, scv: float) -> TimeDistribution:
     if not 0 < scv < math.inf:
         raise ModelError(f"a {kind} time has an scv above 0, got {scv:g}")
-    return TimeDistribution(kind, ((float(scv),),), _scv(float(scv), kind == "gamma"))
+    return TimeDistribution(kind, ((float(scv),),), _distinct_scv(float(scv), kind == "gamma"))
 
 
 def weibull(shape: float) -> TimeDistribution:
@@ -254,8 +269,8 @@ def weibull(shape: float) -> TimeDistribution:
     """
     if not 0.1 <= shape <= 100:
         raise ModelError(f"the shape of a Weibull time lies between 0.1 and 100, got {shape:g}")
-    first, second = (math.lgamma(1 + k / shape) for k in (1, 2))
-    scv = 1.0 if shape == 1 else _scv(math.expm1(second - 2 * first))
+    log_mean, log_mean_square = (math.lgamma(1 + k / shape) for k in (1, 2))
+    scv = 1.0 if shape == 1 else _distinct_scv(math.expm1(log_mean_square - 2 * log_mean))
     return TimeDistribution("weibull", ((float(shape),),), scv)
 
 
@@ -272,7 +287,7 @@ def pareto(shape: float) -> TimeDistribution:
         raise ModelError(
             f"the shape of a Pareto time lies above 2, where its variance is finite; got {shape:g}"
         )
-    return TimeDistribution("pareto", ((float(shape),),), _scv(1 / (shape * (shape - 2))))
+    return TimeDistribution("pareto", ((float(shape),),), _distinct_scv(1 / (shape * (shape - 2))))
 
 
 def samples(values: Sequence[float]) -> MeanAndDistribution:
@@ -285,16 +300,18 @@ def samples(values: Sequence[float]) -> MeanAndDistribution:
     if not values or min(values) < 0 or not 0 < math.fsum(values) < math.inf:
         raise ModelError("measured times are one number or more, none below 0, not all 0")
     mean = math.fsum(values) / len(values)
-    relative = tuple(value / mean for value in values)
-    varied = math.fsum((value - 1) ** 2 for value in relative) / len(values)
+    relative_values = tuple(value / mean for value in values)
+    variance = math.fsum((value - 1) ** 2 for value in relative_values) / len(values)
     # Rounding is no variation.
-    scv = 0.0 if min(values) == max(values) else _scv(varied)
-    return MeanAndDistribution(mean, TimeDistribution("samples", (relative,), scv))
+    scv = 0.0 if min(values) == max(values) else _distinct_scv(variance)
+    return MeanAndDistribution(mean, TimeDistribution("samples", (relative_values,), scv))
 
 
-def _check_chances(chances_in_words: str, chances: Sequence[float], size: int) -> None:
-    if len(chances) != size or not size:
-        raise ModelError(f"{size} phases need as many {chances_in_words}, got {len(chances)}")
+def _check_chances(chances_in_words: str, chances: Sequence[float], phase_count: int) -> None:
+    if len(chances) != phase_count or not phase_count:
+        raise ModelError(
+            f"{phase_count} phases need as many {chances_in_words}, got {len(chances)}"
+        )
     if min(chances) < 0 or not math.isclose(math.fsum(chances), 1.0, rel_tol=1e-6):
         raise ModelError(
             f"the {chances_in_words} of phases must add up to 1, got {math.fsum(chances):g}"

@@ -49,7 +49,7 @@ _SPANS = {
     "month": 2_629_800,
     "year": 31_557_600,
 }
-_ROWS = (  # unit, its size in base units, their dimension, the prefixes it takes
+_UNIT_ROWS = (  # unit, its size in base units, their dimension, the prefixes it takes
     *((base, Fraction(1), base, "") for base in BASES),
     ("s", Fraction(1), "s", " ".join(f"m{_MICRO}np")),
     ("B", Fraction(1), "B", "k M G T P E Ki Mi Gi Ti Pi Ei"),
@@ -65,7 +65,7 @@ _ROWS = (  # unit, its size in base units, their dimension, the prefixes it take
 UNITS: Mapping[str, tuple[Fraction, Dimension]] = {
     prefix + unit: (factor * size, Dimension.of(dimension))
     for prefix, factor in _PREFIXES.items()
-    for unit, size, dimension, prefixes in _ROWS
+    for unit, size, dimension, prefixes in _UNIT_ROWS
     if prefix in ("", *prefixes.split())
 }
 """Every unit: its spelling, its exact factor to base units and its dimension."""
@@ -160,8 +160,10 @@ def to_base(text: str, dimension: Dimension) -> float:
         raise UnitError(f"{text!r} lacks its unit; write it, such as {_example(number, dimension)}")
     factor, own_dimension = _scaled(text, unit or "1")
     if own_dimension != dimension and not (dimension == _RATE and own_dimension in _COUNTED_RATES):
-        way_out = f"but {_kind(dimension)} is wanted, such as {_example(number, dimension)}"
-        raise UnitError(f"{text!r} is {_kind(own_dimension)}, {way_out}")
+        wanted = (
+            f"but {_dimension_in_words(dimension)} is wanted, such as {_example(number, dimension)}"
+        )
+        raise UnitError(f"{text!r} is {_dimension_in_words(own_dimension)}, {wanted}")
     return _rounded(text, number, factor)
 
 
@@ -188,16 +190,18 @@ def _bounded(text: str) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    bare = _bounded(text).strip()
-    if match := _QUANTITY.fullmatch(bare):
+    stripped_text = _bounded(text).strip()
+    if match := _QUANTITY.fullmatch(stripped_text):
         return match[1], match[2]
-    fault = next(fault for pattern, fault in _FAULTS if re.match(pattern, bare, re.IGNORECASE))
+    fault = next(
+        fault for pattern, fault in _FAULTS if re.match(pattern, stripped_text, re.IGNORECASE)
+    )
     raise UnitError(f"{text!r}: {fault}")
 
 
 def _scaled(text: str, unit: str) -> tuple[Fraction, Dimension]:
     try:
-        return _read(unit)
+        return _factor_of(unit)
     except (
         UnitError
     ) as error:  # the cache knows units only; the reader of the message needs the whole text
@@ -208,23 +212,27 @@ def _rounded(text: str, number: str, factor: Fraction) -> float:
     try:
         # As a fraction, so that the value is rounded once: 0.1 us by a product of doubles would be
         # rounded twice.
-        exact = Decimal(number)
+        decimal_number = Decimal(number)
         # A number such as 1e-999999 would be written out with a million digits.
-        above, below = exact.as_integer_ratio() if abs(exact.adjusted()) < MOST_PLACES else (1, 0)
+        numerator, denominator = (
+            decimal_number.as_integer_ratio()
+            if abs(decimal_number.adjusted()) < MOST_PLACES
+            else (1, 0)
+        )
         value = (
-            above * factor.numerator / (below * factor.denominator)
+            numerator * factor.numerator / (denominator * factor.denominator)
         )  # whole numbers: rounded once
     except ArithmeticError:
-        above = 1
+        numerator = 1
         value = 0.0
-    if above and not value:
+    if numerator and not value:
         raise UnitError(
             f"{text!r} is out of range; in base units its size must be between 5e-324 and 1.7e308"
         )
     return value
 
 
-def _kind(dimension: Dimension) -> str:
+def _dimension_in_words(dimension: Dimension) -> str:
     return "a plain number" if dimension == COUNT else f"a quantity in {dimension}"
 
 
@@ -236,20 +244,20 @@ def _example(number: str, expected: Dimension) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _read(unit: str) -> tuple[Fraction, Dimension]:
-    above, *below = unit.split("/")
-    if any("*" in side for side in below):
+def _factor_of(unit: str) -> tuple[Fraction, Dimension]:
+    numerator, *denominators = unit.split("/")
+    if any("*" in product for product in denominators):
         raise UnitError("'*' after '/' can be read in two ways; write 's*op/B' or 's/B/op'")
-    above = "1" if below and not above.strip() else above
+    numerator = "1" if denominators and not numerator.strip() else numerator
     factor = Fraction(1)
     dimension = COUNT
-    for power, side in [(1, above), *((-1, side) for side in below)]:
+    for power, product in [(1, numerator), *((-1, product) for product in denominators)]:
         for word in [
-            word for factor_text in side.split("*") for word in factor_text.split() or [""]
+            word for factor_text in product.split("*") for word in factor_text.split() or [""]
         ]:
-            size, counted = _term(word)
-            factor = factor * size**power
-            dimension = dimension * counted**power
+            term_factor, term_dimension = _term(word)
+            factor = factor * term_factor**power
+            dimension = dimension * term_dimension**power
     return factor, dimension
 
 
@@ -260,7 +268,7 @@ def _term(word: str) -> tuple[Fraction, Dimension]:
         )
     name, caret, power = word.partition("^")
     if name not in UNITS:
-        raise UnitError(f"there is no unit {name!r}{_way_out(name)}")
+        raise UnitError(f"there is no unit {name!r}{_spelling_hint(name)}")
     if caret and not re.fullmatch("-?[1-9]", power):
         raise UnitError(
             f"the power in {word!r} is not a whole number from 1 to 9 or -9 to -1; write it as in"
@@ -270,7 +278,7 @@ def _term(word: str) -> tuple[Fraction, Dimension]:
     return factor ** int(power or 1), dimension ** int(power or 1)
 
 
-_OTHERS = (  # a unit, then what else people call it that `did_you_mean` would not find
+_SYNONYMS = (  # a unit, then what else people call it that `did_you_mean` would not find
     "s sec secs second seconds, ms millisecond milliseconds, us microsecond microseconds, ns"
     " nanosecond nanoseconds, h hr hrs hour hours, day d, week w wk, year y yr yrs, B byte bytes,"
     " message msg, % percent, / per"
@@ -278,49 +286,54 @@ _OTHERS = (  # a unit, then what else people call it that `did_you_mean` would n
 
 
 def _misspellings() -> dict[str, str]:
-    words = {unit.casefold(): repr(unit) for unit in UNITS if unit.isascii()}
-    words |= {
-        word: repr(unit)
-        for unit, *synonyms in map(str.split, _OTHERS.split(","))
-        for word in synonyms
+    advice_by_spelling = {unit.casefold(): repr(unit) for unit in UNITS if unit.isascii()}
+    advice_by_spelling |= {
+        synonym: repr(unit)
+        for unit, *synonyms in map(str.split, _SYNONYMS.split(","))
+        for synonym in synonyms
     }
     for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"):
         # Without regard to case a bit and a byte cannot be told apart, so both are offered.
-        words[f"{prefix}b".casefold()] = f"'{prefix}bit' or '{prefix}B'"
-        words[f"{prefix}bps".casefold()] = f"'{prefix}bit/s' or '{prefix}B/s'"
+        advice_by_spelling[f"{prefix}b".casefold()] = f"'{prefix}bit' or '{prefix}B'"
+        advice_by_spelling[f"{prefix}bps".casefold()] = f"'{prefix}bit/s' or '{prefix}B/s'"
     for prefix in ("", "k", "M", "G", "T", "P", "E"):
-        words |= {
-            f"{prefix}{many}".casefold(): f"'{prefix}op' or '{prefix}op/s'"
-            for many in ("ops", "flops")
+        advice_by_spelling |= {
+            f"{prefix}{plural}".casefold(): f"'{prefix}op' or '{prefix}op/s'"
+            for plural in ("ops", "flops")
         }
-    words |= {prefix: f"'e{3 * n}', as in '5e{3 * n} op'" for n, prefix in enumerate("kMGT", 1)}
-    return words | {"m": "'min', 'ms' or 'month'", "KB": "'kB' (1000 B) or 'KiB' (1024 B)"}
+    advice_by_spelling |= {
+        prefix: f"'e{3 * n}', as in '5e{3 * n} op'" for n, prefix in enumerate("kMGT", 1)
+    }
+    return advice_by_spelling | {
+        "m": "'min', 'ms' or 'month'",
+        "KB": "'kB' (1000 B) or 'KiB' (1024 B)",
+    }
 
 
-def _way_out(name: str) -> str:
+def _spelling_hint(name: str) -> str:
     if "(" in name or ")" in name:
         return "; write s/(B op) without brackets, as 's/B/op'"
-    words = _misspellings()
-    meant = words.get(name) or words.get(name.casefold())
+    advice_by_spelling = _misspellings()
+    advice = advice_by_spelling.get(name) or advice_by_spelling.get(name.casefold())
     return (
-        f"; write {meant}"
-        if meant
+        f"; write {advice}"
+        if advice
         else did_you_mean(name, [unit for unit in UNITS if unit.isascii()])
     )
 
 
-_LONG = ("min", "h", "day", "year")
+_LONG_TIMES = ("min", "h", "day", "year")
 _TIMES = "ns us ms s"
 _BYTES = "B kB MB GB TB PB EB"
 _OPS = "op kop Mop Gop Top Pop Eop"
 
 
-def _ladder(units: str, per: str = "") -> tuple[tuple[str, Fraction], ...]:
-    return tuple((unit + per, UNITS[unit][0]) for unit in units.split())
+def _ladder(units: str, divisor: str = "") -> tuple[tuple[str, Fraction], ...]:
+    return tuple((unit + divisor, UNITS[unit][0]) for unit in units.split())
 
 
 _LADDERS = {
-    "s": _ladder(" ".join((_TIMES, *_LONG))),
+    "s": _ladder(" ".join((_TIMES, *_LONG_TIMES))),
     "B": _ladder(_BYTES),
     "op": _ladder(_OPS),
     "op/s": _ladder(_OPS, "/s"),
@@ -384,7 +397,7 @@ def rungs(dimension: Dimension) -> list[tuple[str, float, float]]:
     """
     ladder = _LADDERS.get(str(dimension), ((str(dimension), Fraction(1)),))
     return [
-        (unit, float(factor), float(factor) * (2 if unit in _LONG else 1))
+        (unit, float(factor), float(factor) * (2 if unit in _LONG_TIMES else 1))
         for unit, factor in ladder
     ]
 
@@ -394,25 +407,27 @@ def _rung(sizes: list[float], dimension: Dimension, digits: int = 4) -> tuple[st
     if (
         dimension == BYTES
         and not any(size % 1 for size in sizes)
-        and (label := _whole([int(size) for size in sizes]))
+        and (binary_rung := _binary_rung([int(size) for size in sizes]))
     ):
-        return label
+        return binary_rung
     largest = (
         float(f"{max(sizes, default=0.0):.{digits - 1}e}") or 1.0
     )  # 999.99 us are 1 ms, nothing is 0 s
     # From minutes on, a unit is taken at twice its size: 90 s and 100 min, but 2 h and 3 day.
-    fit = [rung for rung in ladder if float(rung[1]) * (2 if rung[0] in _LONG else 1) <= largest]
-    return fit[-1] if fit else ladder[0]
+    fitting_rungs = [
+        rung for rung in ladder if float(rung[1]) * (2 if rung[0] in _LONG_TIMES else 1) <= largest
+    ]
+    return fitting_rungs[-1] if fitting_rungs else ladder[0]
 
 
-def _whole(counts: list[int]) -> tuple[str, Fraction] | None:
+def _binary_rung(counts: list[int]) -> tuple[str, Fraction] | None:
     """Return the largest binary unit that divides all counts, if its numbers are shorter than
     decimal ones: 4 KiB, but 128 kB.
     """
-    common = gcd(*counts)
-    unit, factor = next(rung for rung in _KIBIS if common % rung[1] == 0)
-    if (multiple := common // factor) < PLAIN_BELOW and len(str(multiple)) < len(
-        str(common).rstrip("0")
+    divisor = gcd(*counts)
+    unit, factor = next(rung for rung in _KIBIS if divisor % rung[1] == 0)
+    if (multiple := divisor // factor) < PLAIN_BELOW and len(str(multiple)) < len(
+        str(divisor).rstrip("0")
     ):
         return unit, factor
     return _KIBIS[-1] if max(counts, default=0) < PLAIN_BELOW else None

@@ -155,8 +155,10 @@ class DisciplineNames(Collection[str]):
         >>> STATION_DISCIPLINES.in_words[:59]
         'fcfs: first come first served; ps: processor sharing; lcfs:'
         """
-        own = (kind for kind in _OWN_DISCIPLINES.values() if self.has_trait(kind))
-        return "; ".join(f"{kind.name}: {kind.title}" for kind in own)
+        own_disciplines = (
+            discipline for discipline in _OWN_DISCIPLINES.values() if self.has_trait(discipline)
+        )
+        return "; ".join(f"{discipline.name}: {discipline.title}" for discipline in own_disciplines)
 
 
 STATION_DISCIPLINES = DisciplineNames(lambda kind: True)
@@ -164,21 +166,21 @@ SIMULATED_DISCIPLINES = DisciplineNames(lambda kind: not kind.delay)
 """What the simulator takes for a station; a delay is not a station there."""
 
 
-def contradicted_keys(discipline: str, written: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
+def contradicted_keys(discipline: str, is_written: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
     """Yield each key of a station that its other keys contradict, with the reason.
 
     Parameters
     ----------
     discipline : of the station
-    written : by key, whether it is written
+    is_written : by key, whether the key is written
 
     >>> [key for key, why in contradicted_keys("is", {"servers": False, "rates": True})]
     ['rates']
     """
     if DISCIPLINES[discipline].delay:
-        for key in (key for key, is_written in written.items() if is_written):
+        for key in (key for key, present in is_written.items() if present):
             yield key, f"an is station serves everyone at once; leave {key} out"
-    elif written["rates"] and written["servers"]:
+    elif is_written["rates"] and is_written["servers"]:
         yield "servers", "rates say how fast the station is; leave servers out"
 
 
@@ -414,8 +416,8 @@ def known_methods(kind: str) -> tuple[str, ...]:
     >>> known_methods("law")
     ('closed-form',)
     """
-    added = (name.partition("/") for name in METHODS_ADDED)
-    names = (name for of_kind, _, name in added if of_kind == kind)
+    added_methods = (name.partition("/") for name in METHODS_ADDED)
+    names = (name for model_kind, _, name in added_methods if model_kind == kind)
     return tuple(dict.fromkeys([*METHODS.get(kind, ()), *names]))
 
 

@@ -214,7 +214,7 @@ def _recognized(reading: Reading) -> str | None:
     """Return the name of a file's format. Formats of other packages are tried first, because
     slipstick's last one accepts almost any table.
     """
-    tried = [*FORMATS.places, *FORMATS.own]
+    tried = [*FORMATS.definitions, *FORMATS.own]
     return next((name for name in tried if FORMATS[name].recognize(reading)), None)
 
 

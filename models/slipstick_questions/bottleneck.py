@@ -33,7 +33,7 @@ from slipstick.results.words import Words
 from slipstick.study.cases import Place, StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.study.sweep import PointGroup, carried_out, checked_sweep, planned
+from slipstick.study.sweep import PointGroup, checked_sweep, plan_sweep, solve_plan
 from slipstick.vocabulary import CLOSED_FORM
 from slipstick_questions.specs import BottleneckSpec
 
@@ -192,14 +192,14 @@ def _unfit(model: object) -> str:
 
 
 def _solved(case: str, sweep: SweepDefinition, study: StudyContext) -> CaseBottlenecks:
-    plan = planned(sweep, study.cases, study.library)
+    plan = plan_sweep(sweep, study.cases, study.library)
     model = plan.groups[0].solvable.model
     name = (
         f"throughput[{next(iter(model.classes))}]"
         if isinstance(model, QueueingNetwork)
         else "throughput"
     )
-    solved_sweep = carried_out("bottleneck", plan, [name])
+    solved_sweep = solve_plan("bottleneck", plan, [name])
     count = len(plan.cases)
     throughput = solved_sweep.columns.get(name, np.full(count, np.nan))
     population = np.empty(count)

@@ -49,7 +49,7 @@ from slipstick.schema.text import canonical
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
-from slipstick.study.sweep import SweepPlan, checked_sweep, planned
+from slipstick.study.sweep import SweepPlan, checked_sweep, plan_sweep
 from slipstick.study.wording import words_of
 from slipstick_papers.page import StatementRow, summary
 from slipstick_pictures.look import (
@@ -515,7 +515,7 @@ def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
         raise study.refusal(("scale", "processors"), "the numbers of processors must rise")
     sizes = _sizes(own, spec, study, first.built.free)
     _check(case, spec, study, first.built, axis)
-    plan = partial(planned, axes_read, study.cases, study.library)
+    plan = partial(plan_sweep, axes_read, study.cases, study.library)
     return _ScaledCase(
         case, spec, own.built, axis, sizes, _memory(spec, study, own.built, axis, sizes), plan
     )

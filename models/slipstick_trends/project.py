@@ -33,8 +33,8 @@ from slipstick.study.cases import (
     StudyContext,
     axis_nodes,
     case_titles,
+    derived_titles,
     numbers_of,
-    titles_made,
 )
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
@@ -334,7 +334,7 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
             )
             tracks.append((track, tuple(conditions)))
     own = tuple(_in_own_years(spec, names, study)) if factors is None else ()
-    titles = {**titles_made(study.tree), **case_titles(study.tree)}
+    titles = {**derived_titles(study.tree), **case_titles(study.tree)}
     words = Words(titles, _meanings(track for track, _ in tracks), title=study.spec.title)
     cases = _ProjectedCases(spec, years, tuple(tracks), factors, study.cases, own, words)
     return Question(lambda answers: ProjectResult(_projected(cases, answers.wanted)))

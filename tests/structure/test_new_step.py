@@ -43,7 +43,7 @@ def write_until(step: Until, writer: Writer, parties: Parties) -> None:
 
 @pytest.fixture(autouse=True)
 def _with_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(INSTRUCTIONS.places, "until", write_until)
+    monkeypatch.setitem(INSTRUCTIONS.definitions, "until", write_until)
 
 
 def attempts(success: float, name: str = "disk") -> Until:
@@ -116,7 +116,7 @@ def test_methods_without_a_rule_refuse_it_by_name(method: str, words: str) -> No
 
 
 def test_simulation_refuses_it_without_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(INSTRUCTIONS.places, "until")
+    monkeypatch.delitem(INSTRUCTIONS.definitions, "until")
     with pytest.raises(NoAnswerError, match="simulation has no rule for steps of the kind until"):
         solve(alone(attempts(0.25), 4))
 

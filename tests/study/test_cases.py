@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.schema.text import Scalar, Table, read_text
-from slipstick.study.cases import MOST_USED, case_settings, shown, titles_made
+from slipstick.study.cases import MOST_USED, case_settings, derived_titles, difference_in_words
 from slipstick.study.check import check_reference
 from tests.specs import refused, study, valid
 
@@ -55,8 +55,8 @@ def test_only_what_differs_is_shown() -> None:
     tree = read_text(study("cases: {a: {parties: 3, replies: [1 B, 2 B]}}"), "x.yaml")
     assert isinstance(tree, Table)
     made = case_settings(tree)
-    assert shown(made["a"], made["base"]) == {"parties": "3", "replies": "[1 B, 2 B]"}
-    assert shown(made["base"], made["base"]) == {}
+    assert difference_in_words(made["a"], made["base"]) == {"parties": "3", "replies": "[1 B, 2 B]"}
+    assert difference_in_words(made["base"], made["base"]) == {}
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_case_is_titled_by_the_number_that_is_in_its_name() -> None:
     )
     tree = read_text(f"study: 1\ncases: {cases}\n", "study.yaml")
     assert isinstance(tree, Table)
-    assert titles_made(tree) == {
+    assert derived_titles(tree) == {
         "p16": "16 processors",
         "few-4": "4 permits of threads",
         "half-50": "share 50%",

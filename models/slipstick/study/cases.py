@@ -117,27 +117,32 @@ def numbers_of(nodes: Sequence[Node]) -> list[float] | None:
     if isinstance(nodes, _Range):
         return list(nodes.numbers)
     try:
-        quantities = [_read(node.value) for node in nodes if isinstance(node, Scalar)]
+        quantities = [_quantity(node.value) for node in nodes if isinstance(node, Scalar)]
     except UnitError:
         return None
-    alike = len(quantities) == len(nodes) and len({dimension for _, dimension in quantities}) == 1
-    return [value for value, _ in quantities] if alike else None
+    same_dimension = (
+        len(quantities) == len(nodes) and len({dimension for _, dimension in quantities}) == 1
+    )
+    return [value for value, _ in quantities] if same_dimension else None
 
 
-def to_check(nodes: Sequence[Node]) -> list[int]:
-    """Choose which values of an axis to check at their place: all, or of many a sample.
+def indices_to_check(nodes: Sequence[Node]) -> list[int]:
+    """Return the indices of the values of an axis to check where they stand: all, or of many a
+    sample.
 
     The allowed values of a quantity are an interval, or the whole numbers in one. So if the
     extremes are allowed, and the first value that is not whole, all of them are. Names are checked
     one by one.
     """
-    numbers = numbers_of(nodes) if isinstance(nodes, _Range) or len(nodes) > CHECK_ALL else None
-    if numbers is None:
+    values = numbers_of(nodes) if isinstance(nodes, _Range) or len(nodes) > CHECK_ALL else None
+    if values is None:
         return list(range(len(nodes)))
     # A value that is not whole is refused where the quantity is a count, so one is looked at.
-    odd = next((index for index, number in enumerate(numbers) if number != math.floor(number)), 0)
+    fractional_index = next(
+        (index for index, value in enumerate(values) if value != math.floor(value)), 0
+    )
     return sorted(
-        {0, len(numbers) - 1, numbers.index(min(numbers)), numbers.index(max(numbers)), odd}
+        {0, len(values) - 1, values.index(min(values)), values.index(max(values)), fractional_index}
     )
 
 
@@ -150,51 +155,51 @@ class _RangeReader:
     path: Place
 
     def values(self) -> Sequence[Node]:
-        first, unit = self._end(self.spec.first, "from")
-        last, other_unit = self._end(self.spec.to, "to")
-        if unit != other_unit:
-            raise self._problem("to", f"from is a [{unit}], but to is a [{other_unit}]")
+        start, unit = self._quantity_of_end(self.spec.first, "from")
+        end, end_unit = self._quantity_of_end(self.spec.to, "to")
+        if unit != end_unit:
+            raise self._problem("to", f"from is a [{unit}], but to is a [{end_unit}]")
         # Both ends are finite, but their difference may be too large for a double.
-        self._check_width(last - first)
-        return _Range(self._numbers(first, last, unit), unit, self.node.mark)
+        self._check_width(end - start)
+        return _Range(self._range_values(start, end, unit), unit, self.node.mark)
 
-    def _numbers(self, first: float, last: float, unit: Dimension) -> list[float]:
+    def _range_values(self, start: float, end: float, unit: Dimension) -> list[float]:
         if self.spec.count is not None:
-            return self._counted(first, last, self.spec.count)
+            return self._spaced_values(start, end, self.spec.count)
         if self.spec.factor is not None:
             factor = float(self.spec.factor)
-            steps = self._steps(math.log(self._ratio(first, last)) / math.log(factor))
+            steps = self._whole_steps(math.log(self._ratio(start, end)) / math.log(factor))
             # By powers of the factor, not by repeated products, in which rounding would add up.
-            return [first * factor**k for k in range(steps + 1)]
-        step, its_unit = self._end(self.spec.step, "step")
-        if its_unit != unit:
-            raise self._problem("step", f"from is a [{unit}], but the step is a [{its_unit}]")
+            return [start * factor**k for k in range(steps + 1)]
+        step, step_unit = self._quantity_of_end(self.spec.step, "step")
+        if step_unit != unit:
+            raise self._problem("step", f"from is a [{unit}], but the step is a [{step_unit}]")
         if step == 0:
             raise self._problem("step", "a step of 0 never reaches the end; write another")
-        return [first + k * step for k in range(self._steps((last - first) / step) + 1)]
+        return [start + k * step for k in range(self._whole_steps((end - start) / step) + 1)]
 
-    def _counted(self, first: float, last: float, count: int) -> list[float]:
+    def _spaced_values(self, start: float, end: float, count: int) -> list[float]:
         if self.spec.spacing == "geometric":
-            ratio = self._ratio(first, last)
-            inner = [first * ratio ** (k / (count - 1)) for k in range(1, count - 1)]
+            ratio = self._ratio(start, end)
+            inner_values = [start * ratio ** (k / (count - 1)) for k in range(1, count - 1)]
         else:
-            step = (last - first) / (count - 1)
-            inner = [first + k * step for k in range(1, count - 1)]
+            step = (end - start) / (count - 1)
+            inner_values = [start + k * step for k in range(1, count - 1)]
         # The ends are as written: the last would miss its value by rounding.
-        return [first, *inner, last]
+        return [start, *inner_values, end]
 
-    def _ratio(self, first: float, last: float) -> float:
-        if not (first > 0 and last > 0):
+    def _ratio(self, start: float, end: float) -> float:
+        if not (start > 0 and end > 0):
             raise self._problem("", "a geometric range needs positive ends")
-        self._check_width(last / first)
-        self._check_width(first / last)
-        return last / first
+        self._check_width(end / start)
+        self._check_width(start / end)
+        return end / start
 
     def _check_width(self, width: float) -> None:
         if not math.isfinite(width):
             raise self._problem("", "the range is too wide for a double")
 
-    def _steps(self, steps: float) -> int:
+    def _whole_steps(self, steps: float) -> int:
         """Count the whole steps of a range, rounding up a last step that only rounding errors cut
         short.
         """
@@ -209,9 +214,9 @@ class _RangeReader:
         # Steps such as 0.1 have no exact double: (0.3 - 0) / 0.1 is 2.9999999999999996.
         return math.floor(steps + 1e-9)
 
-    def _end(self, value: Any, key: str) -> tuple[float, Dimension]:
+    def _quantity_of_end(self, value: Any, key: str) -> tuple[float, Dimension]:
         try:
-            return _read(value)
+            return _quantity(value)
         except UnitError as error:
             raise self._problem(key, str(error)) from None
 
@@ -220,7 +225,7 @@ class _RangeReader:
         return mark.error(message, (*self.path, key) if key else self.path)
 
 
-def _read(value: Any) -> tuple[float, Dimension]:
+def _quantity(value: Any) -> tuple[float, Dimension]:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value), COUNT
     if isinstance(value, str):
@@ -267,15 +272,15 @@ class SweepDefinition:
     node: Node
     path: Place
 
-    def place(self, *inside: str | int) -> Place:
-        """Return the path, in the study, of a key inside the sweep."""
+    def place(self, *keys: str | int) -> Place:
+        """Return the path in the study of a value inside the sweep, which some keys lead to."""
         # Axes without a name stand directly under ``vary``, without the key ``axes``.
         plain_axes = len(self.path) == 1
-        return (*self.path, *(inside[1:] if plain_axes and inside[:1] == ("axes",) else inside))
+        return (*self.path, *(keys[1:] if plain_axes and keys[:1] == ("axes",) else keys))
 
-    def problem(self, message: str, *inside: str | int) -> SpecError:
+    def problem(self, message: str, *keys: str | int) -> SpecError:
         """Return the error of a problem inside the sweep."""
-        return value_mark(self.node, inside).error(message, self.place(*inside))
+        return value_mark(self.node, keys).error(message, self.place(*keys))
 
     def axes(self) -> dict[str, Sequence[Node]]:
         """List the values of each axis, by path as written."""
@@ -288,19 +293,25 @@ class SweepDefinition:
             )
         return nodes
 
-    def check_lengths(self, lengths: Mapping[str, int]) -> None:
+    def check_lengths(self, length_by_path: Mapping[str, int]) -> None:
         """Refuse axes of different lengths that are to be varied together."""
-        if self.spec.combine == "zip" and len(set(lengths.values())) > 1:
-            counts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
-            raise self.problem(f"zipped axes need equally many values: {counts}", "axes")
-        points = 1 if self.spec.combine == "zip" else math.prod(lengths.values())
-        to_file = "write them to a file with slipstick points STUDY --out points.parquet"
+        if self.spec.combine == "zip" and len(set(length_by_path.values())) > 1:
+            lengths_in_words = ", ".join(
+                f"{path} has {length}" for path, length in length_by_path.items()
+            )
+            raise self.problem(f"zipped axes need equally many values: {lengths_in_words}", "axes")
+        point_count = 1 if self.spec.combine == "zip" else math.prod(length_by_path.values())
+        alternative = "write them to a file with slipstick points STUDY --out points.parquet"
         check_cost(
-            "points", points, f"{points:,} points", to_file, lambda why: self.problem(why, "axes")
+            "points",
+            point_count,
+            f"{point_count:,} points",
+            alternative,
+            lambda message: self.problem(message, "axes"),
         )
 
 
-_SAY_WHAT = ("model", "workload")
+_MODEL_KEYS = ("model", "workload")
 
 
 def base_settings(study: Table) -> dict[str, Node]:
@@ -317,15 +328,15 @@ def case_titles(study: Table) -> dict[str, str]:
     ------
     SpecError : a title is no text
     """
-    changes = at(study, ["cases"])
-    places: dict[str, list[str | int]] = {BASE: [BASE]}
-    places |= {name: ["cases", name] for name in _settings(changes)}
+    cases_node = at(study, ["cases"])
+    path_by_name: dict[str, list[str | int]] = {BASE: [BASE]}
+    path_by_name |= {name: ["cases", name] for name in _settings(cases_node)}
     titles = {}
-    for name, place in places.items():
-        if (node := _settings(at(study, place)).get(TITLE)) is None:
+    for name, path in path_by_name.items():
+        if (node := _settings(at(study, path)).get(TITLE)) is None:
             continue
         if not isinstance(node, Scalar) or not node.text.strip():
-            raise _refused(study, [*place, TITLE], "write a title, a few words for the report")
+            raise _refusal(study, [*path, TITLE], "write a title, a few words for the report")
         titles[name] = node.text.strip()
     return titles
 
@@ -334,29 +345,29 @@ _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _AMOUNT = re.compile(rf"({_NUMBER})(?:%| [a-zA-Z%/]+)?")  # a number, with its unit after a space
 
 
-def titles_made(study: Table) -> dict[str, str]:
-    """Return titles for cases without one, made from what the case sets or from the case that it
+def derived_titles(study: Table) -> dict[str, str]:
+    """Return titles for cases without one, derived from what the case sets or from the case that it
     uses.
 
     A case such as ``p16: {processors: 16}`` sets the one number that is in its name, ``sor-80: {use:
     [sor]}`` goes on from a case with a title.
     """
     titles = case_titles(study)
-    made: dict[str, str] = {}
+    new_titles: dict[str, str] = {}
     for name, case_node in _settings(at(study, ["cases"])).items():
-        own = _settings(case_node)
-        used = node_text(own.pop(USE)).strip("[]") if USE in own else ""
-        if name in titles or TITLE in own:
+        own_settings = _settings(case_node)
+        used_case = node_text(own_settings.pop(USE)).strip("[]") if USE in own_settings else ""
+        if name in titles or TITLE in own_settings:
             continue
-        if used in titles and name.startswith(f"{used}-"):
-            made[name] = f"{titles[used]}, {spelt(name.removeprefix(f'{used}-'))}"
-        elif not used and len(own) == 1:
-            ((path, node),) = own.items()
+        if used_case in titles and name.startswith(f"{used_case}-"):
+            new_titles[name] = f"{titles[used_case]}, {spelt(name.removeprefix(f'{used_case}-'))}"
+        elif not used_case and len(own_settings) == 1:
+            ((path, node),) = own_settings.items()
             amount = _AMOUNT.fullmatch(text := node_text(node))
             # A title of the changed value alone misleads where the name says something else.
             if amount and amount[1] in re.findall(_NUMBER, name):
-                made[name] = NO_WORDS.assigned(path, text)
-    return made
+                new_titles[name] = NO_WORDS.assigned(path, text)
+    return new_titles
 
 
 def case_settings(study: Table, differing_settings: Settings | None = None) -> dict[str, Settings]:
@@ -376,16 +387,16 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
     SpecError : a difference uses one that does not exist, or itself
     """
     base = {**base_settings(study), **(differing_settings or {})}
-    changes = at(study, ["cases"])
-    differences = changes.entries if isinstance(changes, Table) else {}
+    cases_node = at(study, ["cases"])
+    entry_by_name = cases_node.entries if isinstance(cases_node, Table) else {}
     # A misspelt key is reported as such, not by all the cases that then lack a base.
-    meant = any("did you mean" in did_you_mean(path, _SAY_WHAT) for path in base)
-    alone = base.keys() & set(_SAY_WHAT) or meant or (base and not differences)
+    is_misspelt = any("did you mean" in did_you_mean(path, _MODEL_KEYS) for path in base)
+    base_is_case = base.keys() & set(_MODEL_KEYS) or is_misspelt or (base and not entry_by_name)
     # A base without a model is only the common part of the cases.
-    cases: dict[str, Settings] = {BASE: base} if alone else {}
+    cases: dict[str, Settings] = {BASE: base} if base_is_case else {}
     difference_by_name: dict[str, _Difference] = {}
     problems: list[Problem] = []
-    for name in differences:
+    for name in entry_by_name:
         try:
             cases[name] = {**base, **_difference(name, study, (), difference_by_name)[0]}
         except SpecError as error:
@@ -394,7 +405,7 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
         raise SpecError(problems)
     # Studies of measurements have nothing to solve.
     if not cases and not (at(study, ["measured"]) or at(study, ["fits"])):
-        raise _refused(
+        raise _refusal(
             study,
             [BASE],
             "there is nothing to solve: name a model or a workload in base or cases",
@@ -402,18 +413,18 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
     return cases
 
 
-def shown(settings: Settings, base: Settings) -> dict[str, str]:
+def difference_in_words(settings: Settings, base: Settings) -> dict[str, str]:
     """Return the settings in which a case differs from the base, as text."""
-    changed = {
+    changed_settings = {
         # By identity: a case may state the value of the base again, and means it.
         path: node
         for path, node in settings.items()
         if path not in base or base[path] is not node
     }
-    return {path: _titled(path, node) for path, node in changed.items()}
+    return {path: _setting_text(path, node) for path, node in changed_settings.items()}
 
 
-def _titled(path: str, node: Node) -> str:
+def _setting_text(path: str, node: Node) -> str:
     """Return a setting as text; a whole model by its title."""
     title = at(node, ["title"]) if path == "model" else None
     return title.text if isinstance(title, Scalar) else node_text(node)
@@ -427,91 +438,93 @@ def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
     SpecError : a sweep has the name of the plain one
     """
     sweeps: list[SweepDefinition] = []
-    axes: dict[str, Any] = {}
+    axis_specs: dict[str, Any] = {}
     for name, sweep_spec in spec.vary.items():
         if isinstance(sweep_spec, SweepSpec):
             sweeps.append(
-                SweepDefinition(name, sweep_spec, _node(tree, ["vary", name]), ("vary", name))
+                SweepDefinition(name, sweep_spec, _node_at(tree, ["vary", name]), ("vary", name))
             )
         else:
-            axes[name] = sweep_spec
-    if axes:
-        vary_node = _node(tree, ["vary"])
+            axis_specs[name] = sweep_spec
+    if axis_specs:
+        vary_node = _node_at(tree, ["vary"])
         assert isinstance(vary_node, Table)
-        plain_axes = Table({path: vary_node.entries[path] for path in axes}, vary_node.mark)
+        plain_axes = Table({path: vary_node.entries[path] for path in axis_specs}, vary_node.mark)
         node = Table({"axes": Entry(vary_node.mark, plain_axes)}, vary_node.mark)
-        if any(sweep_node.name == PLAIN_SWEEP for sweep_node in sweeps):
-            raise _refused(
+        if any(sweep.name == PLAIN_SWEEP for sweep in sweeps):
+            raise _refusal(
                 tree,
                 ["vary", PLAIN_SWEEP],
                 "the axes without a name already form a sweep of this name; choose another",
             )
-        sweeps.append(SweepDefinition(PLAIN_SWEEP, SweepSpec(axes=axes), node, ("vary",)))
+        sweeps.append(SweepDefinition(PLAIN_SWEEP, SweepSpec(axes=axis_specs), node, ("vary",)))
     return sweeps
 
 
-def _node(tree: Node, path: Sequence[str | int]) -> Node:
+def _node_at(tree: Node, path: Sequence[str | int]) -> Node:
     node = at(tree, path)
     assert node is not None
     return node
 
 
 _Difference = tuple[dict[str, Node], int]
-"""What a difference changes, and how long the chain of differences is that it ends."""
+"""The settings that a case changes, and how many cases the longest chain of uses behind it has."""
 
 
 def _difference(
-    name: str, study: Table, using: tuple[str, ...], differences: dict[str, _Difference]
+    name: str, study: Table, users: tuple[str, ...], difference_by_name: dict[str, _Difference]
 ) -> _Difference:
-    """Return the settings that a case changes, with those of the cases that it uses; `differences`
-    caches the results.
+    """Return the settings that a case changes, with those of the cases that it uses;
+    `difference_by_name` caches the results.
     """
-    if name in differences:
-        return differences[name]
-    changes = at(study, ["cases"])
-    assert isinstance(changes, Table)
-    own = _settings(changes.entries[name].node)
-    used = own.pop(USE, None)
-    own.pop(TITLE, None)
-    for key, node in own.items():
+    if name in difference_by_name:
+        return difference_by_name[name]
+    cases_node = at(study, ["cases"])
+    assert isinstance(cases_node, Table)
+    own_settings = _settings(cases_node.entries[name].node)
+    used_names_node = own_settings.pop(USE, None)
+    own_settings.pop(TITLE, None)
+    for key, node in own_settings.items():
         if isinstance(plain(node), list) and "did you mean" in did_you_mean(key, [USE]):
-            raise _refused(study, ["cases", name, key], f"unknown key; did you mean {USE!r}?")
+            raise _refusal(study, ["cases", name, key], f"unknown key; did you mean {USE!r}?")
     settings: dict[str, Node] = {}
-    length = 1
-    for index, used_name in enumerate(_names(study, name, used)):
-        place: list[str | int] = ["cases", name, USE, index]
-        if used_name == name or used_name in using:
-            raise _refused(
+    chain_length = 1
+    for index, used_name in enumerate(_used_names(study, name, used_names_node)):
+        path: list[str | int] = ["cases", name, USE, index]
+        if used_name == name or used_name in users:
+            raise _refusal(
                 study,
-                place,
+                path,
                 f"{name} uses itself" + (f", by way of {used_name}" if used_name != name else ""),
             )
-        if used_name not in changes.entries:
-            hint = did_you_mean(used_name, list(changes.entries))
-            raise _refused(study, place, f"there is no difference {used_name!r}{hint}")
+        if used_name not in cases_node.entries:
+            hint = did_you_mean(used_name, list(cases_node.entries))
+            raise _refusal(study, path, f"there is no difference {used_name!r}{hint}")
         # A chain too long ends here, before the recursion could be too deep for Python.
-        deep = len(using) >= MOST_USED
-        changed, below = (
-            ({}, MOST_USED) if deep else _difference(used_name, study, (*using, name), differences)
+        too_deep = len(users) >= MOST_USED
+        used_settings, used_length = (
+            ({}, MOST_USED)
+            if too_deep
+            else _difference(used_name, study, (*users, name), difference_by_name)
         )
-        length = max(length, 1 + below)
-        if length > MOST_USED:
-            raise _refused(
-                study, place, f"over {MOST_USED} differences build on one another; name fewer"
+        chain_length = max(chain_length, 1 + used_length)
+        if chain_length > MOST_USED:
+            raise _refusal(
+                study, path, f"over {MOST_USED} differences build on one another; name fewer"
             )
-        settings |= changed
+        settings |= used_settings
     # What a case sets itself comes last and wins.
-    differences[name] = {**settings, **own}, length
-    return differences[name]
+    difference_by_name[name] = {**settings, **own_settings}, chain_length
+    return difference_by_name[name]
 
 
-def _names(study: Table, name: str, used: Node | None) -> list[str]:
-    if used is None:
+def _used_names(study: Table, name: str, used_names_node: Node | None) -> list[str]:
+    if used_names_node is None:
         return []
-    names = plain(used)
+    names = plain(used_names_node)
     if isinstance(names, list) and all(isinstance(name, str) for name in names):
         return names
-    raise _refused(
+    raise _refusal(
         study, ["cases", name, USE], "write a list of differences, such as [ssd, faster-disk]"
     )
 
@@ -525,12 +538,12 @@ def _settings(node: Node | None) -> dict[str, Node]:
     )
 
 
-def _refused(study: Table, path: list[str | int], message: str) -> SpecError:
+def _refusal(study: Table, path: list[str | int], message: str) -> SpecError:
     return key_mark(study, path).error(message, path)
 
 
 @contextmanager
-def kept(problems: list[Problem]) -> Iterator[None]:
+def collecting(problems: list[Problem]) -> Iterator[None]:
     """Collect the problems that the body raises, so that checking continues."""
     try:
         yield
@@ -576,24 +589,24 @@ class StudyContext:
         }
         return cls(spec, tree, base, cases, library, overrides)
 
-    def problem(self, place: Place, message: str, *, key: bool = False) -> Problem:
-        """Return a problem at a place of the study, marked at the value there or at its key."""
-        return problem(self.tree, place, message, key=key)
+    def problem(self, path: Place, message: str, *, key: bool = False) -> Problem:
+        """Return a problem of the value at a path of the study, marked there or at its key."""
+        return problem(self.tree, path, message, key=key)
 
-    def refusal(self, place: Place, message: str, *, key: bool = False) -> SpecError:
-        """Return an error with one problem at a place of the study."""
-        return SpecError([self.problem(place, message, key=key)])
+    def refusal(self, path: Place, message: str, *, key: bool = False) -> SpecError:
+        """Return an error with one problem at a path of the study."""
+        return SpecError([self.problem(path, message, key=key)])
 
-    def written(self, place: Place) -> Node:
-        """Return the node at a place of the study."""
-        return _node(self.tree, place)
+    def written(self, path: Place) -> Node:
+        """Return the node at a path of the study."""
+        return _node_at(self.tree, path)
 
-    def axes_in(self, place: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
+    def axes_in(self, path: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
         """Return the axes written inside a question as a sweep of one case."""
-        written_axes = self.written(place)
+        written_axes = self.written(path)
         node = Table({"axes": Entry(written_axes.mark, written_axes)}, written_axes.mark)
         return SweepDefinition(
-            str(place[0]), SweepSpec(axes=dict(axes), cases=[case]), node, place[:1]
+            str(path[0]), SweepSpec(axes=dict(axes), cases=[case]), node, path[:1]
         )
 
     def pictures(self, kind: type[PictureT]) -> Iterator[tuple[Place, PictureT]]:
@@ -616,48 +629,48 @@ def check_names(study: StudyContext, sweeps: Sequence[SweepDefinition]) -> None:
     ------
     SpecError : every name that leads nowhere, or stands twice
     """
-    named = [
-        (place, case)
-        for place, case, names_answers in _cases_named(study, sweeps)
+    named_cases = [
+        (path, case)
+        for path, case, names_answers in _named_cases(study, sweeps)
         if not names_answers
     ]
     problems = [
         # Names of answers can be checked only when the questions that add answers are read.
-        *_unknown(study, named, list(study.cases)),
-        *_pictures(study, [sweep.name for sweep in sweeps]),
+        *_unknown_cases(study, named_cases, list(study.cases)),
+        *_picture_problems(study, [sweep.name for sweep in sweeps]),
     ]
     if problems:
         raise SpecError(problems)
 
 
-def check_answer_names(study: StudyContext, added: Collection[str]) -> None:
+def check_answer_names(study: StudyContext, added_names: Collection[str]) -> None:
     """Refuse names that belong neither to a case nor to an answer that a question adds, such as
     measured runs.
 
     Parameters
     ----------
     study : as read
-    added : names of the answers that questions add
+    added_names : names of the answers that questions add
 
     Raises
     ------
     SpecError : every name that leads nowhere
     """
-    known_cases = [*study.cases, *added]
-    named = [
-        (place, case) for place, case, names_answers in _cases_named(study, ()) if names_answers
+    known_cases = [*study.cases, *added_names]
+    named_cases = [
+        (path, case) for path, case, names_answers in _named_cases(study, ()) if names_answers
     ]
-    if problems := list(_unknown(study, named, known_cases)):
+    if problems := list(_unknown_cases(study, named_cases, known_cases)):
         raise SpecError(problems)
 
 
-def check_axes(study: StudyContext, axes: Mapping[str, Sequence[str]]) -> None:
+def check_axes(study: StudyContext, paths_by_sweep: Mapping[str, Sequence[str]]) -> None:
     """Refuse pictures over axes that their sweep does not have.
 
     Parameters
     ----------
     study : as read
-    axes : paths of each sweep, as results call them
+    paths_by_sweep : paths of the axes of each sweep, as results call them
 
     Raises
     ------
@@ -665,31 +678,30 @@ def check_axes(study: StudyContext, axes: Mapping[str, Sequence[str]]) -> None:
     """
     problems = []
     for index, picture in enumerate(study.spec.pictures):
-        if not isinstance(picture, LinesSpec | MapSpec) or picture.sweep not in axes:
+        if not isinstance(picture, LinesSpec | MapSpec) or picture.sweep not in paths_by_sweep:
             continue
-        sweep_axes = axes[picture.sweep]
+        axis_paths = paths_by_sweep[picture.sweep]
         for key in ("x", "series", "against") if isinstance(picture, LinesSpec) else ("x", "y"):
-            path = getattr(picture, key)
-            if path and path not in sweep_axes:
-                message = (
-                    f"sweep {picture.sweep} has no axis {path!r}{did_you_mean(path, sweep_axes)}"
-                )
+            axis_path = getattr(picture, key)
+            if axis_path and axis_path not in axis_paths:
+                hint = did_you_mean(axis_path, axis_paths)
+                message = f"sweep {picture.sweep} has no axis {axis_path!r}{hint}"
                 problems.append(study.problem(("pictures", index, key), message))
     if problems:
         raise SpecError(problems)
 
 
-def _unknown(
-    study: StudyContext, named: Sequence[tuple[Place, str]], case_names: Collection[str]
+def _unknown_cases(
+    study: StudyContext, named_cases: Sequence[tuple[Place, str]], case_names: Collection[str]
 ) -> Iterator[Problem]:
-    for place, case in named:
+    for path, case in named_cases:
         if case not in case_names:
             yield study.problem(
-                place, f"there is no case {case!r}{did_you_mean(case, list(case_names))}"
+                path, f"there is no case {case!r}{did_you_mean(case, list(case_names))}"
             )
 
 
-def _cases_named(
+def _named_cases(
     study: StudyContext, sweeps: Sequence[SweepDefinition]
 ) -> Iterator[tuple[Place, str, bool]]:
     """Yield every place that names a case, with the name, and whether it may instead name an answer
@@ -701,16 +713,16 @@ def _cases_named(
             for index, case in enumerate(sweep.spec.cases)
         )
     for key, question in study.spec.questions.items():
-        for place, question_part in parts_of(question):
+        for path, question_part in parts_of(question):
             yield from (
-                ((key, *place, *inner_place), case, question_part.names_answers)
-                for inner_place, case in question_part.named_cases()
+                ((key, *path, *inner_path), case, question_part.names_answers)
+                for inner_path, case in question_part.named_cases()
             )
     for index, picture in enumerate(study.spec.pictures):
-        places = picture.named_cases()
+        paths_and_cases = picture.named_cases()
         yield from (
-            (("pictures", index, *inner_place), case, picture.names_answers)
-            for inner_place, case in places
+            (("pictures", index, *inner_path), case, picture.names_answers)
+            for inner_path, case in paths_and_cases
         )
 
 
@@ -738,17 +750,17 @@ def parts_of(question: Any) -> Iterator[tuple[Place, QuestionSpec]]:
         yield (), question
 
 
-def _pictures(study: StudyContext, sweeps: Sequence[str]) -> Iterator[Problem]:
-    names_taken: set[str] = set()
+def _picture_problems(study: StudyContext, sweeps: Sequence[str]) -> Iterator[Problem]:
+    taken_names: set[str] = set()
     for index, picture in enumerate(study.spec.pictures):
-        if picture.name in names_taken:
+        if picture.name in taken_names:
             yield study.problem(
                 ("pictures", index, "name"), f"another picture is called {picture.name}"
             )
-        names_taken.add(picture.name)
+        taken_names.add(picture.name)
         if isinstance(picture, LinesSpec | MapSpec) and picture.sweep not in sweeps:
             message = f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweeps)}"
             yield study.problem(("pictures", index, "sweep"), message)
         elif picture.question and picture.question not in study.spec.questions:
-            why = f"this picture shows {picture.question}, which the study does not ask for"
-            yield study.problem(("pictures", index), why)
+            message = f"this picture shows {picture.question}, which the study does not ask for"
+            yield study.problem(("pictures", index), message)

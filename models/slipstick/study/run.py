@@ -57,15 +57,15 @@ from slipstick.study.cases import (
     check_answer_names,
     check_axes,
     check_names,
-    kept,
+    collecting,
+    difference_in_words,
     parts_of,
-    shown,
     sweeps_of,
 )
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, unknown_value, with_derived
 from slipstick.study.points import Progress, silent
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
-from slipstick.study.sweep import SweepPlan, carried_out, checked_sweep, planned
+from slipstick.study.sweep import SweepPlan, checked_sweep, plan_sweep, solve_plan
 from slipstick.study.uncertain import with_intervals
 from slipstick.study.wording import pictures_wanted, words_of
 from slipstick.vocabulary import ABSENT
@@ -98,7 +98,7 @@ class PreparedStudy:
     def plans(self) -> dict[str, SweepPlan]:
         """The points of each sweep, with every model built; raises SpecError if one cannot be."""
         return {
-            sweep.name: planned(sweep, self.cases, self.context.library) for sweep in self.sweeps
+            sweep.name: plan_sweep(sweep, self.cases, self.context.library) for sweep in self.sweeps
         }
 
     @property
@@ -132,7 +132,7 @@ class PreparedStudy:
         from slipstick.method.ladder import LadderForm
         from slipstick.method.methods import SIMULATED
 
-        counts = {
+        count_by_sweep = {
             name: sum(
                 group.form.simulated(group.values, len(group.rows))
                 for group in plan.groups
@@ -141,7 +141,9 @@ class PreparedStudy:
             for name, plan in self.plans.items()
         }
         return tuple(
-            f"sweep {name}: {count} points {SIMULATED}" for name, count in counts.items() if count
+            f"sweep {name}: {count} points {SIMULATED}"
+            for name, count in count_by_sweep.items()
+            if count
         )
 
     @property
@@ -208,17 +210,17 @@ def read_study(
     study = StudyContext.of(spec, tree, library, overrides or {})
     sweeps = sweeps_of(spec, tree)
     problems: list[Problem] = []
-    with kept(problems):
+    with collecting(problems):
         check_names(study, sweeps)
     evaluators: dict[str, Evaluator] = {}
     for case, settings in study.cases.items():
-        with kept(problems):
-            evaluators[case] = _case(case, settings, study)
+        with collecting(problems):
+            evaluators[case] = _case_evaluator(case, settings, study)
     study, evaluators = simulated_where_asked(study, evaluators)
     questions: dict[str, Question] = {}
     for key, question_spec in spec.questions.items():
         if all(case in evaluators for case in cases_of(question_spec)):
-            with kept(problems):
+            with collecting(problems):
                 questions[key] = read_question(key, question_spec, study)
                 # Questions that follow, and all cases, are built anew with what was fitted.
                 if fitted and not problems and (new_settings := questions[key].fitted_settings()):
@@ -228,57 +230,64 @@ def read_study(
                         for case, case_settings in study.cases.items()
                     }
                     study, evaluators = simulated_where_asked(study, evaluators)
-    points, axes = _sweep_models(study, sweeps, evaluators, problems)
+    evaluators_by_sweep, axes_by_sweep = _sweep_models(study, sweeps, evaluators, problems)
     # A study that asks for nothing gets the first quantity of each of its models.
     if "answer" not in spec.model_fields_set:
-        first = [
+        first_quantities = [
             first_quantity(case.built.sample.model, case.built.options.method)
             for case in evaluators.values()
         ]
-        asking = spec.model_copy(update={"answer": list(dict.fromkeys(first)) or ["time"]})
-        study = replace(study, spec=asking)
+        completed_spec = spec.model_copy(
+            update={"answer": list(dict.fromkeys(first_quantities)) or ["time"]}
+        )
+        study = replace(study, spec=completed_spec)
     if not problems:
-        added = {
+        added_answers = {
             key: names
             for question in questions.values()
             for key, names in question.answer_names.items()
         }
         if fitted:  # all of them, before anything is solved
-            added = {key: dict(names) for key, names in added.items()}
-        check_answer_names(study, added)
-        _check_values(study, evaluators, points, added, questions)
+            added_answers = {key: dict(names) for key, names in added_answers.items()}
+        check_answer_names(study, added_answers)
+        _check_values(study, evaluators, evaluators_by_sweep, added_answers, questions)
         problems += values_without_method(study, evaluators)
         problems += values_of_first_group(study, evaluators)
     if problems:
         # Cases that share a mistake report it once.
         raise SpecError(list(dict.fromkeys(problems)))
     if not spec.pictures:
-        pictures = [*pictures_wanted(study.spec, axes, points)]
+        pictures = [*pictures_wanted(study.spec, axes_by_sweep, evaluators_by_sweep)]
         pictures += [picture for question in questions.values() for picture in question.pictures]
         study = replace(study, spec=study.spec.model_copy(update={"pictures": pictures}))
     return PreparedStudy(name, study, sweeps, questions)
 
 
-def _case(name: str, settings: Settings, study: StudyContext) -> Evaluator:
+def _case_evaluator(name: str, settings: Settings, study: StudyContext) -> Evaluator:
     """Build the evaluator of a case; an error says which values the case takes from the base though
     its model is another.
     """
     try:
         return evaluator(name, settings, study.library)
     except SpecError as error:
-        base = study.base
-        changed = [path for path in REFERENCES if settings.get(path) is not study.base.get(path)]
+        base_settings = study.base
+        changed_references = [
+            path for path in REFERENCES if settings.get(path) is not study.base.get(path)
+        ]
         # A value that fits the base's model may have no place in the model of the case.
-        why = f" (case {name} takes it from the base, but has another {' and '.join(changed)})"
-        taken = [
-            changed and problem.path in base and settings[problem.path] is base[problem.path]
+        references = " and ".join(changed_references)
+        hint = f" (case {name} takes it from the base, but has another {references})"
+        from_base = [
+            changed_references
+            and problem.path in base_settings
+            and settings[problem.path] is base_settings[problem.path]
             for problem in error.problems
         ]
-        problems_taken = zip(error.problems, taken, strict=True)
+        problems_with_origin = zip(error.problems, from_base, strict=True)
         raise SpecError(
             [
-                replace(problem, message=problem.message + why) if of else problem
-                for problem, of in problems_taken
+                replace(problem, message=problem.message + hint) if is_from_base else problem
+                for problem, is_from_base in problems_with_origin
             ]
         ) from None
 
@@ -292,70 +301,80 @@ def _sweep_models(
     """Check the sweeps from each case that could be built, and return the models and the axes of
     each; adds what is wrong to the problems.
     """
-    points: dict[str, list[Evaluator]] = {}
-    axes: dict[str, list[Axis]] = {}
+    evaluators_by_sweep: dict[str, list[Evaluator]] = {}
+    axes_by_sweep: dict[str, list[Axis]] = {}
     for sweep in sweeps:
         for case in sweep.spec.cases:
             if case in cases:
-                with kept(problems):
-                    read, built = checked_sweep(sweep, case, study)
-                    axes[sweep.name] = read
-                    points.setdefault(sweep.name, []).extend(built)
-    with kept(problems):
-        paths = {name: [axis.path for axis in of_sweep] for name, of_sweep in axes.items()}
-        check_axes(study, paths)
-    return points, axes
+                with collecting(problems):
+                    sweep_axes, evaluators = checked_sweep(sweep, case, study)
+                    axes_by_sweep[sweep.name] = sweep_axes
+                    evaluators_by_sweep.setdefault(sweep.name, []).extend(evaluators)
+    with collecting(problems):
+        paths_by_sweep = {
+            name: [axis.path for axis in axes] for name, axes in axes_by_sweep.items()
+        }
+        check_axes(study, paths_by_sweep)
+    return evaluators_by_sweep, axes_by_sweep
 
 
 def _check_values(
     study: StudyContext,
     cases: Mapping[str, Evaluator],
-    points: Mapping[str, Sequence[Evaluator]],
+    evaluators_by_sweep: Mapping[str, Sequence[Evaluator]],
     added: Mapping[str, ValueNames],
     questions: Mapping[str, Question],
 ) -> None:
     """Refuse names of values that no requested answer can have."""
-    named = {**{name: case.names for name, case in cases.items()}, **added}
-    of_sweeps = {name: [model.names for model in built] for name, built in points.items()}
+    names_by_answer = {**{name: case.names for name, case in cases.items()}, **added}
+    names_by_sweep = {
+        name: [evaluator_of_point.names for evaluator_of_point in built]
+        for name, built in evaluators_by_sweep.items()
+    }
     problems: list[Problem] = []
 
     def check(
-        place: Place, name: str, names_by_case: Sequence[ValueNames], lacking: str = "no answer has"
+        path: Place,
+        name: str,
+        names_by_case: Sequence[ValueNames],
+        no_value_words: str = "no answer has",
     ) -> None:
-        if names_by_case and (why := unknown_value(name, names_by_case, lacking)):
-            problems.append(study.problem(place, why))
+        if names_by_case and (message := unknown_value(name, names_by_case, no_value_words)):
+            problems.append(study.problem(path, message))
 
     if "answer" in study.spec.model_fields_set:
-        everything = [named[name] for name in cases] + [
-            model for several in of_sweeps.values() for model in several
+        all_value_names = [names_by_answer[name] for name in cases] + [
+            evaluator_of_point
+            for several in names_by_sweep.values()
+            for evaluator_of_point in several
         ]
         for index, name in enumerate(study.spec.answer):
-            check(("answer", index), name, everything)
+            check(("answer", index), name, all_value_names)
     for index, picture in enumerate(study.spec.pictures):
-        place: Place = ("pictures", index)
+        path: Place = ("pictures", index)
         if isinstance(picture, TimelineSpec):
             try:
                 need_model(cases[picture.case].built.sample.model, "a timeline")
             except ModelError as error:
-                problems.append(study.problem((*place, "case"), str(error)))
+                problems.append(study.problem((*path, "case"), str(error)))
             continue
-        drawn_names: Sequence[ValueNames]
+        picture_names: Sequence[ValueNames]
         if isinstance(picture, BarsSpec):
-            drawn_names = [named[case] for case in picture.cases]
-            lacking = "no case of this picture has"
+            picture_names = [names_by_answer[case] for case in picture.cases]
+            no_value_words = "no case of this picture has"
         elif isinstance(picture, LinesSpec | MapSpec):
-            drawn_names = of_sweeps[picture.sweep]
-            lacking = f"no point of {picture.sweep} has"
+            picture_names = names_by_sweep[picture.sweep]
+            no_value_words = f"no point of {picture.sweep} has"
         else:
             values = questions[picture.question].values or study.spec.answer
-            drawn_names = [dict.fromkeys(values, "")]
-            lacking = f"{picture.question} does not ask for"
-        for inside, name in columns_in(picture):
+            picture_names = [dict.fromkeys(values, "")]
+            no_value_words = f"{picture.question} does not ask for"
+        for keys, name in columns_in(picture):
             # A stack of labels, component or technology, is no value.
-            if inside != ("stack",):
-                check((*place, *inside), name, drawn_names, lacking)
+            if keys != ("stack",):
+                check((*path, *keys), name, picture_names, no_value_words)
     for key, question in questions.items():
-        problems += _misnamed_columns(key, question, study, cases, named)
+        problems += _misnamed_columns(key, question, study, cases, names_by_answer)
     if problems:
         raise SpecError(problems)
 
@@ -365,23 +384,23 @@ def _misnamed_columns(
     question: Question,
     study: StudyContext,
     cases: Mapping[str, Evaluator],
-    named: Mapping[str, ValueNames],
+    names_by_answer: Mapping[str, ValueNames],
 ) -> list[Problem]:
     """List the problems of the columns named in a question, by its own check and in fields of type
     `Column`, that none of its answers has.
     """
-    problems = list(question.name_problems(named))
-    known_names = {**named, **question.names_by_case}
-    for place, question_spec in parts_of(study.spec.questions[key]):
-        about = question_spec.answers_of_columns() or list(cases)
-        answer_names = [known_names[case] for case in about]
-        alone = cases.keys() >= set(about)
-        for inside, name in columns_in(question_spec):
-            why = unknown_value(name, answer_names, "no case has") if answer_names else ""
-            if alone and not why:
-                why = without_any_group(name, [cases[case] for case in about])
-            if why:
-                problem = study.problem((key, *place, *inside), why)
+    problems = list(question.name_problems(names_by_answer))
+    names_by_case = {**names_by_answer, **question.names_by_case}
+    for path, question_spec in parts_of(study.spec.questions[key]):
+        answers = question_spec.answers_of_columns() or list(cases)
+        answer_names = [names_by_case[case] for case in answers]
+        only_cases = cases.keys() >= set(answers)
+        for keys, name in columns_in(question_spec):
+            message = unknown_value(name, answer_names, "no case has") if answer_names else ""
+            if only_cases and not message:
+                message = without_any_group(name, [cases[case] for case in answers])
+            if message:
+                problem = study.problem((key, *path, *keys), message)
                 # The question's own check says more than this one.
                 if problem.place not in {reported.place for reported in problems}:
                     problems.append(problem)
@@ -416,19 +435,21 @@ def run(
 def _results(study: PreparedStudy, with_answers: bool, progress: Progress) -> Results:
     spec = study.spec
     cases = study.cases
-    base = cases.get(BASE, {})
+    base_settings = cases.get(BASE, {})
     answers: dict[str, Answer] = {}
-    resolved: dict[str, object] = {}
+    inputs_by_case: dict[str, object] = {}
     questions = study.questions.values()
-    of_questions = (name for question in questions for name in question.named_values)
-    wanted_names = list(dict.fromkeys([*spec.answer, *of_questions, *_named_columns(spec)]))
+    question_names = (name for question in questions for name in question.named_values)
+    wanted_names = list(dict.fromkeys([*spec.answer, *question_names, *_named_columns(spec)]))
     for name, settings in cases.items():
-        answers[name], resolved[name] = _answered(study, name, settings, base, wanted_names)
+        answers[name], inputs_by_case[name] = _solved_case(
+            study, name, settings, base_settings, wanted_names
+        )
         progress(1)
     answers = with_derived(answers, BASE, wanted_names)
     with_answers = with_answers and study.points <= MOST_ANSWERS
     sweeps = tuple(
-        _solved(study, name, plan, as_answers=with_answers, progress=progress)
+        _solved_sweep(study, name, plan, as_answers=with_answers, progress=progress)
         for name, plan in study.plans.items()
     )
     results = Results(
@@ -437,12 +458,14 @@ def _results(study: PreparedStudy, with_answers: bool, progress: Progress) -> Re
         text=spec.text,
         source=spec.sources.get(spec.source, spec.source),
         cases=NamedAnswers(answers),
-        settings={name: shown(settings, base) for name, settings in cases.items()},
+        settings={
+            name: difference_in_words(settings, base_settings) for name, settings in cases.items()
+        },
         sweeps=sweeps,
         hashes=study.hashes,
-        resolved=resolved,
+        resolved=inputs_by_case,
         versions=versions(),
-        notes=tuple(dict.fromkeys(_notes(study, answers, sweeps))),
+        notes=tuple(dict.fromkeys(_run_notes(study, answers, sweeps))),
         timelines=_timelines(study),
         answer=tuple(spec.answer),
         words=words_of(study.context, answers),
@@ -456,7 +479,7 @@ def _results(study: PreparedStudy, with_answers: bool, progress: Progress) -> Re
     return _in_order(study, results)
 
 
-def _notes(
+def _run_notes(
     study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]
 ) -> Iterator[str]:
     """Yield the notes of a run: on files that questions read, on methods, on axes without an
@@ -470,7 +493,7 @@ def _notes(
     yield from study.simulated
     for sweep in sweeps:
         yield from (f"sweep {sweep.name}: {path} has no effect" for path in sweep.idle)
-    yield from _absent(study, answers, sweeps)
+    yield from _absent_value_notes(study, answers, sweeps)
 
 
 def _in_order(study: PreparedStudy, results: Results) -> Results:
@@ -479,16 +502,20 @@ def _in_order(study: PreparedStudy, results: Results) -> Results:
     """
     spec = study.spec
     keys = list(study.context.tree.entries)
-    wanted_first = _asked_by(spec.title)
+    title_questions = _title_questions(spec.title)
     ordered_keys = [key for key in keys if key in results.questions]
-    ordered_keys.sort(key=lambda key: key not in wanted_first)  # which keeps their order
-    alone = all({*cases_of(question_spec)} <= {BASE} for question_spec in spec.questions.values())
-    before = "cases" in keys and all(keys.index("cases") < keys.index(key) for key in ordered_keys)
+    ordered_keys.sort(key=lambda key: key not in title_questions)  # which keeps their order
+    only_base = all(
+        {*cases_of(question_spec)} <= {BASE} for question_spec in spec.questions.values()
+    )
+    cases_before = "cases" in keys and all(
+        keys.index("cases") < keys.index(key) for key in ordered_keys
+    )
     questions = {key: results.questions[key] for key in ordered_keys}
     return replace(
         results,
         questions=questions,
-        cases_first=alone and before and not {*wanted_first} & {*ordered_keys},
+        cases_first=only_base and cases_before and not {*title_questions} & {*ordered_keys},
     )
 
 
@@ -512,47 +539,56 @@ _TITLES = {
 """Words of a title, and the questions that answer it."""
 
 
-def _asked_by(title: str) -> tuple[str, ...]:
+def _title_questions(title: str) -> tuple[str, ...]:
     """Return the keys of the questions that the title of a study asks; none if it asks no question.
 
-    >>> _asked_by("How many servers does each tier need?")
+    >>> _title_questions("How many servers does each tier need?")
     ('choose', 'seek', 'scale')
-    >>> _asked_by("When is a step twice as fast?")
+    >>> _title_questions("When is a step twice as fast?")
     ('project', 'seek')
     """
-    question_keys = (
-        keys for words, keys in _TITLES.items() if re.search(words, title, re.IGNORECASE)
+    matching_keys = (
+        keys for pattern, keys in _TITLES.items() if re.search(pattern, title, re.IGNORECASE)
     )
-    return next(question_keys, ())
+    return next(matching_keys, ())
 
 
-def _answered(
-    study: PreparedStudy, name: str, settings: Settings, base: Settings, wanted_names: Sequence[str]
+def _solved_case(
+    study: PreparedStudy,
+    name: str,
+    settings: Settings,
+    base_settings: Settings,
+    wanted_names: Sequence[str],
 ) -> tuple[Answer, object]:
     """Solve a case; return its answer and its resolved inputs."""
     # A ranking needs all shares, which cost a simulation further runs.
-    ranked = any(name in question.shares_of() for question in study.questions.values())
-    built = evaluator(name, settings, study.context.library)
-    changed = {path: node for path, node in settings.items() if base.get(path) is not node}
-    new_answer = built.answer(ALL_SHARES if ranked else 0, wanted_names)
-    if built.built.uncertain.paths:
-        new_answer = with_intervals(new_answer, built)
+    needs_shares = any(name in question.shares_of() for question in study.questions.values())
+    case_evaluator = evaluator(name, settings, study.context.library)
+    changed_settings = {
+        path: node for path, node in settings.items() if base_settings.get(path) is not node
+    }
+    new_answer = case_evaluator.answer(ALL_SHARES if needs_shares else 0, wanted_names)
+    if case_evaluator.built.uncertain.paths:
+        new_answer = with_intervals(new_answer, case_evaluator)
     answer = replace(
         new_answer,
-        given=given_values(changed, built.inputs, built.built),
-        described=built.built.entries,
+        given=given_values(changed_settings, case_evaluator.inputs, case_evaluator.built),
+        described=case_evaluator.built.entries,
     )
-    return answer, {"model": built.built.name, **_without_words(plain(built.inputs.tree))}
+    return answer, {
+        "model": case_evaluator.built.name,
+        **_without_titles(plain(case_evaluator.inputs.tree)),
+    }
 
 
-def _without_words(value: Any) -> Any:
+def _without_titles(value: Any) -> Any:
     """Return the data of a spec without its title and sources, which its file, recorded by hash,
     has.
     """
     if not isinstance(value, dict):
         return value
     return {
-        key: _without_words(entry)
+        key: _without_titles(entry)
         for key, entry in value.items()
         if key not in ("title", "source", "sources")
     }
@@ -562,70 +598,72 @@ def _timelines(study: PreparedStudy) -> dict[str, Timeline]:
     timelines = {}
     for spec in study.spec.pictures:
         if isinstance(spec, TimelineSpec):
-            built = evaluator(spec.case, study.cases[spec.case], study.context.library)
-            timelines[spec.name] = built.built.timeline(spec.cycles)
+            case_evaluator = evaluator(spec.case, study.cases[spec.case], study.context.library)
+            timelines[spec.name] = case_evaluator.built.timeline(spec.cycles)
     return timelines
 
 
-def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Sweep:
+def _solved_sweep(study: PreparedStudy, name: str, plan: SweepPlan, **options: Any) -> Sweep:
     """Solve a sweep; add empty columns for values that pictures need and no point has."""
-    names_drawn = study.drawn_of(name)
-    swept = carried_out(name, plan, list(dict.fromkeys([*study.spec.answer, *names_drawn])), **how)
-    stages = [split_name(name)[1] for name in names_drawn if split_name(name)[0] == "limit"]
+    drawn_names = study.drawn_of(name)
+    sweep = solve_plan(
+        name, plan, list(dict.fromkeys([*study.spec.answer, *drawn_names])), **options
+    )
+    stages = [split_name(name)[1] for name in drawn_names if split_name(name)[0] == "limit"]
     # A picture of a value that no point has is drawn empty rather than refused after hours of
     # solving.
-    values = [
-        name for name in names_drawn if split_name(name)[0] != "limit" and name not in swept.columns
+    missing_values = [
+        name for name in drawn_names if split_name(name)[0] != "limit" and name not in sweep.columns
     ]
-    columns = {value: np.full(len(swept), np.nan) for value in values}
-    units = {value: unit_of(value) for value in values}
-    limits = {stage: [""] * len(swept) for stage in stages}
+    columns = {value: np.full(len(sweep), np.nan) for value in missing_values}
+    units = {value: unit_of(value) for value in missing_values}
+    limits = {stage: [""] * len(sweep) for stage in stages}
     return replace(
-        swept,
-        columns={**swept.columns, **columns},
-        units={**swept.units, **units},
-        limits={**limits, **swept.limits},
+        sweep,
+        columns={**sweep.columns, **columns},
+        units={**sweep.units, **units},
+        limits={**limits, **sweep.limits},
     )
 
 
-def _absent(
+def _absent_value_notes(
     study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]
 ) -> list[str]:
     """Return notes on requested values that no point has, or only some of the points."""
     known_names = {name for answer in answers.values() for name in answer.names} | {
-        n for sweep in sweeps for n in sweep.columns
+        column for sweep in sweeps for column in sweep.columns
     }
     known_names |= {
         f"limit[{limit.pipeline}]" for answer in answers.values() for limit in answer.limits
     }
     known_names |= {f"limit[{pipeline}]" for sweep in sweeps for pipeline in sweep.limits}
-    solved = any(not answer.failed for answer in answers.values())
+    has_answer = any(not answer.failed for answer in answers.values())
     # Where every case failed, the reasons of the failures say more.
-    absent = [name for name in study.spec.answer if name not in known_names] if solved else []
-    notes = [f"{ABSENT} {name}{_way(name, answers)}" for name in absent]
-    return [*notes, *_absent_at_points(study.spec.answer, sweeps)]
+    absent = [name for name in study.spec.answer if name not in known_names] if has_answer else []
+    notes = [f"{ABSENT} {name}{_way_to_value(name, answers)}" for name in absent]
+    return [*notes, *_missing_value_notes(study.spec.answer, sweeps)]
 
 
-def _absent_at_points(names: Sequence[str], sweeps: Sequence[Sweep]) -> Iterator[str]:
+def _missing_value_notes(names: Sequence[str], sweeps: Sequence[Sweep]) -> Iterator[str]:
     """Yield notes on values before the steady state that are missing at points with an answer, for
     example because their chain is too large.
     """
     for sweep in sweeps:
-        solved = [row for row in range(len(sweep)) if row not in sweep.failed]
+        solved_rows = [row for row in range(len(sweep)) if row not in sweep.failed]
         names_by_count = defaultdict[int, list[str]](list)
         for name in filter(is_transient, names):
             if name in sweep.columns:
-                missing = int(np.isnan(sweep.columns[name][solved]).sum())
-                names_by_count[missing].append(name)
-        for missing, missing_names in names_by_count.items():
-            if missing:
+                missing_count = int(np.isnan(sweep.columns[name][solved_rows]).sum())
+                names_by_count[missing_count].append(name)
+        for missing_count, missing_names in names_by_count.items():
+            if missing_count:
                 yield (
-                    f"{ABSENT} {' or '.join(missing_names)} at {missing} of {len(solved)} points of"
-                    f" {sweep.name}; solve one of them alone to see why"
+                    f"{ABSENT} {' or '.join(missing_names)} at {missing_count} of"
+                    f" {len(solved_rows)} points of {sweep.name}; solve one of them alone to see why"
                 )
 
 
-def _way(name: str, answers: Mapping[str, Answer]) -> str:
+def _way_to_value(name: str, answers: Mapping[str, Answer]) -> str:
     """Return the reason why no case has a value, and how to obtain it."""
     states = (answer.asked[name] for answer in answers.values() if name in answer.asked)
     state = next((state for state in states if state.state != ANSWERED), None)
@@ -640,9 +678,9 @@ def versions() -> dict[str, str]:
     """Return the versions of Python, slipstick and the numerical libraries, and a hash of
     slipstick's code.
     """
-    versions_by_name = {name: version(name) for name in ("slipstick", "numpy")}
+    package_versions = {name: version(name) for name in ("slipstick", "numpy")}
     return {
         "python": platform.python_version(),
-        **versions_by_name,
+        **package_versions,
         "code": code_hash("slipstick*"),
     }

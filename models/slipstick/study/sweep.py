@@ -28,9 +28,9 @@ from slipstick.study.cases import (
     CHECK_ALL,
     StudyContext,
     SweepDefinition,
-    kept,
+    collecting,
+    indices_to_check,
     numbers_of,
-    to_check,
 )
 from slipstick.study.evaluator import Evaluator, evaluator, solve, with_values
 from slipstick.study.points import (
@@ -56,7 +56,7 @@ class PointGroup:
     ----------
     solvable : the model, and what it is solved with
     values : number of each varied path at each point, in base units
-    rows : places of the points in the sweep
+    rows : indices of the points in the sweep
     notes : what there is to say of the model
     uncertain : the case of the points, where some of its settings are not known exactly
     """
@@ -93,14 +93,14 @@ class SweepPlan:
     zipped: bool
 
 
-class _ReadAxis(NamedTuple):
+class _AxisWithNodes(NamedTuple):
     """An axis of the results with its values as they were written."""
 
     axis: Axis
     nodes: Sequence[Node]
 
 
-def planned(
+def plan_sweep(
     definition: SweepDefinition, cases: Mapping[str, Settings], library: Library
 ) -> SweepPlan:
     """Plan a sweep: check every value, and build every model that is needed.
@@ -115,30 +115,36 @@ def planned(
     ------
     SpecError : a path does not exist, a value is not allowed, or the axes do not fit together
     """
-    axes_read: list[_ReadAxis] = []
+    axes_with_nodes: list[_AxisWithNodes] = []
     case_names: list[str] = []
-    indices: list[NDArray[np.intp]] = []
+    index_arrays: list[NDArray[np.intp]] = []
     groups: list[PointGroup] = []
     for case in definition.spec.cases:
         # Paths of axes may mean other quantities in each case, so they are read for each.
-        axes_read = _axes(definition, cases[case], library)
-        index = _combined(definition, axes_read)
-        case_groups, kept_rows = _groups(
-            case, definition, axes_read, index, cases[case], library, len(case_names)
+        axes_with_nodes = _axes_with_nodes(definition, cases[case], library)
+        indices_by_axis = _indices_by_axis(definition, axes_with_nodes)
+        case_groups, rows_in_sweep = _point_groups(
+            case,
+            definition,
+            axes_with_nodes,
+            indices_by_axis,
+            cases[case],
+            library,
+            len(case_names),
         )
         groups += case_groups
-        indices.append(index[:, kept_rows])
-        case_names += [case] * len(kept_rows)
-    index = np.concatenate(indices, axis=1)
-    axes = tuple(axis for axis, _ in axes_read)
-    points: dict[str, Sequence[float | str] | Array] = {
-        axis.path: [axis.values[position] for position in places]
+        index_arrays.append(indices_by_axis[:, rows_in_sweep])
+        case_names += [case] * len(rows_in_sweep)
+    indices_by_axis = np.concatenate(index_arrays, axis=1)
+    axes = tuple(axis for axis, _ in axes_with_nodes)
+    values_by_path: dict[str, Sequence[float | str] | Array] = {
+        axis.path: [axis.values[value_index] for value_index in value_indices]
         if axis.named
-        else np.array(axis.values)[places]
-        for axis, places in zip(axes, index, strict=True)
+        else np.array(axis.values)[value_indices]
+        for axis, value_indices in zip(axes, indices_by_axis, strict=True)
     }
     return SweepPlan(
-        axes, points, tuple(case_names), tuple(groups), definition.spec.combine == "zip"
+        axes, values_by_path, tuple(case_names), tuple(groups), definition.spec.combine == "zip"
     )
 
 
@@ -153,14 +159,16 @@ def arrays_of(
     SpecError : a path does not exist, a value is not allowed, or an axis needs a model for each of
         its values
     """
-    axes_read = _axes(definition, settings, library)
-    first = {axis.path: nodes[0] for axis, nodes in axes_read}
+    axes_with_nodes = _axes_with_nodes(definition, settings, library)
+    first_nodes = {axis.path: nodes[0] for axis, nodes in axes_with_nodes}
     # A file of points is written by one compiled model.
-    if fixed := _axes_that_rebuild(case, axes_read, settings, first, library):
-        why = "needs a model for each of its values; write a file of points for each of them"
-        raise definition.problem(f"{axes_read[fixed[0]].axis.path} {why}", "axes")
-    start = evaluator(case, {**settings, **first}, library)
-    return start, {axis.path: np.array(axis.values) for axis, _ in axes_read}
+    if rebuilding_axes := _axes_that_rebuild(case, axes_with_nodes, settings, first_nodes, library):
+        reason = "needs a model for each of its values; write a file of points for each of them"
+        raise definition.problem(
+            f"{axes_with_nodes[rebuilding_axes[0]].axis.path} {reason}", "axes"
+        )
+    case_evaluator = evaluator(case, {**settings, **first_nodes}, library)
+    return case_evaluator, {axis.path: np.array(axis.values) for axis, _ in axes_with_nodes}
 
 
 def checked_sweep(
@@ -176,15 +184,15 @@ def checked_sweep(
     settings = study.cases[case]
     library = study.library
     inputs = resolved_with(settings, library)
-    axes = definition.axes()
+    nodes_by_path = definition.axes()
     problems: list[Problem] = []
-    definition.check_lengths({path: len(nodes) for path, nodes in axes.items()})
-    first = {path: nodes[0] for path, nodes in axes.items()}
-    axes_read: list[Axis] = []
+    definition.check_lengths({path: len(nodes) for path, nodes in nodes_by_path.items()})
+    first_nodes = {path: nodes[0] for path, nodes in nodes_by_path.items()}
+    axes: list[Axis] = []
     evaluators: list[Evaluator] = []
-    for path, nodes in axes.items():
-        with kept(problems):
-            axes_read.append(_read_axis(path, nodes, inputs))
+    for path, nodes in nodes_by_path.items():
+        with collecting(problems):
+            axes.append(_checked_axis(path, nodes, inputs))
     if problems:
         # A problem with a path is the same for each of its values, and is told once.
         raise SpecError(
@@ -192,39 +200,44 @@ def checked_sweep(
         )
     # Numbers of all axes are checked by now, so one model stands for all combinations that it can
     # vary.
-    whole_case = with_values(case, settings, first, library)
-    for path, nodes in axes.items():
-        for node in _each_a_model(path, nodes, whole_case):
-            with kept(problems):
-                evaluators.append(evaluator(case, {**settings, **first, path: node}, library))
+    first_evaluator = with_values(case, settings, first_nodes, library)
+    for path, nodes in nodes_by_path.items():
+        for node in _nodes_that_rebuild(path, nodes, first_evaluator):
+            with collecting(problems):
+                evaluators.append(evaluator(case, {**settings, **first_nodes, path: node}, library))
     if problems:
         raise SpecError(problems)
     if definition.spec.where:
         try:
-            read_condition(definition.spec.where, whole_case.built.parameters)
+            read_condition(definition.spec.where, first_evaluator.built.parameters)
         except FormulaError as error:
             raise definition.problem(str(error), "where") from None
-    return axes_read, [whole_case, *evaluators]
+    return axes, [first_evaluator, *evaluators]
 
 
-def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator[Node]:
+def _nodes_that_rebuild(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator[Node]:
     """Yield the values of an axis that need a model each: names, and numbers that determine the
     structure; of many values only the extremes.
     """
     if numbers_of(nodes) is None:
         yield from nodes
     elif not case.built.computed_from([canonical(case.inputs.tree, path)]):
-        yield from nodes if len(nodes) <= CHECK_ALL else map(nodes.__getitem__, to_check(nodes))
+        yield from (
+            nodes if len(nodes) <= CHECK_ALL else map(nodes.__getitem__, indices_to_check(nodes))
+        )
 
 
-def _axes(definition: SweepDefinition, settings: Settings, library: Library) -> list[_ReadAxis]:
-    base = resolved_with(settings, library)
+def _axes_with_nodes(
+    definition: SweepDefinition, settings: Settings, library: Library
+) -> list[_AxisWithNodes]:
+    inputs = resolved_with(settings, library)
     return [
-        _ReadAxis(_read_axis(path, nodes, base), nodes) for path, nodes in definition.axes().items()
+        _AxisWithNodes(_checked_axis(path, nodes, inputs), nodes)
+        for path, nodes in definition.axes().items()
     ]
 
 
-def axis_of(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
+def axis_of(path: str, nodes: Sequence[Node], inputs: Inputs) -> Axis:
     """Check the values of one axis at their place and return the axis; numbers that determine the
     structure of a model, such as permits, stay numbers.
 
@@ -232,48 +245,51 @@ def axis_of(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
     ------
     SpecError : a value is not allowed, or the path does not exist
     """
-    axis_read = _read_axis(path, nodes, base)
+    axis = _checked_axis(path, nodes, inputs)
     if (
-        axis_read.named
+        axis.named
         and not (path in REFERENCES or is_solver_option(path))
         and (numbers := numbers_of(nodes))
     ):
-        return Axis(axis_read.path, "1", tuple(numbers))
-    return axis_read
+        return Axis(axis.path, "1", tuple(numbers))
+    return axis
 
 
-def _read_axis(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
+def _checked_axis(path: str, nodes: Sequence[Node], inputs: Inputs) -> Axis:
     """Check the values of an axis at their place, as if each were written there, and return them as
     numbers or as names.
     """
     if path in REFERENCES or is_solver_option(path):
-        return _named(path, nodes)
-    sample = to_check(nodes)
+        return _axis_of_names(path, nodes)
+    sample_indices = indices_to_check(nodes)
     problems: list[Problem] = []
     quantities: list[Given | None] = []
-    for index in sample:
+    for index in sample_indices:
         try:
-            quantities.append(_given(path, nodes[index], base))
+            quantities.append(_quantity_of(path, nodes[index], inputs))
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    present = [quantity for quantity in quantities if quantity is not None]
-    path = canonical(base.tree, path)
-    if len(present) < len(sample):
-        return _named(path, nodes)
-    numbers = (
-        [quantity.value for quantity in present] if len(sample) == len(nodes) else numbers_of(nodes)
+    numeric_quantities = [quantity for quantity in quantities if quantity is not None]
+    path = canonical(inputs.tree, path)
+    if len(numeric_quantities) < len(sample_indices):
+        return _axis_of_names(path, nodes)
+    values = (
+        [quantity.value for quantity in numeric_quantities]
+        if len(sample_indices) == len(nodes)
+        else numbers_of(nodes)
     )
-    assert numbers is not None
+    assert values is not None
     if (
-        len(sample) < len(nodes) and numbers[sample[0]] != present[0].value
+        len(sample_indices) < len(nodes)
+        and values[sample_indices[0]] != numeric_quantities[0].value
     ):  # rates where the time of a byte is wanted
-        numbers = [1.0 / number for number in numbers]
-    return Axis(path, str(present[0].dimension), tuple(numbers))
+        values = [1.0 / value for value in values]
+    return Axis(path, str(numeric_quantities[0].dimension), tuple(values))
 
 
-def _named(path: str, nodes: Sequence[Node]) -> Axis:
+def _axis_of_names(path: str, nodes: Sequence[Node]) -> Axis:
     return Axis(
         path,
         "",
@@ -281,116 +297,139 @@ def _named(path: str, nodes: Sequence[Node]) -> Axis:
     )
 
 
-def _given(path: str, node: Node, base: Inputs) -> Given | None:
+def _quantity_of(path: str, node: Node, inputs: Inputs) -> Given | None:
     """Parse one value of an axis as if it stood at `path`, cached in the library; None if it is not
     a number.
     """
-    key = ("value", id(base), path, node if isinstance(node, Scalar) else id(node))
-    return base.library.once(key, lambda: base.with_value(path, node).given(path), (base, node))
+    key = ("value", id(inputs), path, node if isinstance(node, Scalar) else id(node))
+    return inputs.library.once(
+        key, lambda: inputs.with_value(path, node).given(path), (inputs, node)
+    )
 
 
-def _combined(definition: SweepDefinition, axes: Sequence[_ReadAxis]) -> NDArray[np.intp]:
+def _indices_by_axis(
+    definition: SweepDefinition, axes_with_nodes: Sequence[_AxisWithNodes]
+) -> NDArray[np.intp]:
     """Return the index of each axis's value at each point, (axes, points): in all combinations, or
     all axes in step.
     """
-    lengths = {axis.path: len(nodes) for axis, nodes in axes}
-    definition.check_lengths(lengths)
+    length_by_path = {axis.path: len(nodes) for axis, nodes in axes_with_nodes}
+    definition.check_lengths(length_by_path)
     if definition.spec.combine == "zip":
-        return np.tile(np.arange(len(axes[0].nodes)), (len(axes), 1))
-    return np.indices(tuple(lengths.values())).reshape(len(axes), -1)
+        return np.tile(np.arange(len(axes_with_nodes[0].nodes)), (len(axes_with_nodes), 1))
+    return np.indices(tuple(length_by_path.values())).reshape(len(axes_with_nodes), -1)
 
 
-def _groups(
+def _point_groups(
     case: str,
     definition: SweepDefinition,
-    axes: Sequence[_ReadAxis],
-    index: NDArray[np.intp],
+    axes_with_nodes: Sequence[_AxisWithNodes],
+    indices_by_axis: NDArray[np.intp],
     settings: Settings,
     library: Library,
-    offset: int,
+    first_row: int,
 ) -> tuple[list[PointGroup], NDArray[np.intp]]:
     """Group the points of a case by the model that each needs; leave out points that fail the
     condition of the sweep.
     """
     # Every varied path is set to its first value, so that an optional one is there to be varied.
-    first = {axis.path: nodes[0] for axis, nodes in axes}
-    fixed = _axes_that_rebuild(case, axes, settings, first, library)
+    first_nodes = {axis.path: nodes[0] for axis, nodes in axes_with_nodes}
+    rebuilding_axes = _axes_that_rebuild(case, axes_with_nodes, settings, first_nodes, library)
     point_groups: list[PointGroup] = []
-    kept_rows: list[NDArray[np.intp]] = []
-    for rows in _rows_by(index[fixed]) if fixed else [np.arange(index.shape[1])]:
-        changes = {
-            axes[number].axis.path: axes[number].nodes[index[number, rows[0]]] for number in fixed
+    row_arrays: list[NDArray[np.intp]] = []
+    for rows in (
+        _rows_by(indices_by_axis[rebuilding_axes])
+        if rebuilding_axes
+        else [np.arange(indices_by_axis.shape[1])]
+    ):
+        changed_nodes = {
+            axes_with_nodes[axis_index].axis.path: axes_with_nodes[axis_index].nodes[
+                indices_by_axis[axis_index, rows[0]]
+            ]
+            for axis_index in rebuilding_axes
         }
-        alike = evaluator(case, {**settings, **first, **changes}, library)
+        group_evaluator = evaluator(case, {**settings, **first_nodes, **changed_nodes}, library)
         values = {
-            axis.path: np.array(axis.values)[index[number, rows]]
-            for number, (axis, _) in enumerate(axes)
+            axis.path: np.array(axis.values)[indices_by_axis[axis_index, rows]]
+            for axis_index, (axis, _) in enumerate(axes_with_nodes)
             if not axis.named
         }
-        chosen = _where(definition, alike.built, values, len(rows))
-        rows = rows[chosen]
-        model_paths = set(alike.form.parameters) - changes.keys()
-        read = {path: array[chosen] for path, array in values.items() if path in model_paths}
-        uncertain = alike if alike.built.uncertain.paths else None
-        point_groups.append(PointGroup(alike.solvable, read, rows, alike.built.notes, uncertain))
-        kept_rows.append(rows)
-    order = np.sort(np.concatenate(kept_rows))
-    placed = [
-        replace(group, rows=offset + np.searchsorted(order, group.rows))
+        condition_holds = _condition_mask(definition, group_evaluator.built, values, len(rows))
+        rows = rows[condition_holds]
+        model_paths = set(group_evaluator.form.parameters) - changed_nodes.keys()
+        model_values = {
+            path: array[condition_holds] for path, array in values.items() if path in model_paths
+        }
+        uncertain = group_evaluator if group_evaluator.built.uncertain.paths else None
+        point_groups.append(
+            PointGroup(
+                group_evaluator.solvable, model_values, rows, group_evaluator.built.notes, uncertain
+            )
+        )
+        row_arrays.append(rows)
+    sorted_rows = np.sort(np.concatenate(row_arrays))
+    placed_groups = [
+        replace(group, rows=first_row + np.searchsorted(sorted_rows, group.rows))
         for group in point_groups
         # A condition may leave out all points of a model.
         if len(group.rows)
     ]
-    return placed, order
+    return placed_groups, sorted_rows
 
 
 def _axes_that_rebuild(
-    case: str, axes: Sequence[_ReadAxis], settings: Settings, first: Settings, library: Library
+    case: str,
+    axes_with_nodes: Sequence[_AxisWithNodes],
+    settings: Settings,
+    first_nodes: Settings,
+    library: Library,
 ) -> list[int]:
     """Return the axes whose values need a model each: names, and numbers that determine the
     structure.
     """
-    form = evaluator(case, {**settings, **first}, library).form
-    fixed = []
-    for number, (axis, nodes) in enumerate(axes):
+    form = evaluator(case, {**settings, **first_nodes}, library).form
+    rebuilding_axes = []
+    for axis_index, (axis, nodes) in enumerate(axes_with_nodes):
         if axis.named or (axis.path not in form.parameters and len(nodes) <= CHECK_ALL):
-            fixed.append(number)
+            rebuilding_axes.append(axis_index)
         elif axis.path not in form.parameters:
             # Too many to build a model for each, so none may shape it: the extremes must be
             # possible, too.
-            for index in to_check(nodes):
-                evaluator(case, {**settings, **first, axis.path: nodes[index]}, library)
-    return fixed
+            for index in indices_to_check(nodes):
+                evaluator(case, {**settings, **first_nodes, axis.path: nodes[index]}, library)
+    return rebuilding_axes
 
 
-def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+def _rows_by(indices_by_axis: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
     """Yield the rows of points with equal values of all given axes, in order of first appearance."""
-    _, first, inverse = np.unique(index, axis=1, return_index=True, return_inverse=True)
-    for number in np.argsort(first):
-        yield np.flatnonzero(inverse.reshape(-1) == number)
+    _, first_rows, combination_by_row = np.unique(
+        indices_by_axis, axis=1, return_index=True, return_inverse=True
+    )
+    for combination in np.argsort(first_rows):
+        yield np.flatnonzero(combination_by_row.reshape(-1) == combination)
 
 
-def _where(
-    definition: SweepDefinition, built: BuiltModel, values: Mapping[str, Array], count: int
+def _condition_mask(
+    definition: SweepDefinition, built: BuiltModel, values: Mapping[str, Array], point_count: int
 ) -> NDArray[np.bool_]:
-    held = np.ones(count, dtype=bool)
+    mask = np.ones(point_count, dtype=bool)
     if definition.spec.where:
         try:
             for condition in read_condition(definition.spec.where, built.parameters):
-                held &= condition.holds(values)
+                mask &= condition.holds(values)
         except FormulaError as error:
             raise definition.problem(str(error), "where") from None
-    return held
+    return mask
 
 
 MOST_REASONS = 1000
 """The number of points without an answer whose reason is printed."""
 
 
-def carried_out(
+def solve_plan(
     name: str,
     plan: SweepPlan,
-    answer: Sequence[str],
+    value_names: Sequence[str],
     *,
     as_answers: bool = False,
     progress: Progress = silent,
@@ -401,139 +440,153 @@ def carried_out(
     ----------
     name : of the sweep
     plan : its points
-    answer : the columns wanted
+    value_names : names of the columns wanted
     as_answers : keep the whole answer of each point
     progress : told how many more points are done
     """
-    blocks_of_groups = [
-        block_part
+    group_blocks = [
+        group_block
         for group in plan.groups
-        for block_part in _blocks(group, plan, answer, as_answers)
+        for group_block in _group_blocks(group, plan, value_names, as_answers)
     ]
-    swept = _assembled(
+    sweep = _sweep_of_blocks(
         name,
         plan,
-        answer,
-        blocks_of_groups,
-        solve((block for _, _, block in blocks_of_groups), progress),
+        value_names,
+        group_blocks,
+        solve((block for _, _, block in group_blocks), progress),
     )
-    return _with_bands(swept, plan, answer)
+    return _with_bands(sweep, plan, value_names)
 
 
-def _with_bands(sweep: Sweep, plan: SweepPlan, answer: Sequence[str]) -> Sweep:
+def _with_bands(sweep: Sweep, plan: SweepPlan, value_names: Sequence[str]) -> Sweep:
     """Return the sweep with the ends of intervals of the requested values, where settings are
     uncertain.
     """
-    cases = [(group, group.uncertain) for group in plan.groups if group.uncertain is not None]
-    if not cases:
-        return sweep
-    names = [
-        end
-        for name in answer
-        for end in (name, f"low[{name}]", f"high[{name}]")
-        if end in sweep.columns
+    uncertain_groups = [
+        (group, group.uncertain) for group in plan.groups if group.uncertain is not None
     ]
-    pieces = []
-    for group, case in cases:
-        columns = {name: sweep.columns[name][group.rows] for name in names}
-        pieces.append((group.rows, bands(case, group.values, columns, len(group.rows))))
-    band_columns = joined_columns(len(sweep), pieces)
-    for end, column in band_columns.items():
-        if end in sweep.columns:
+    if not uncertain_groups:
+        return sweep
+    column_names = [
+        column_name
+        for name in value_names
+        for column_name in (name, f"low[{name}]", f"high[{name}]")
+        if column_name in sweep.columns
+    ]
+    rows_and_bands = []
+    for group, case in uncertain_groups:
+        columns = {name: sweep.columns[name][group.rows] for name in column_names}
+        rows_and_bands.append((group.rows, bands(case, group.values, columns, len(group.rows))))
+    band_columns = joined_columns(len(sweep), rows_and_bands)
+    for column_name, column in band_columns.items():
+        if column_name in sweep.columns:
             # Points of cases without ranges keep the interval of their method.
-            band_columns[end] = np.where(np.isnan(column), sweep.columns[end], column)
-    estimates = np.isin(np.arange(len(sweep)), np.concatenate([rows for rows, _ in pieces]))
-    how = sweep.provenance
-    units = {end: unit_of_end(sweep, end) for end in band_columns}
-    exact = np.asarray(how.exact, dtype=bool) & ~estimates
+            band_columns[column_name] = np.where(
+                np.isnan(column), sweep.columns[column_name], column
+            )
+    estimates = np.isin(np.arange(len(sweep)), np.concatenate([rows for rows, _ in rows_and_bands]))
+    provenance = sweep.provenance
+    units = {column_name: unit_of_end(sweep, column_name) for column_name in band_columns}
+    exact = np.asarray(provenance.exact, dtype=bool) & ~estimates
     return replace(
         sweep,
         columns={**sweep.columns, **band_columns},
         units={**sweep.units, **units},
-        provenance=replace(how, exact=exact),
+        provenance=replace(provenance, exact=exact),
     )
 
 
-def unit_of_end(sweep: Sweep, end: str) -> str:
+def unit_of_end(sweep: Sweep, column_name: str) -> str:
     """Return the unit of the value whose interval ends in a column such as ``low[time]``."""
-    return sweep.units[split_name(end)[1]]
+    return sweep.units[split_name(column_name)[1]]
 
 
-_Part = tuple[PointGroup, "NDArray[np.intp]", PointBlock]
-"""Points of one group that are solved together: the group, the places of its points in the
+_GroupBlock = tuple[PointGroup, "NDArray[np.intp]", PointBlock]
+"""Points of one group that are solved together: the group, the indices of its points in the
 sweep, the block.
 """
 
 
-def _blocks(
-    group: PointGroup, plan: SweepPlan, answer: Sequence[str], as_answers: bool
-) -> Iterator[_Part]:
+def _group_blocks(
+    group: PointGroup, plan: SweepPlan, value_names: Sequence[str], as_answers: bool
+) -> Iterator[_GroupBlock]:
     form = group.form
     rows = group.rows
-    blocks = list(form.blocks(group.values, len(rows)))
-    block = PointBlock(
+    index_blocks = list(form.blocks(group.values, len(rows)))
+    whole_group = PointBlock(
         group.solvable,
         group.values,
         len(rows),
         COLUMNS,
-        tuple(answer),
+        tuple(value_names),
         every=True,
         answers=as_answers,
     )
     if (
-        list(answer) == [form.quantity]
+        list(value_names) == [form.quantity]
         and not as_answers
-        and len(blocks) > 1
-        and all(len(block) > 1 for block in blocks)
+        and len(index_blocks) > 1
+        and all(len(whole_group) > 1 for whole_group in index_blocks)
     ):
         # Many points are solved for the time alone: many times faster than asking for everything.
-        block = replace(block, asked=BRIEF)
-    for cut in blocks:
-        values = {path: column[cut] for path, column in group.values.items()}
-        axis_values = _axis_values(plan, rows[cut], answer)
-        part = replace(block, values=values, axis_values=axis_values, count=len(cut))
-        yield group, rows[cut], part
+        whole_group = replace(whole_group, asked=BRIEF)
+    for indices in index_blocks:
+        values = {path: column[indices] for path, column in group.values.items()}
+        axis_values = _axis_values(plan, rows[indices], value_names)
+        block = replace(whole_group, values=values, axis_values=axis_values, count=len(indices))
+        yield group, rows[indices], block
 
 
 def _axis_values(
-    plan: SweepPlan, rows: NDArray[np.intp], answer: Sequence[str]
+    plan: SweepPlan, rows: NDArray[np.intp], value_names: Sequence[str]
 ) -> dict[str, Array]:
     """Return the values of the numeric axes if values before the steady state are requested, whose
     time may be an axis; else nothing.
     """
-    if not any(map(is_transient, answer)):
+    if not any(map(is_transient, value_names)):
         return {}
     return {
         axis.path: np.asarray(plan.points[axis.path])[rows] for axis in plan.axes if not axis.named
     }
 
 
-def _assembled(
+def _sweep_of_blocks(
     name: str,
     plan: SweepPlan,
-    answer: Sequence[str],
-    blocks_of_groups: Sequence[_Part],
-    pieces: Sequence[SolvedBlock],
+    value_names: Sequence[str],
+    group_blocks: Sequence[_GroupBlock],
+    solved_blocks: Sequence[SolvedBlock],
 ) -> Sweep:
-    total = len(plan.cases)
+    point_count = len(plan.cases)
     # Each method knows the units of what it has.
-    forms: dict[str, CompiledModel] = {}
-    answers: dict[int, Answer] = {}
-    for (group, rows, _), piece in zip(blocks_of_groups, pieces, strict=True):
+    form_by_quantity: dict[str, CompiledModel] = {}
+    answer_by_row: dict[int, Answer] = {}
+    for (group, rows, _), solved_block in zip(group_blocks, solved_blocks, strict=True):
         # A block of failures only has no columns, but its first quantity is needed to show that
         # there is no answer.
-        if piece.failed:
-            forms.setdefault(group.form.quantity, group.form)
-        forms.update((key, group.form) for key in piece.columns if key not in forms)
-        for row, answer_found in zip(rows.tolist(), piece.answers, strict=False):
-            answers[row] = _at_its_point(plan, row, answer_found, group.notes)
-    places = (rows for _, rows, _ in blocks_of_groups)
-    table = PointTable.joined(total, zip(places, pieces, strict=True))
-    columns = {key: table.columns.get(key, np.full(total, np.nan)) for key in forms}
-    failed = _failures(plan, columns, table.failed)
+        if solved_block.failed:
+            form_by_quantity.setdefault(group.form.quantity, group.form)
+        form_by_quantity.update(
+            (quantity, group.form)
+            for quantity in solved_block.columns
+            if quantity not in form_by_quantity
+        )
+        for row, answer_found in zip(rows.tolist(), solved_block.answers, strict=False):
+            answer_by_row[row] = _with_coordinates(plan, row, answer_found, group.notes)
+    row_arrays = (rows for _, rows, _ in group_blocks)
+    table = PointTable.joined(point_count, zip(row_arrays, solved_blocks, strict=True))
+    columns = {
+        quantity: table.columns.get(quantity, np.full(point_count, np.nan))
+        for quantity in form_by_quantity
+    }
+    failed = _reasons_by_row(plan, columns, table.failed)
     for column in columns.values():
         column[list(failed)] = np.nan
-    units = {key: "s" if OVERHEAD in key else form.unit(key) for key, form in forms.items()}
+    units = {
+        quantity: "s" if OVERHEAD in quantity else form.unit(quantity)
+        for quantity, form in form_by_quantity.items()
+    }
     return Sweep(
         name=name,
         axes=plan.axes,
@@ -544,46 +597,49 @@ def _assembled(
         limits=table.limits,
         provenance=table.provenance,
         failed=failed,
-        idle=_idle(plan, columns),
-        answers=[answers[row] for row in sorted(answers)],
+        idle=_axes_without_effect(plan, columns),
+        answers=[answer_by_row[row] for row in sorted(answer_by_row)],
     )
 
 
-def _at_its_point(plan: SweepPlan, row: int, answer: Answer, notes: Sequence[str]) -> Answer:
+def _with_coordinates(plan: SweepPlan, row: int, answer: Answer, notes: Sequence[str]) -> Answer:
     """Return an answer with the coordinates of its point."""
-    values = ((axis.path, plan.points[axis.path][row]) for axis in plan.axes)
-    where = {path: value if isinstance(value, str) else float(value) for path, value in values}
-    return replace(answer, point=where, given=where, notes=(*notes, *answer.notes))
+    path_values = ((axis.path, plan.points[axis.path][row]) for axis in plan.axes)
+    coordinates = {
+        path: value if isinstance(value, str) else float(value) for path, value in path_values
+    }
+    return replace(answer, point=coordinates, given=coordinates, notes=(*notes, *answer.notes))
 
 
-def _failures(
-    plan: SweepPlan, columns: Mapping[str, Array], messages: Mapping[int, str]
+def _reasons_by_row(
+    plan: SweepPlan, columns: Mapping[str, Array], known_reasons: Mapping[int, str]
 ) -> dict[int, str]:
     """Return the reason why each point has no answer; a point whose reason is not known yet is
     solved alone.
     """
-    failed = dict(messages)
-    alone = dict[int, PointBlock]()
+    reason_by_row = dict(known_reasons)
+    point_by_row = dict[int, PointBlock]()
     for group in plan.groups:
-        for number in np.flatnonzero(
+        for group_row in np.flatnonzero(
             ~np.isfinite(columns[group.form.quantity][group.rows])
         ).tolist():
-            if (row := int(group.rows[number])) not in failed:
+            if (row := int(group.rows[group_row])) not in reason_by_row:
                 # Each reason takes a solve of its own.
-                if len(failed) < MOST_REASONS:
+                if len(reason_by_row) < MOST_REASONS:
                     values = {
-                        path: array[number : number + 1] for path, array in group.values.items()
+                        path: array[group_row : group_row + 1]
+                        for path, array in group.values.items()
                     }
-                    alone[row] = PointBlock(group.solvable, values, 1)
-                failed[row] = ""
-    failed |= {
+                    point_by_row[row] = PointBlock(group.solvable, values, 1)
+                reason_by_row[row] = ""
+    reason_by_row |= {
         row: solved_block.failed.get(0, "")
-        for row, solved_block in zip(alone, solve(alone.values()), strict=True)
+        for row, solved_block in zip(point_by_row, solve(point_by_row.values()), strict=True)
     }
-    return {row: words or "no answer" for row, words in sorted(failed.items())}
+    return {row: reason or "no answer" for row, reason in sorted(reason_by_row.items())}
 
 
-def _idle(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:
+def _axes_without_effect(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:
     """List the axes that change no value at any point, because no model reads them or they have no
     effect.
     """
@@ -591,30 +647,32 @@ def _idle(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:
         axis.path
         for axis in plan.axes
         # An axis of one value has nothing to compare.
-        if len(axis.values) > 1 and not _matters(axis.path, plan, columns)
+        if len(axis.values) > 1 and not _has_effect(axis.path, plan, columns)
     )
 
 
-def _matters(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> bool:
+def _has_effect(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> bool:
     """Return whether an axis changes any value: each point is compared with the first that differs
     in this axis only.
     """
     # Zipped axes move together, and so matter together.
     other_paths = [] if plan.zipped else [axis.path for axis in plan.axes if axis.path != path]
-    keys = [
+    value_indices = [
         np.unique(np.asarray(plan.points[other_path]), return_inverse=True)[1].reshape(-1)
         for other_path in other_paths
     ]
-    cases = np.unique(np.asarray(plan.cases), return_inverse=True)[1].reshape(-1)
-    _, group = np.unique(np.stack([cases, *keys]), axis=1, return_inverse=True)
+    case_indices = np.unique(np.asarray(plan.cases), return_inverse=True)[1].reshape(-1)
+    _, combination_by_row = np.unique(
+        np.stack([case_indices, *value_indices]), axis=1, return_inverse=True
+    )
     # Sorted by the values of the other axes, points that differ in this axis only are neighbours:
     # one pass compares them instead of all pairs.
-    order = np.argsort(group.reshape(-1), kind="stable")
-    same = np.diff(group.reshape(-1)[order]) == 0
+    order = np.argsort(combination_by_row.reshape(-1), kind="stable")
+    same_combination = np.diff(combination_by_row.reshape(-1)[order]) == 0
     for column in columns.values():
-        sorted_ = column[order]
+        sorted_column = column[order]
         # NaN differs from itself, but two points without a value are alike.
-        neither = np.isnan(sorted_[1:]) & np.isnan(sorted_[:-1])
-        if np.any(same & (sorted_[1:] != sorted_[:-1]) & ~neither):
+        both_missing = np.isnan(sorted_column[1:]) & np.isnan(sorted_column[:-1])
+        if np.any(same_combination & (sorted_column[1:] != sorted_column[:-1]) & ~both_missing):
             return True
     return False

@@ -18,7 +18,7 @@ from slipstick.results.words import KNOWN_KEYS, NO_WORDS, Words, singular, spelt
 from slipstick.schema.kinds.study import LinesSpec, StudySpec, SweepSpec
 from slipstick.schema.library import names as known_specs
 from slipstick.schema.text import Scalar, at
-from slipstick.study.cases import StudyContext, case_titles, titles_made
+from slipstick.study.cases import StudyContext, case_titles, derived_titles
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.units import parse
 
@@ -37,7 +37,7 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     limits = dict(limit for text in _conditions(study.spec) for limit in _limits(text))
     member, nouns = _population(study)
     # A title that is written wins over one that is made.
-    titles = {**titles_made(study.tree), **case_titles(study.tree)}
+    titles = {**derived_titles(study.tree), **case_titles(study.tree)}
     return Words(titles, meanings, member, limits, nouns, study.spec.title, _specs(study))
 
 

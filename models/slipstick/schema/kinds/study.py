@@ -427,7 +427,7 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
         for picture in (pictures.items if isinstance(pictures, Listing) else ())
     }
     # An unknown key needs all questions, to suggest the one that was meant.
-    if not all(name in QUESTIONS.places for name in added):
+    if not all(name in QUESTIONS.definitions for name in added):
         return _model_with(None)
     known_kinds = {
         kind
@@ -445,7 +445,7 @@ def _model_with(added: frozenset[str] | None) -> type[StudySpec]:
     """Build the pydantic model of a study with some questions of other packages; None stands for
     all of them.
     """
-    names = [*(QUESTIONS.places if added is None else added), *QUESTIONS.own]
+    names = [*(QUESTIONS.definitions if added is None else added), *QUESTIONS.own]
     questions = sorted(
         ((name, QUESTIONS[name]) for name in names), key=lambda item: item[1].position
     )
