@@ -56,7 +56,7 @@ RELATIONS = {
 }
 """Relations, and what NumPy calls them."""
 
-_WORST = {"<=": "maximum", "<": "maximum", ">=": "minimum", ">": "minimum"}
+_REDUCTION_TO_WORST = {"<=": "maximum", "<": "maximum", ">=": "minimum", ">": "minimum"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +81,18 @@ class Comparison:
         from slipstick.expression.tape import Tape  # which needs NumPy
 
         tape = Tape([self.left, self.right])
-        left_side, right = tape.run(
+        left_values, right_values = tape.run(
             {name: value for name, value in values.items() if name in tape.parameters}
         )
-        return self.between(left_side, right)
+        return self.between(left_values, right_values)
 
     def everywhere(self, left: Array, right: Array) -> bool:
         """Return whether the condition holds at all points, given the values of the two sides
         [points].
         """
-        if len(right) == 1 and self.relation in _WORST:
+        if len(right) == 1 and self.relation in _REDUCTION_TO_WORST:
             # The worst point decides; finding it writes nothing. NaN is worse than any number.
-            left = getattr(np, _WORST[self.relation]).reduce(left, keepdims=True)
+            left = getattr(np, _REDUCTION_TO_WORST[self.relation]).reduce(left, keepdims=True)
         return bool(self.between(left, right).all())
 
     def between(self, left: Array, right: Array) -> NDArray[np.bool_]:
@@ -100,19 +100,23 @@ class Comparison:
         [points].
         """
 
-        held: NDArray[np.bool_] = getattr(np, RELATIONS[self.relation])(left, right)
+        holds_by_point: NDArray[np.bool_] = getattr(np, RELATIONS[self.relation])(left, right)
         # NaN fails every condition, also the one of being different.
-        return held & ~(np.isnan(left) | np.isnan(right)) if self.relation == "!=" else held
+        return (
+            holds_by_point & ~(np.isnan(left) | np.isnan(right))
+            if self.relation == "!="
+            else holds_by_point
+        )
 
 
 def compare(left: Like, relation: str, right: Like) -> Comparison:
     """Make a comparison; raises ModelError unless both sides are of one dimension."""
-    a = as_expr(left)
-    b = as_expr(right)
+    left_expr = as_expr(left)
+    right_expr = as_expr(right)
     if relation not in RELATIONS:
         raise ModelError(f"there is no relation {relation!r}; write one of {' '.join(RELATIONS)}")
-    one_dimension("compare", (a, b))
-    return Comparison(a, relation, b)
+    one_dimension("compare", (left_expr, right_expr))
+    return Comparison(left_expr, relation, right_expr)
 
 
 # What there may not be too much of: how much, what, and the way out.
@@ -134,17 +138,17 @@ _NUMBER = (
 )
 
 
-def _token(name: str) -> re.Pattern[str]:
+def _token_pattern(name_pattern: str) -> re.Pattern[str]:
     return re.compile(
-        rf"[ \t\n]*+(?:(?P<number>{_NUMBER})|(?P<call>{_NAME}(?=[ \t\n]*+\())|(?P<name>{name})"
+        rf"[ \t\n]*+(?:(?P<number>{_NUMBER})|(?P<call>{_NAME}(?=[ \t\n]*+\())|(?P<name>{name_pattern})"
         r"|(?P<bracket>[(),])|(?P<sign>\*\*|[<>=!]=|[-+*/<>])|(?P<end>\Z)|(?P<stray>.))",
         re.DOTALL,
     )
 
 
-_TOKEN = _token(_NAME)
+_TOKEN = _token_pattern(_NAME)
 _ANSWER = rf"{_NAME}(?:\[[A-Za-z0-9_.:,-]++(?: [a-z]{{1,3}})?\])?+"
-_ANSWER_TOKEN = _token(_ANSWER)
+_ANSWER_TOKEN = _token_pattern(_ANSWER)
 _MISPLACED = {
     ")": "closes nothing; take it away, or write a '(' before it",
     ",": "stands only between what a function takes; a thousand is 1000",
@@ -154,7 +158,7 @@ _MISPLACED = {
     "^": "is no operator; write ** for a power",
     "%": "is no operator; write 50 % as 0.5",
 }
-_OF_SO_MANY: tuple[Callable[..., Expr], ...] = (
+_FIXED_ARITY_FUNCTIONS: tuple[Callable[..., Expr], ...] = (
     *(nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt, nodes.ceil_log, nodes.select),
     *(
         special.exp,
@@ -176,10 +180,10 @@ _FUNCTIONS: dict[
     "min": (nodes.minimum, 0),
     **{
         function.__name__.replace("raised", "pow"): (function, function.__code__.co_argcount)
-        for function in _OF_SO_MANY
+        for function in _FIXED_ARITY_FUNCTIONS
     },
 }
-Made = TypeVar("Made")
+Outcome = TypeVar("Outcome")
 Quantities = Callable[[str], tuple[float, Dimension]]
 
 
@@ -215,10 +219,10 @@ def read_expression(
     Traceback (most recent call last):
     slipstick.errors.FormulaError: there is no name 'part'; did you mean 'parts'?
     """
-    reader = _FormulaReader(text, names, quantity, times=answers, answers=answers)
-    term = reader.sum(0)
+    reader = _FormulaReader(text, names, quantity, allow_times=answers, answers=answers)
+    parsed = reader.sum(0)
     reader.close(None)
-    return term.expr
+    return parsed.expr
 
 
 def read_condition(
@@ -245,7 +249,7 @@ def read_condition(
     >>> [str(each) for each in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})]
     ['1 <= parts', 'parts < 8']
     """
-    reader = _FormulaReader(text, names, quantity, times=True, answers=answers)
+    reader = _FormulaReader(text, names, quantity, allow_times=True, answers=answers)
     comparisons = reader.chain()
     while reader.accept("and"):
         comparisons += reader.chain()
@@ -280,50 +284,54 @@ class _FormulaReader:
         names: Mapping[str, Expr],
         quantity: Quantities,
         *,
-        times: bool,
+        allow_times: bool,
         answers: bool = False,
     ) -> None:
         self._tokens = _tokens(text, _ANSWER_TOKEN if answers else _TOKEN)
-        self._name_of = _ANSWER if answers else _NAME
-        self._here = next(self._tokens)
-        self._known = names
+        self._name_pattern = _ANSWER if answers else _NAME
+        self._current_token = next(self._tokens)
+        self._expr_by_name = names
         self._quantity = quantity
-        self._times = times
-        self._named: dict[str, _ParsedPart] = {}
+        self._allows_times = allow_times
+        self._parsed_by_name: dict[str, _ParsedPart] = {}
 
     def chain(self) -> list[Comparison]:
         comparisons = []
-        first_side = self.sum(0)
+        left_part = self.sum(0)
         while relation := self.accept(*RELATIONS):
-            right = self.sum(0)
+            right_part = self.sum(0)
             comparisons.append(
-                self._made(relation, compare, first_side.expr, relation.text, right.expr)
+                self._result_at(relation, compare, left_part.expr, relation.text, right_part.expr)
             )
-            first_side = right
-        if not comparisons and self._here.text in ("", "and"):
+            left_part = right_part
+        if not comparisons and self._current_token.text in ("", "and"):
             raise FormulaError(
-                "a condition compares two sides, as in 'parts <= 8'", self._here.column
+                "a condition compares two sides, as in 'parts <= 8'", self._current_token.column
             )
         return comparisons
 
     def sum(self, depth: int) -> _ParsedPart:
         terms = [self._product(depth)]
         while sign := self.accept("+", "-"):
-            right = self._product(depth)
+            next_term = self._product(depth)
             if sign.text == "-":
-                terms = [self._built(sign, operator.sub, self._added(sign, terms), right)]
+                terms = [
+                    self._applied_part(
+                        sign, operator.sub, self._sum_of_terms(sign, terms), next_term
+                    )
+                ]
                 continue
             if (
-                right.expr.dimension != terms[0].expr.dimension
+                next_term.expr.dimension != terms[0].expr.dimension
             ):  # refused here, where its sign is; a zero goes with all
-                self._built(sign, operator.add, terms[0], right)
-            terms.append(right)
-        return self._added(self._here, terms)
+                self._applied_part(sign, operator.add, terms[0], next_term)
+            terms.append(next_term)
+        return self._sum_of_terms(self._current_token, terms)
 
     def _product(self, depth: int) -> _ParsedPart:
         product = self._signed(depth)
         while sign := self.accept("*", "/"):
-            product = self._built(
+            product = self._applied_part(
                 sign,
                 operator.mul if sign.text == "*" else operator.truediv,
                 product,
@@ -335,9 +343,9 @@ class _FormulaReader:
         """Parse a unit of time after a slash, as in ``4000 /s``, where no parameter has that name;
         None for anything else.
         """
-        unit = self._here
-        is_rate = sign.text == "/" and unit.kind == "name" and isinstance(number.expr, Number)
-        if not (self._times and is_rate) or unit.text in self._known:
+        unit = self._current_token
+        may_be_rate = sign.text == "/" and unit.kind == "name" and isinstance(number.expr, Number)
+        if not (self._allows_times and may_be_rate) or unit.text in self._expr_by_name:
             return None
         try:
             value, dimension = self._quantity(f"1 {unit.text}")
@@ -352,28 +360,30 @@ class _FormulaReader:
         sign = self.accept("+", "-")
         if not sign:
             return self._power(depth)
-        operand = self._signed(_limit(_NESTING, depth + 1, sign))
-        return operand if sign.text == "+" else self._built(sign, operator.neg, operand)
+        operand = self._signed(_check_limit(_NESTING, depth + 1, sign))
+        return operand if sign.text == "+" else self._applied_part(sign, operator.neg, operand)
 
     def _power(self, depth: int) -> _ParsedPart:
         base = self._atom(depth)
         sign = self.accept("**")
         if not sign:
             return base
-        start = self._here
-        power = self._signed(_limit(_NESTING, depth + 1, sign)).expr
+        exponent_token = self._current_token
+        exponent = self._signed(_check_limit(_NESTING, depth + 1, sign)).expr
         # A power with a parameter in it would have no dimension.
         if not (
-            isinstance(power, Number) and power.dimension == COUNT and power.value in _EXPONENTS
+            isinstance(exponent, Number)
+            and exponent.dimension == COUNT
+            and exponent.value in _EXPONENTS
         ):
             allowed = (
                 f"a whole number from {_EXPONENTS[0]} to {_EXPONENTS[-1]}, written out (others by"
                 " pow(x, y), of plain numbers)"
             )
             raise FormulaError(
-                f"an exponent must be {allowed}; got {short(repr(power))}", start.column
+                f"an exponent must be {allowed}; got {short(repr(exponent))}", exponent_token.column
             )
-        return self._built(sign, lambda expr: expr ** int(power.value), base)
+        return self._applied_part(sign, lambda expr: expr ** int(exponent.value), base)
 
     def _atom(self, depth: int) -> _ParsedPart:
         token = self._next()
@@ -386,139 +396,159 @@ class _FormulaReader:
         if token.text != "(":
             got = short(token.text) if token.text else "the end"
             raise FormulaError(f"a number, a name or '(' is wanted here, got {got}", token.column)
-        inner = self.sum(_limit(_NESTING, depth + 1, token))
+        inner = self.sum(_check_limit(_NESTING, depth + 1, token))
         self.close(token)
         return inner
 
-    def _call(self, name: _FormulaToken, depth: int) -> _ParsedPart:
-        opened = self._next()
-        inner = _limit(_NESTING, depth + 1, name)
-        operands = [self.sum(inner)] if self._here.text != ")" else []
+    def _call(self, function_token: _FormulaToken, depth: int) -> _ParsedPart:
+        opening_bracket = self._next()
+        inner_depth = _check_limit(_NESTING, depth + 1, function_token)
+        operands = [self.sum(inner_depth)] if self._current_token.text != ")" else []
         while operands and self.accept(","):
-            operands.append(self.sum(inner))
-        self.close(opened)
-        function, most = _FUNCTIONS[name.text]
-        if len(operands) != (most or max(1, len(operands))):
-            allowed = f"{most or 'at least 1'} operand{'s' * (most > 1)}"
-            raise FormulaError(f"{name.text} takes {allowed}, got {len(operands)}", name.column)
-        return self._built(name, function, *operands)
+            operands.append(self.sum(inner_depth))
+        self.close(opening_bracket)
+        function, operand_count = _FUNCTIONS[function_token.text]
+        if len(operands) != (operand_count or max(1, len(operands))):
+            allowed_count = f"{operand_count or 'at least 1'} operand{'s' * (operand_count > 1)}"
+            raise FormulaError(
+                f"{function_token.text} takes {allowed_count}, got {len(operands)}",
+                function_token.column,
+            )
+        return self._applied_part(function_token, function, *operands)
 
-    def _name(self, name: _FormulaToken) -> _ParsedPart:
-        if name.text not in self._named:
-            expr = self._known.get(name.text)
+    def _name(self, token: _FormulaToken) -> _ParsedPart:
+        if token.text not in self._parsed_by_name:
+            expr = self._expr_by_name.get(token.text)
             if expr is None:
-                kind_of_name, among = (
-                    ("function", _FUNCTIONS) if name.kind == "call" else ("name", self._known)
+                noun, candidates = (
+                    ("function", _FUNCTIONS)
+                    if token.kind == "call"
+                    else ("name", self._expr_by_name)
                 )
-                near = did_you_mean(
-                    name.text, [name for name in among if re.fullmatch(self._name_of, name)]
+                suggestion = did_you_mean(
+                    token.text,
+                    [
+                        candidate
+                        for candidate in candidates
+                        if re.fullmatch(self._name_pattern, candidate)
+                    ],
                 )
-                if "did you mean" not in near:
-                    near = self._as_unit(name.text) or near
+                if "did you mean" not in suggestion:
+                    suggestion = self._as_unit(token.text) or suggestion
                 raise FormulaError(
-                    f"there is no {kind_of_name} {short(name.text)}{near}", name.column
+                    f"there is no {noun} {short(token.text)}{suggestion}", token.column
                 )
-            self._named[name.text] = _checked(name, _measured(expr))
-        return self._named[name.text]
+            self._parsed_by_name[token.text] = _within_limits(token, _part_of_expr(expr))
+        return self._parsed_by_name[token.text]
 
-    def _as_unit(self, word: str) -> str:
+    def _as_unit(self, name: str) -> str:
         """Return the correct spelling of the unit that a name may stand for, as the end of a
         message; empty if it stands for none.
         """
         try:
-            self._quantity(f"1 {word}")
+            self._quantity(f"1 {name}")
         except UnitError as error:
-            _, correction, unit = str(error).rpartition("; write ")
-            return f"; the unit is written {unit}" if correction and " " not in unit else ""
+            _, separator, unit = str(error).rpartition("; write ")
+            return f"; the unit is written {unit}" if separator and " " not in unit else ""
         return ""
 
     def _number(self, token: _FormulaToken) -> _ParsedPart:
-        value, dimension = self._made(token, self._quantity, token.text)
-        if dimension.time_power and not self._times:
-            why = "make it a named parameter, so that its share can be computed"
-            raise FormulaError(f"{short(token.text)} holds time; {why}", token.column)
+        value, dimension = self._result_at(token, self._quantity, token.text)
+        if dimension.time_power and not self._allows_times:
+            advice = "make it a named parameter, so that its share can be computed"
+            raise FormulaError(f"{short(token.text)} holds time; {advice}", token.column)
         return _ParsedPart(Number(value, dimension))
 
-    def close(self, opened: _FormulaToken | None) -> None:
-        if self.accept(")" if opened else ""):
+    def close(self, opening_bracket: _FormulaToken | None) -> None:
+        if self.accept(")" if opening_bracket else ""):
             return
-        token = self._here
-        if opened and token.kind == "end":
+        token = self._current_token
+        if opening_bracket and token.kind == "end":
             raise FormulaError(
-                f"the '(' at column {opened.column} is not closed; write a ')'", token.column
+                f"the '(' at column {opening_bracket.column} is not closed; write a ')'",
+                token.column,
             )
-        strange = (
+        default_reason = (
             "is no part of arithmetic" if token.kind == "stray" else "has no operator before it"
         )
-        reason = _MISPLACED.get(token.text, f"{strange}; operators are + - * / **")
+        reason = _MISPLACED.get(token.text, f"{default_reason}; operators are + - * / **")
         raise FormulaError(f"{short(token.text)} {reason}", token.column)
 
     def accept(self, *texts: str) -> _FormulaToken | None:
-        return self._next() if self._here.text in texts else None
+        return self._next() if self._current_token.text in texts else None
 
     def _next(self) -> _FormulaToken:
-        token = self._here
-        self._here = next(self._tokens, token)  # the end is followed by itself
+        token = self._current_token
+        self._current_token = next(self._tokens, token)  # the end is followed by itself
         return token
 
-    def _added(self, sign: _FormulaToken, terms: list[_ParsedPart]) -> _ParsedPart:
+    def _sum_of_terms(self, sign: _FormulaToken, terms: list[_ParsedPart]) -> _ParsedPart:
         # One sum of many terms, not a tower of pairs: the value is the same and the tree stays low.
         return (
             terms[0]
             if len(terms) == 1
-            else self._built(sign, lambda *operands: nodes.total(operands), *terms)
+            else self._applied_part(sign, lambda *operands: nodes.total(operands), *terms)
         )
 
-    def _built(
-        self, sign: _FormulaToken, make: Callable[..., Expr], *operands: _ParsedPart
+    def _applied_part(
+        self, sign: _FormulaToken, build: Callable[..., Expr], *operands: _ParsedPart
     ) -> _ParsedPart:
-        above = _checked(sign, _above(operands[0].expr, *operands))
-        return above._replace(expr=self._made(sign, make, *(operand.expr for operand in operands)))
+        parsed = _within_limits(sign, _parent_part(operands[0].expr, *operands))
+        return parsed._replace(
+            expr=self._result_at(sign, build, *(operand.expr for operand in operands))
+        )
 
-    def _made(self, sign: _FormulaToken, make: Callable[..., Made], *args: object) -> Made:
+    def _result_at(
+        self, sign: _FormulaToken, function: Callable[..., Outcome], *args: object
+    ) -> Outcome:
         try:
-            return make(*args)
+            return function(*args)
         except (ModelError, UnitError) as error:
             raise FormulaError(str(error), sign.column) from None
 
 
 def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_FormulaToken]:
-    _limit(_LENGTH, len(text), _FormulaToken("", "", _LENGTH[0] + 1))
-    if strange := re.search(r"[^\t\n -~]", text):
-        name = f"U+{ord(strange[0]):04X} {unicodedata.name(strange[0], 'without a name')}"
+    _check_limit(_LENGTH, len(text), _FormulaToken("", "", _LENGTH[0] + 1))
+    if foreign := re.search(r"[^\t\n -~]", text):
+        character_name = f"U+{ord(foreign[0]):04X} {unicodedata.name(foreign[0], 'without a name')}"
         raise FormulaError(
-            f"the character {name} cannot stand here; write ASCII: * / - <=", strange.start() + 1
+            f"the character {character_name} cannot stand here; write ASCII: * / - <=",
+            foreign.start() + 1,
         )
-    operations = 0
+    operation_count = 0
     for match in pattern.finditer(text):
-        kind = match.lastgroup or ""
-        token = _FormulaToken(kind, match[kind], match.start(kind) + 1)
-        operations += kind in ("call", "sign")
-        _limit(_OPERATIONS, operations, token)
+        token_kind = match.lastgroup or ""
+        token = _FormulaToken(token_kind, match[token_kind], match.start(token_kind) + 1)
+        operation_count += token_kind in ("call", "sign")
+        _check_limit(_OPERATIONS, operation_count, token)
         yield token
 
 
-def _limit(limit: tuple[int, str, str], number: int, token: _FormulaToken) -> int:
-    most, quantity_limited, way_out = limit
-    if number > most:
-        raise FormulaError(f"this has over {most} {quantity_limited}; {way_out}", token.column)
-    return number
+def _check_limit(limit: tuple[int, str, str], count: int, token: _FormulaToken) -> int:
+    largest_count, quantity_limited, way_out = limit
+    if count > largest_count:
+        raise FormulaError(
+            f"this has over {largest_count} {quantity_limited}; {way_out}", token.column
+        )
+    return count
 
 
-def _checked(sign: _FormulaToken, operand: _ParsedPart) -> _ParsedPart:
-    _limit(_HEIGHT, operand.height, sign)
-    _limit(_SIZE, operand.size, sign)
-    return operand
+def _within_limits(sign: _FormulaToken, parsed: _ParsedPart) -> _ParsedPart:
+    _check_limit(_HEIGHT, parsed.height, sign)
+    _check_limit(_SIZE, parsed.size, sign)
+    return parsed
 
 
-def _measured(expr: Expr) -> _ParsedPart:
-    parsed: dict[int, _ParsedPart] = {}
+def _part_of_expr(expr: Expr) -> _ParsedPart:
+    part_by_node: dict[int, _ParsedPart] = {}
     for node in nodes.walk(expr):
-        parsed[id(node)] = _above(node, *(parsed[id(operand)] for operand in nodes.operands(node)))
-    return parsed[id(expr)]
+        part_by_node[id(node)] = _parent_part(
+            node, *(part_by_node[id(operand)] for operand in nodes.operands(node))
+        )
+    return part_by_node[id(expr)]
 
 
-def _above(expr: Expr, *operands: _ParsedPart) -> _ParsedPart:
+def _parent_part(expr: Expr, *operands: _ParsedPart) -> _ParsedPart:
     return _ParsedPart(
         expr,
         1 + max((operand.height for operand in operands), default=0),

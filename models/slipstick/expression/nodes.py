@@ -67,13 +67,23 @@ class Dimension:
         return self.powers[0]
 
     def __mul__(self, factor: Dimension) -> Dimension:
-        return Dimension(tuple(a + b for a, b in zip(self.powers, factor.powers, strict=True)))
+        return Dimension(
+            tuple(
+                power + factor_power
+                for power, factor_power in zip(self.powers, factor.powers, strict=True)
+            )
+        )
 
     def __truediv__(self, divisor: Dimension) -> Dimension:
-        return Dimension(tuple(a - b for a, b in zip(self.powers, divisor.powers, strict=True)))
+        return Dimension(
+            tuple(
+                power - divisor_power
+                for power, divisor_power in zip(self.powers, divisor.powers, strict=True)
+            )
+        )
 
     def __pow__(self, exponent: int) -> Dimension:
-        return Dimension(tuple(exponent * a for a in self.powers))
+        return Dimension(tuple(exponent * power for power in self.powers))
 
     def __str__(self) -> str:
         return _dimension_text(self.powers)
@@ -84,30 +94,32 @@ class Dimension:
 
 @cache
 def _dimension_text(powers: tuple[int, ...]) -> str:
-    above = _side(powers, 1)
-    below = _side(powers, -1)
-    return (above or "1") + (f"/{below}" if below else "")
+    numerator = _side_text(powers, 1)
+    denominator = _side_text(powers, -1)
+    return (numerator or "1") + (f"/{denominator}" if denominator else "")
 
 
-def _side(powers: tuple[int, ...], sign: int) -> str:
-    named = ((base, power * sign) for base, power in zip(BASES, powers, strict=True))
-    return " ".join(base if power == 1 else f"{base}^{power}" for base, power in named if power > 0)
+def _side_text(powers: tuple[int, ...], sign: int) -> str:
+    signed_powers = ((base, power * sign) for base, power in zip(BASES, powers, strict=True))
+    return " ".join(
+        base if power == 1 else f"{base}^{power}" for base, power in signed_powers if power > 0
+    )
 
 
 @cache
 def _read_dimension(text: str) -> Dimension:
-    above, _, below = text.partition("/")
+    numerator, _, denominator = text.partition("/")
     powers = dict.fromkeys(BASES, 0)
-    for side, sign in ((above, 1), (below, -1)):
-        for word in side.split():
-            term = _TERM.fullmatch(word)
-            if word == "1" and sign == 1:
+    for factors, sign in ((numerator, 1), (denominator, -1)):
+        for factor_text in factors.split():
+            factor = _TERM.fullmatch(factor_text)
+            if factor_text == "1" and sign == 1:
                 continue
-            if term is None or term["base"] not in powers:
+            if factor is None or factor["base"] not in powers:
                 raise UnitError(
                     f"{text!r} is not a dimension; write base units as in 's/B': {', '.join(BASES)}"
                 )
-            powers[term["base"]] += sign * int(term["power"] or 1)
+            powers[factor["base"]] += sign * int(factor["power"] or 1)
     return Dimension(tuple(powers.values()))
 
 
@@ -276,19 +288,21 @@ def zero(dimension: Dimension) -> Number:
 def total(terms: Iterable[Like], dimension: Dimension = COUNT) -> Expr:
     """Add terms of one dimension, in order; no terms give zero of `dimension`."""
     operands = [as_expr(term) for term in terms]
-    nonzero = [term for term in operands if not is_number(term, 0.0)]
-    if not nonzero:
+    nonzero_terms = [term for term in operands if not is_number(term, 0.0)]
+    if not nonzero_terms:
         return zero(
             next((term.dimension for term in operands if term.dimension != COUNT), dimension)
         )
-    if all(isinstance(term, Number) for term in nonzero):
+    if all(isinstance(term, Number) for term in nonzero_terms):
         # One after the other, as the tape does; the built-in sum compensates in some versions of
         # Python.
-        return Number(reduce(float.__add__, map(constant, nonzero)), one_dimension("add", nonzero))
+        return Number(
+            reduce(float.__add__, map(constant, nonzero_terms)), one_dimension("add", nonzero_terms)
+        )
     return (
-        nonzero[0]
-        if len(nonzero) == 1
-        else Operation("sum", tuple(nonzero), one_dimension("add", nonzero))
+        nonzero_terms[0]
+        if len(nonzero_terms) == 1
+        else Operation("sum", tuple(nonzero_terms), one_dimension("add", nonzero_terms))
     )
 
 
@@ -307,24 +321,26 @@ def one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
     """Return the common dimension of nodes, where a plain zero matches any; raise ModelError if
     they differ.
     """
-    dimensioned = [node for node in nodes if not is_number(node, 0.0)]
-    for node in dimensioned[1:]:
-        first_node = dimensioned[0]
+    dimensioned_nodes = [node for node in nodes if not is_number(node, 0.0)]
+    for node in dimensioned_nodes[1:]:
+        first_node = dimensioned_nodes[0]
         if node.dimension != first_node.dimension:
             raise ModelError(
                 f"cannot {verb} [{first_node.dimension}] and [{node.dimension}]:"
-                f" {_short(first_node)} and {_short(node)};"
-                f" {_one_unit(first_node.dimension, node.dimension)}"
+                f" {_short_text(first_node)} and {_short_text(node)};"
+                f" {_unit_suggestion(first_node.dimension, node.dimension)}"
             )
-    return dimensioned[0].dimension if dimensioned else COUNT
+    return dimensioned_nodes[0].dimension if dimensioned_nodes else COUNT
 
 
-def _one_unit(first: Dimension, second: Dimension) -> str:
+def _unit_suggestion(first_dimension: Dimension, second_dimension: Dimension) -> str:
     """Return a suggestion, for a message, how quantities of two dimensions can be brought to one."""
-    if COUNT in (first, second):
-        other = second if first == COUNT else first
-        return f"write the plain number with a unit of [{other}], or divide the [{other}] by one"
-    return f"multiply the [{second}] by a quantity in [{first / second}]"
+    if COUNT in (first_dimension, second_dimension):
+        dimension = second_dimension if first_dimension == COUNT else first_dimension
+        return f"write the plain number with a unit of [{dimension}], or divide the [{dimension}] by one"
+    return (
+        f"multiply the [{second_dimension}] by a quantity in [{first_dimension / second_dimension}]"
+    )
 
 
 def need_counts(subject: str, *nodes: Expr) -> None:
@@ -332,13 +348,13 @@ def need_counts(subject: str, *nodes: Expr) -> None:
     for node in nodes:
         if node.dimension != COUNT:
             raise ModelError(
-                f"{subject} takes a plain number, got [{node.dimension}]: {_short(node)}"
+                f"{subject} takes a plain number, got [{node.dimension}]: {_short_text(node)}"
             )
 
 
-def _short(node: Expr) -> str:
-    words = repr(node)
-    return words if len(words) <= 60 else words[:57] + "..."
+def _short_text(node: Expr) -> str:
+    node_text = repr(node)
+    return node_text if len(node_text) <= 60 else node_text[:57] + "..."
 
 
 def of_counts(operator: str, *operands: Like) -> Operation:
@@ -363,16 +379,16 @@ def product(a: Expr, b: Expr) -> Expr:
     dimension = a.dimension * b.dimension
     if isinstance(a, Number) and isinstance(b, Number):
         return Number(a.value * b.value, dimension)
-    for operand, second in ((a, b), (b, a)):
+    for operand, remaining_factor in ((a, b), (b, a)):
         if operand == _ONE:
-            return second
+            return remaining_factor
     return Operation("product", (a, b), dimension)
 
 
 def quotient(a: Expr, b: Expr) -> Expr:
     """Build `a / b`, with numbers computed at once; raise ModelError for a divisor of zero."""
     if is_number(b, 0.0):
-        raise ModelError(f"division by zero: {_short(a)} / 0")
+        raise ModelError(f"division by zero: {_short_text(a)} / 0")
     if isinstance(a, Number) and isinstance(b, Number):
         return Number(a.value / b.value, a.dimension / b.dimension)
     return a if b == _ONE else Operation("quotient", (a, b), a.dimension / b.dimension)
@@ -380,8 +396,12 @@ def quotient(a: Expr, b: Expr) -> Expr:
 
 def power(base: Expr, exponent: int) -> Expr:
     """Build `a ** n` for a whole exponent from -64 to 64."""
-    exact = plain_number(exponent)
-    if exact is None or not -64 <= exact <= 64 or exact != int(exact):
+    exponent_number = plain_number(exponent)
+    if (
+        exponent_number is None
+        or not -64 <= exponent_number <= 64
+        or exponent_number != int(exponent_number)
+    ):
         raise ModelError(
             f"an exponent must be a whole number from -64 to 64, got {described(exponent)}"
         )
@@ -402,12 +422,12 @@ def levels(count: float, radix: float) -> int:
     leaves, in integer arithmetic.
     """
     check_radix(radix)
-    k = 0
-    reach = 1
-    while reach < count:
-        k += 1
-        reach = reach * int(radix)
-    return k
+    level_count = 0
+    leaf_count = 1
+    while leaf_count < count:
+        level_count += 1
+        leaf_count = leaf_count * int(radix)
+    return level_count
 
 
 def check_radix(radix: float) -> None:
@@ -430,22 +450,22 @@ def minimum(*operands: Like) -> Expr:
 
 def ceil(operand: Like) -> Expr:
     """Round up to a whole number."""
-    return _of_count("ceil", operand, math.ceil)
+    return _count_function("ceil", operand, math.ceil)
 
 
 def floor(operand: Like) -> Expr:
     """Round down to a whole number."""
-    return _of_count("floor", operand, math.floor)
+    return _count_function("floor", operand, math.floor)
 
 
 def log2(operand: Like) -> Expr:
     """Take the logarithm to base 2, exact at powers of two."""
-    return _of_count("log2", operand, math.log2)
+    return _count_function("log2", operand, math.log2)
 
 
 def sqrt(operand: Like) -> Expr:
     """Take the square root of a dimensionless quantity."""
-    return _of_count("sqrt", operand, math.sqrt)
+    return _count_function("sqrt", operand, math.sqrt)
 
 
 def ceil_log(operand: Like, radix: Like) -> Expr:
@@ -464,13 +484,17 @@ def ceil_log(operand: Like, radix: Like) -> Expr:
 
 def select(operand: Like, limit: Like, below: Like, above: Like) -> Expr:
     """Build a choice by range: `below` where operand <= limit, else `above`."""
-    x, edge, low, high = (
-        as_expr(operand_or_bound) for operand_or_bound in (operand, limit, below, above)
+    operand_expr, limit_expr, below_expr, above_expr = (
+        as_expr(argument) for argument in (operand, limit, below, above)
     )
-    one_dimension("compare", [x, edge])
-    if isinstance(x, Number) and isinstance(edge, Number):
-        return low if x.value <= edge.value else high
-    return Operation("select", (x, edge, low, high), one_dimension("choose between", [low, high]))
+    one_dimension("compare", [operand_expr, limit_expr])
+    if isinstance(operand_expr, Number) and isinstance(limit_expr, Number):
+        return below_expr if operand_expr.value <= limit_expr.value else above_expr
+    return Operation(
+        "select",
+        (operand_expr, limit_expr, below_expr, above_expr),
+        one_dimension("choose between", [below_expr, above_expr]),
+    )
 
 
 def walk(*roots: Expr) -> Iterator[Expr]:
@@ -480,13 +504,13 @@ def walk(*roots: Expr) -> Iterator[Expr]:
     visited: set[int] = set()
     stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
-        node, ready = stack.pop()
+        node, operands_visited = stack.pop()
         if id(node) in visited:
             continue
-        below = () if ready else operands(node)
-        if below:
+        node_operands = () if operands_visited else operands(node)
+        if node_operands:
             stack.append((node, True))
-            stack.extend([(operand, False) for operand in reversed(below)])
+            stack.extend([(operand, False) for operand in reversed(node_operands)])
         else:
             visited.add(id(node))
             yield node
@@ -526,10 +550,10 @@ def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
 
 def substituted(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr:
     """Replace parameters by expressions in the last node of a list that `walk` returned."""
-    rebuilt: dict[int, Expr] = {}
+    rebuilt_by_node: dict[int, Expr] = {}
     for node in nodes:
-        rebuilt[id(node)] = _rebuilt(node, rebuilt, replacements)
-    return rebuilt[id(nodes[-1])]
+        rebuilt_by_node[id(node)] = _rebuilt(node, rebuilt_by_node, replacements)
+    return rebuilt_by_node[id(nodes[-1])]
 
 
 def only_booked(root: Expr, labels: Collection[str]) -> Expr:
@@ -539,32 +563,41 @@ def only_booked(root: Expr, labels: Collection[str]) -> Expr:
     >>> only_booked(time, ["work"])
     a
     """
-    rebuilt: dict[int, Expr] = {}
+    rebuilt_by_node: dict[int, Expr] = {}
     for node in walk(root):
-        out = isinstance(node, Booked) and node.label not in labels
-        rebuilt[id(node)] = zero(node.dimension) if out else _rebuilt(node, rebuilt, {})
-    return rebuilt[id(root)]
+        is_left_out = isinstance(node, Booked) and node.label not in labels
+        rebuilt_by_node[id(node)] = (
+            zero(node.dimension) if is_left_out else _rebuilt(node, rebuilt_by_node, {})
+        )
+    return rebuilt_by_node[id(root)]
 
 
-def _rebuilt(node: Expr, rebuilt: Mapping[int, Expr], replacements: Mapping[str, Like]) -> Expr:
+def _rebuilt(
+    node: Expr, rebuilt_by_node: Mapping[int, Expr], replacements: Mapping[str, Like]
+) -> Expr:
     if isinstance(node, Parameter):
         if node.name not in replacements:
             return node
-        new = as_expr(replacements[node.name])
-        one_dimension(f"put in the place of {node.name}", [node, new])
+        replacement = as_expr(replacements[node.name])
+        one_dimension(f"put in the place of {node.name}", [node, replacement])
         # A plain zero goes with any dimension; in this place it takes that of the parameter.
-        return zero(node.dimension) if is_number(new, 0.0) else new
+        return zero(node.dimension) if is_number(replacement, 0.0) else replacement
     if isinstance(node, Operation):
-        inner = tuple(rebuilt[id(operand)] for operand in node.operands)
-        same = all(new is old for new, old in zip(inner, node.operands, strict=True))
-        return node if same else _applied(node, inner)
-    return replace(node, inner=rebuilt[id(node.inner)]) if isinstance(node, Booked) else node
+        new_operands = tuple(rebuilt_by_node[id(operand)] for operand in node.operands)
+        unchanged = all(
+            new_operand is new_operand_before
+            for new_operand, new_operand_before in zip(new_operands, node.operands, strict=True)
+        )
+        return node if unchanged else _with_operands(node, new_operands)
+    return (
+        replace(node, inner=rebuilt_by_node[id(node.inner)]) if isinstance(node, Booked) else node
+    )
 
 
 def _extreme(
-    operator: str, function: Callable[[Iterable[float]], float], values: Iterable[Like]
+    operator: str, function: Callable[[Iterable[float]], float], values_or_exprs: Iterable[Like]
 ) -> Expr:
-    nodes = tuple(map(as_expr, values))
+    nodes = tuple(map(as_expr, values_or_exprs))
     if not nodes:
         raise ModelError(f"{operator} needs at least one operand")
     dimension = one_dimension("compare", nodes)
@@ -573,7 +606,7 @@ def _extreme(
     return nodes[0] if len(nodes) == 1 else Operation(operator, nodes, dimension)
 
 
-def _of_count(operator: str, operand: Like, function: Callable[[float], float]) -> Expr:
+def _count_function(operator: str, operand: Like, function: Callable[[float], float]) -> Expr:
     node = as_expr(operand)
     need_counts(operator, node)
     if not isinstance(node, Number):
@@ -584,16 +617,16 @@ def _of_count(operator: str, operand: Like, function: Callable[[float], float]) 
         raise ModelError(f"{operator} has no value at {node.value:g}") from None
 
 
-def _applied(node: Operation, inner: tuple[Expr, ...]) -> Expr:
+def _with_operands(node: Operation, new_operands: tuple[Expr, ...]) -> Expr:
     """Return a node's operator applied to other operands."""
     match node.operator:
         case "sum":
-            return total(inner, node.dimension)
+            return total(new_operands, node.dimension)
         case "power":
-            return power(inner[0], int(constant(inner[1])))
+            return power(new_operands[0], int(constant(new_operands[1])))
         case operator if operator in _FUNCTIONS:
-            return _FUNCTIONS[operator](*inner)
-    return of_counts(node.operator, *inner)
+            return _FUNCTIONS[operator](*new_operands)
+    return of_counts(node.operator, *new_operands)
 
 
 _FUNCTIONS: dict[str, Callable[..., Expr]] = {
@@ -612,7 +645,7 @@ _FUNCTIONS: dict[str, Callable[..., Expr]] = {
 
 # Letters of a text from which on its parts are written as dots.
 _LONGEST = 20_000
-Made = dict[int, tuple[str, int]]
+_TextByNode = dict[int, tuple[str, int]]
 _SUM = 1
 _PRODUCT = 2
 _SIGN = 3
@@ -635,12 +668,14 @@ def text(expr: Expr) -> str:
     >>> text((x + 1) / x ** 2)
     '(x + 1) / x ** 2'
     """
-    written_nodes: Made = {}
+    text_by_node: _TextByNode = {}
     for node in walk(expr):
-        words, binding = _text(node, written_nodes)
+        node_text, binding = _text(node, text_by_node)
         # Parts that stand in several places would otherwise double the length at each level.
-        written_nodes[id(node)] = (words, binding) if len(words) <= _LONGEST else ("...", _ATOM)
-    return written_nodes[id(expr)][0]
+        text_by_node[id(node)] = (
+            (node_text, binding) if len(node_text) <= _LONGEST else ("...", _ATOM)
+        )
+    return text_by_node[id(expr)][0]
 
 
 def number_text(value: float) -> str:
@@ -649,8 +684,10 @@ def number_text(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
-def _text(node: Expr, texts: Made) -> tuple[str, int]:
-    """Return the text of a node and how tightly its operator binds, from the texts of its operands."""
+def _text(node: Expr, text_by_node: _TextByNode) -> tuple[str, int]:
+    """Return the text of a node and how tightly its operator binds, given the texts of its
+    operands.
+    """
     if isinstance(node, Number):
         # A bare zero goes with any dimension; other constants are written as a spec writes them.
         unit = "" if node.dimension == COUNT or node.value == 0 else f" {node.dimension}"
@@ -658,24 +695,27 @@ def _text(node: Expr, texts: Made) -> tuple[str, int]:
     if isinstance(node, Parameter):
         return node.name, _ATOM
     if isinstance(node, Booked):
-        return texts[id(node.inner)]
+        return text_by_node[id(node.inner)]
     assert isinstance(node, Operation)
-    inner = [texts[id(operand)] for operand in node.operands]
+    operand_texts = [text_by_node[id(operand)] for operand in node.operands]
     if node.operator == "power":
-        return " ** ".join(_within(operand, _ATOM) for operand in inner), _POWER
+        return " ** ".join(_bracketed(operand, _ATOM) for operand in operand_texts), _POWER
     if node.operator in _INFIX:
-        sign, level = _INFIX[node.operator]
+        sign, binding = _INFIX[node.operator]
         # What follows must bind tighter: a - (b - c) is not a - b - c, and a + (b + c) may round
         # differently.
         return (
             sign.join(
-                [_within(inner[0], level), *(_within(operand, level + 1) for operand in inner[1:])]
+                [
+                    _bracketed(operand_texts[0], binding),
+                    *(_bracketed(operand, binding + 1) for operand in operand_texts[1:]),
+                ]
             ),
-            level,
+            binding,
         )
-    return f"{node.operator}({', '.join(words for words, _ in inner)})", _ATOM
+    return f"{node.operator}({', '.join(operand_text for operand_text, _ in operand_texts)})", _ATOM
 
 
-def _within(operand: tuple[str, int], level: int) -> str:
-    words, binding = operand
-    return words if binding >= level else f"({words})"
+def _bracketed(text_and_binding: tuple[str, int], least_binding: int) -> str:
+    operand_text, binding = text_and_binding
+    return operand_text if binding >= least_binding else f"({operand_text})"

@@ -53,74 +53,85 @@ _SLOPES = tuple(number / factorial(2 * k) for k, number in enumerate(_BERNOULLI,
 _CURVES = tuple((2 * k - 1) * slope for k, slope in enumerate(_SLOPES, 1))
 
 
-def _pow(args: Sequence[Array], out: Array) -> None:
+def _pow(operands: Sequence[Array], out: Array) -> None:
     # Of one length, because NumPy takes a short cut, with other last bits, where one exponent holds
     # for all.
-    base, exponent = (np.ascontiguousarray(np.broadcast_to(arg, out.shape)) for arg in args)
+    base, exponent = (
+        np.ascontiguousarray(np.broadcast_to(operand, out.shape)) for operand in operands
+    )
     np.power(base, exponent, out=out)
 
 
-def _pow_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    base, exponent = args
+def _pow_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
+    base, exponent = operands
     # 0^0 is 1, and its derivative by the base is 0 like that of any constant.
     slope = np.where(exponent == 0.0, 0.0, exponent * np.power(base, exponent - 1.0))
     return [
-        bar * slope,
-        np.where(value == 0.0, 0.0, bar * value * np.log(np.where(base > 0.0, base, 1.0))),
+        adjoint * slope,
+        np.where(value == 0.0, 0.0, adjoint * value * np.log(np.where(base > 0.0, base, 1.0))),
     ]
 
 
-def _exprel(args: Sequence[Array], out: Array) -> None:
-    np.divide(np.expm1(args[0]), args[0], out=out)
+def _exprel(operands: Sequence[Array], out: Array) -> None:
+    np.divide(np.expm1(operands[0]), operands[0], out=out)
     # At x = 0 the quotient is 0 / 0.
-    np.copyto(out, 1.0, where=args[0] == 0.0)
+    np.copyto(out, 1.0, where=operands[0] == 0.0)
 
 
-def _exprel_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    x = args[0]
-    near = series([1 / (factorial(k) * (k + 2)) for k in range(18)], x)
-    return [bar * np.where(np.abs(x) < 1.0, near, (np.exp(x) - value) / x)]
+def _exprel_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
+    x = operands[0]
+    series_near_zero = series([1 / (factorial(k) * (k + 2)) for k in range(18)], x)
+    return [adjoint * np.where(np.abs(x) < 1.0, series_near_zero, (np.exp(x) - value) / x)]
 
 
-def _geometric_sum(args: Sequence[Array], out: Array) -> None:
-    step = np.log(args[0])
-    np.divide(np.expm1(args[1] * step), np.expm1(step), out=out)
+def _geometric_sum(operands: Sequence[Array], out: Array) -> None:
+    log_ratio = np.log(operands[0])
+    np.divide(np.expm1(operands[1] * log_ratio), np.expm1(log_ratio), out=out)
     # At r = 1 the quotient is 0 / 0; the sum is the number of terms.
-    np.copyto(out, args[1], where=step == 0.0)
+    np.copyto(out, operands[1], where=log_ratio == 0.0)
 
 
-def _geometric_sum_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    mean = np.empty(np.shape(bar))
-    _geometric_mean([args[0], args[1] - 1.0], mean)
-    return [bar * value * mean / args[0], None]
+def _geometric_sum_adjoint(
+    operands: Sequence[Array], value: Array, adjoint: Array
+) -> list[Array | None]:
+    mean_term = np.empty(np.shape(adjoint))
+    _geometric_mean([operands[0], operands[1] - 1.0], mean_term)
+    return [adjoint * value * mean_term / operands[0], None]
 
 
-def _geometric_mean(args: Sequence[Array], out: Array) -> None:
-    step = np.log(args[0])
-    most = args[1]
-    count = most + 1.0
-    small = np.abs(step)
-    wide = small * count
+def _geometric_mean(operands: Sequence[Array], out: Array) -> None:
+    log_ratio = np.log(operands[0])
+    largest_count = operands[1]
+    count = largest_count + 1.0
+    distance = np.abs(log_ratio)
+    scaled_distance = distance * count
     # Far from 1: r / (1 - r) - (K+1) r^(K+1) / (1 - r^(K+1)), from whichever side has r < 1.
-    np.subtract(1.0 / np.expm1(small), count / np.expm1(wide), out=out)
-    np.copyto(out, most - out, where=step > 0.0)
-    if np.min(wide) <= 1.0:
+    np.subtract(1.0 / np.expm1(distance), count / np.expm1(scaled_distance), out=out)
+    np.copyto(out, largest_count - out, where=log_ratio > 0.0)
+    if np.min(scaled_distance) <= 1.0:
         # Near 1 the two terms cancel; what is left of them is K/2 and an odd series.
-        near = most / 2.0 + step * (count**2 * series(_SLOPES, wide**2) - series(_SLOPES, small**2))
-        np.copyto(out, near, where=wide <= 1.0)
-    np.copyto(out, 0.0, where=most <= 0.0)
+        series_near_one = largest_count / 2.0 + log_ratio * (
+            count**2 * series(_SLOPES, scaled_distance**2) - series(_SLOPES, distance**2)
+        )
+        np.copyto(out, series_near_one, where=scaled_distance <= 1.0)
+    np.copyto(out, 0.0, where=largest_count <= 0.0)
 
 
-def _geometric_mean_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    step = np.abs(np.log(args[0]))
-    count = args[1] + 1.0
-    wide = step * count
+def _geometric_mean_adjoint(
+    operands: Sequence[Array], value: Array, adjoint: Array
+) -> list[Array | None]:
+    distance = np.abs(np.log(operands[0]))
+    count = operands[1] + 1.0
+    scaled_distance = distance * count
     # Beyond 1400 sinh(x / 2) overflows, where the term is far below rounding already.
-    far = (0.5 / np.sinh(step / 2.0)) ** 2 - (
-        count * 0.5 / np.sinh(np.minimum(wide, 1400.0) / 2.0)
+    slope_far_from_one = (0.5 / np.sinh(distance / 2.0)) ** 2 - (
+        count * 0.5 / np.sinh(np.minimum(scaled_distance, 1400.0) / 2.0)
     ) ** 2
-    near = count**2 * series(_CURVES, wide**2) - series(_CURVES, step**2)
-    return [bar * np.where(wide > 1.0, far, near) / args[0], None]
+    slope_near_one = count**2 * series(_CURVES, scaled_distance**2) - series(_CURVES, distance**2)
+    return [
+        adjoint * np.where(scaled_distance > 1.0, slope_far_from_one, slope_near_one) / operands[0],
+        None,
+    ]
 
 
 _LARGEST = int(float_info.max)
@@ -131,75 +142,81 @@ def _fold(name: str) -> Evaluation:
     operands of length 1 are combined as single numbers.
     """
 
-    def kernel(args: Sequence[Array], out: Array) -> None:
-        function, (first, *rest) = getattr(np, name), args
-        while len(rest) > 1 and len(first) == len(rest[0]) == 1:
-            first = function(first, rest.pop(0))
-        function(first, rest[0], out=out)
-        for arg in rest[1:]:
-            function(out, arg, out=out)
+    def fold_operands(operands: Sequence[Array], out: Array) -> None:
+        function, (accumulated, *remaining) = getattr(np, name), operands
+        while len(remaining) > 1 and len(accumulated) == len(remaining[0]) == 1:
+            accumulated = function(accumulated, remaining.pop(0))
+        function(accumulated, remaining[0], out=out)
+        for operand in remaining[1:]:
+            function(out, operand, out=out)
 
-    return kernel
-
-
-def _of_one(name: str) -> Evaluation:
-    return lambda args, out: getattr(np, name)(args[0], out=out)
+    return fold_operands
 
 
-def _select(args: Sequence[Array], out: Array) -> None:
-    x, limit, below, above = args
-    chosen = x <= limit
+def _elementwise(name: str) -> Evaluation:
+    return lambda operands, out: getattr(np, name)(operands[0], out=out)
+
+
+def _select(operands: Sequence[Array], out: Array) -> None:
+    x, limit, below, above = operands
+    takes_below = x <= limit
     np.copyto(out, above)
-    np.copyto(out, below, where=chosen)
+    np.copyto(out, below, where=takes_below)
 
 
-def _ceil_log(args: Sequence[Array], out: Array) -> None:
-    counts, radices = args
+def _ceil_log(operands: Sequence[Array], out: Array) -> None:
+    counts, radices = operands
     if len(radices) == 1:
         _levels(counts, float(radices[0]), out)
         return
     counts = np.broadcast_to(counts, out.shape)
     for radix in np.unique(radices):
-        chosen = radices == radix
-        levels = np.empty(int(np.count_nonzero(chosen)))
-        _levels(counts[chosen], float(radix), levels)
-        out[chosen] = levels
+        has_radix = radices == radix
+        levels = np.empty(int(np.count_nonzero(has_radix)))
+        _levels(counts[has_radix], float(radix), levels)
+        out[has_radix] = levels
 
 
 def _levels(counts: Array, radix: float, out: Array) -> None:
     """Compute ceil(log_radix(count)) into `out`: a guess by logarithms, corrected by one where a
     comparison with the powers shows it wrong.
     """
-    reaches = _reaches(radix)
+    leaves_by_level = _leaves_by_level(radix)
     np.log(np.maximum(counts, 1.0), out=out)
     out *= 1.0 / np.log(radix)
     np.ceil(out, out=out)
-    guess = np.minimum(np.nan_to_num(out, copy=False), len(reaches) - 2.0).astype(np.intp)
-    guess += reaches[guess] < counts
-    guess -= (guess > 0) & (reaches[guess - 1] >= counts)
-    np.copyto(out, guess)
+    guessed_levels = np.minimum(np.nan_to_num(out, copy=False), len(leaves_by_level) - 2.0).astype(
+        np.intp
+    )
+    guessed_levels += leaves_by_level[guessed_levels] < counts
+    guessed_levels -= (guessed_levels > 0) & (leaves_by_level[guessed_levels - 1] >= counts)
+    np.copyto(out, guessed_levels)
     np.copyto(out, counts, where=~(counts < np.inf))
 
 
 @lru_cache(maxsize=64)
-def _reaches(radix: float) -> Array:
+def _leaves_by_level(radix: float) -> Array:
     """Return the largest doubles not above radix^k for k = 0, 1, ..., and infinity; comparisons
     with them are exact.
     """
     check_radix(radix)
-    reaches = []
+    leaf_counts = []
     power = 1
     while power <= _LARGEST:
-        nearest = float(power)
-        reaches.append(nearest if int(nearest) <= power else float(np.nextafter(nearest, 0.0)))
+        nearest_double = float(power)
+        leaf_counts.append(
+            nearest_double
+            if int(nearest_double) <= power
+            else float(np.nextafter(nearest_double, 0.0))
+        )
         power *= int(radix)
-    return np.array([*reaches, np.inf])
+    return np.array([*leaf_counts, np.inf])
 
 
-def _power(args: Sequence[Array], out: Array) -> None:
+def _power(operands: Sequence[Array], out: Array) -> None:
     # Multiplying keeps one point and the same point in a sweep equal to the last bit; np.power does
     # not.
-    out[...] = _whole_power(args[0], int(args[1].flat[0]))
+    out[...] = _whole_power(operands[0], int(operands[1].flat[0]))
 
 
 def _whole_power(base: Array, exponent: int) -> Array:
@@ -211,28 +228,30 @@ def _whole_power(base: Array, exponent: int) -> Array:
     return result if exponent >= 0 else 1.0 / result
 
 
-def _first_attaining(args: Sequence[Array], value: Array, bar: Array) -> list[Array]:
+def _first_attaining(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array]:
     """Assign the derivative of an extreme to the first operand that equals it."""
-    free = np.ones(np.shape(value), dtype=bool)
-    shares = []
-    for arg in args:
-        attains = free & (arg == value)
-        free = free & ~attains
-        shares.append(np.where(attains, bar, 0.0))
-    return shares
+    unassigned = np.ones(np.shape(value), dtype=bool)
+    operand_adjoints = []
+    for operand in operands:
+        attains = unassigned & (operand == value)
+        unassigned = unassigned & ~attains
+        operand_adjoints.append(np.where(attains, adjoint, 0.0))
+    return operand_adjoints
 
 
-def _select_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    below = args[0] <= args[1]
-    return [None, None, np.where(below, bar, 0.0), np.where(below, 0.0, bar)]
+def _select_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
+    takes_below = operands[0] <= operands[1]
+    return [None, None, np.where(takes_below, adjoint, 0.0), np.where(takes_below, 0.0, adjoint)]
 
 
-def _power_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    base = args[0]
-    exponent = int(args[1].flat[0])
+def _power_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
+    base = operands[0]
+    exponent = int(operands[1].flat[0])
     # Not value / base, which has no value where the base is 0.
     return [
-        bar * exponent * _whole_power(base, exponent - 1) if exponent else np.zeros_like(bar),
+        adjoint * exponent * _whole_power(base, exponent - 1)
+        if exponent
+        else np.zeros_like(adjoint),
         None,
     ]
 
@@ -255,23 +274,32 @@ class Operator(NamedTuple):
 
 
 OPERATORS: dict[str, Operator] = {
-    "sum": Operator(_fold("add"), lambda args, value, bar: [bar] * len(args)),
-    "difference": Operator(_fold("subtract"), lambda args, value, bar: [bar, -bar]),
-    "product": Operator(_fold("multiply"), lambda args, value, bar: [bar * args[1], bar * args[0]]),
+    "sum": Operator(_fold("add"), lambda operands, value, adjoint: [adjoint] * len(operands)),
+    "difference": Operator(_fold("subtract"), lambda operands, value, adjoint: [adjoint, -adjoint]),
+    "product": Operator(
+        _fold("multiply"),
+        lambda operands, value, adjoint: [adjoint * operands[1], adjoint * operands[0]],
+    ),
     "quotient": Operator(
-        _fold("divide"), lambda args, value, bar: [bar / args[1], -bar * value / args[1]]
+        _fold("divide"),
+        lambda operands, value, adjoint: [adjoint / operands[1], -adjoint * value / operands[1]],
     ),
     "max": Operator(_fold("maximum"), _first_attaining),
     "min": Operator(_fold("minimum"), _first_attaining),
-    "ceil": Operator(_of_one("ceil"), lambda args, value, bar: [None]),
-    "floor": Operator(_of_one("floor"), lambda args, value, bar: [None]),
-    "log2": Operator(_of_one("log2"), lambda args, value, bar: [bar / (args[0] * np.log(2.0))]),
-    "sqrt": Operator(_of_one("sqrt"), lambda args, value, bar: [bar / (2.0 * value)]),
-    "ceil_log": Operator(_ceil_log, lambda args, value, bar: [None, None]),
+    "ceil": Operator(_elementwise("ceil"), lambda operands, value, adjoint: [None]),
+    "floor": Operator(_elementwise("floor"), lambda operands, value, adjoint: [None]),
+    "log2": Operator(
+        _elementwise("log2"),
+        lambda operands, value, adjoint: [adjoint / (operands[0] * np.log(2.0))],
+    ),
+    "sqrt": Operator(
+        _elementwise("sqrt"), lambda operands, value, adjoint: [adjoint / (2.0 * value)]
+    ),
+    "ceil_log": Operator(_ceil_log, lambda operands, value, adjoint: [None, None]),
     "power": Operator(_power, _power_adjoint),
     "select": Operator(_select, _select_adjoint),
-    "exp": Operator(_of_one("exp"), lambda args, value, bar: [bar * value]),
-    "log": Operator(_of_one("log"), lambda args, value, bar: [bar / args[0]]),
+    "exp": Operator(_elementwise("exp"), lambda operands, value, adjoint: [adjoint * value]),
+    "log": Operator(_elementwise("log"), lambda operands, value, adjoint: [adjoint / operands[0]]),
     "pow": Operator(_pow, _pow_adjoint),
     "exprel": Operator(_exprel, _exprel_adjoint),
     "geometric_sum": Operator(_geometric_sum, _geometric_sum_adjoint),

@@ -28,15 +28,15 @@ MOST_STAGES = 1024.0
 _ODD = tuple(1 / k for k in range(3, 19, 2))
 
 
-def series(terms: Sequence[float], x: Array) -> Array:
-    """Evaluate a power series: sum of terms[k] x^k."""
+def series(coefficients: Sequence[float], x: Array) -> Array:
+    """Evaluate a power series: sum of coefficients[k] x^k."""
     total = np.zeros_like(x)
-    for term in reversed(terms):
-        total = total * x + term
+    for coefficient in reversed(coefficients):
+        total = total * x + coefficient
     return total
 
 
-def _counted(count: Array, most: float = MOST) -> Array:
+def _limited_count(count: Array, most: float = MOST) -> Array:
     """Return counts with those above `most` replaced by NaN, because sums over them would not
     end.
     """
@@ -47,12 +47,12 @@ def _counted(count: Array, most: float = MOST) -> Array:
     )
 
 
-def _most(count: Array) -> int:
+def _largest_count(count: Array) -> int:
     return int(np.max(np.nan_to_num(count), initial=0.0))
 
 
 def _inverse_loss(
-    ratio: Callable[[Array], Array], first: Array, servers: Array, out: Array
+    ratio: Callable[[Array], Array], first_index: Array, servers: Array, out: Array
 ) -> None:
     """Compute the reciprocal of a loss probability by I_k = 1 + ratio(k) I_{k-1}, from I = 1 at k =
     first up to k = servers.
@@ -60,43 +60,43 @@ def _inverse_loss(
     Counting from the end lets each point have its own number of servers: the ratio at 0 is 0, and I
     is 1 until then.
     """
-    all_go_on = not np.any(first)
+    all_start_at_zero = not np.any(first_index)
     out[...] = 1.0
-    for back in range(_most(servers - first) - 1, -1, -1):
-        k = np.maximum(servers - back, 0.0)
-        out *= ratio(k if all_go_on else k * (k > first))
+    for steps_to_end in range(_largest_count(servers - first_index) - 1, -1, -1):
+        k = np.maximum(servers - steps_to_end, 0.0)
+        out *= ratio(k if all_start_at_zero else k * (k > first_index))
         out += 1.0
         # What has overflowed stays infinite; to test that costs as much as a step.
-        if back % 256 == 0 and np.isinf(out).all():
+        if steps_to_end % 256 == 0 and np.isinf(out).all():
             break
 
 
-def _first(largest: Array, servers: Array) -> Array:
+def _first_index(largest_term: Array, servers: Array) -> Array:
     """Return the index from which a sum is computed: terms fall as exp(-i^2 / 2c) below the
     largest, so nine standard widths are enough.
     """
-    begin = np.floor(largest - 9.0 * np.sqrt(largest) - 40.0)
-    return np.where((servers < 1000.0) | (begin < 0.0), 0.0, begin)
+    first_index = np.floor(largest_term - 9.0 * np.sqrt(largest_term) - 40.0)
+    return np.where((servers < 1000.0) | (first_index < 0.0), 0.0, first_index)
 
 
-def erlang_b(args: Sequence[Array], out: Array) -> None:
+def erlang_b(operands: Sequence[Array], out: Array) -> None:
     """Compute Erlang's probability of loss."""
-    load = args[0]
-    servers = _counted(args[1])
+    load = operands[0]
+    servers = _limited_count(operands[1])
     # Without load the answer is 0; a load next to nothing gives it, where 1/0 would meet 0 servers.
-    service_per_load = 1.0 / np.maximum(load, 1e-300)
+    inverse_load = 1.0 / np.maximum(load, 1e-300)
     _inverse_loss(
-        lambda k: k * service_per_load, _first(np.minimum(load, servers), servers), servers, out
+        lambda k: k * inverse_load, _first_index(np.minimum(load, servers), servers), servers, out
     )
     np.divide(1.0, out, out=out)
     np.copyto(out, np.nan, where=np.isnan(servers))
 
 
-def erlang_b_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+def erlang_b_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
     """Compute the derivatives of `erlang_b`."""
-    load, servers = args
+    load, servers = operands
     slope = value * (servers / load - 1.0 + value)
-    return [bar * np.where(load == 0.0, servers == 1.0, slope), None]
+    return [adjoint * np.where(load == 0.0, servers == 1.0, slope), None]
 
 
 def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
@@ -104,51 +104,51 @@ def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
     overflows.
     """
     shape = np.broadcast_shapes(np.shape(load), np.shape(services))
-    term, total, by_load, by_services, sums = (
-        np.full(shape, start) for start in (1.0, 1.0, 0.0, 0.0, 0.0)
+    term, palm_value, slope_by_load, slope_by_services, reciprocal_sum = (
+        np.full(shape, initial_value) for initial_value in (1.0, 1.0, 0.0, 0.0, 0.0)
     )
     for k in range(1, int(MOST)):
         term = term * (load / (services + k))
-        sums = sums + 1.0 / (services + k)
-        total = total + term
-        by_load = by_load + k * term
-        by_services = by_services - term * sums
+        reciprocal_sum = reciprocal_sum + 1.0 / (services + k)
+        palm_value = palm_value + term
+        slope_by_load = slope_by_load + k * term
+        slope_by_services = slope_by_services - term * reciprocal_sum
         # The terms rise up to k = load - services, and fall for good behind it.
-        if (np.isinf(total) | (k * term <= 1e-18 * total) | np.isnan(total)).all():
+        if (np.isinf(palm_value) | (k * term <= 1e-18 * palm_value) | np.isnan(palm_value)).all():
             break
-    return total, by_load / np.where(load == 0.0, 1.0, load), by_services
+    return palm_value, slope_by_load / np.where(load == 0.0, 1.0, load), slope_by_services
 
 
-def palm(args: Sequence[Array], out: Array) -> None:
+def palm(operands: Sequence[Array], out: Array) -> None:
     """Compute the reciprocal of Palm's function of a queue that customers abandon."""
-    np.divide(1.0, _palm_sums(*args)[0], out=out)
+    np.divide(1.0, _palm_sums(*operands)[0], out=out)
 
 
-def palm_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+def palm_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
     """Compute the derivatives of `palm`."""
-    slopes = _palm_sums(*args)[1:]
-    return [bar * np.where(value == 0.0, 0.0, -slope * value**2) for slope in slopes]
+    slopes = _palm_sums(*operands)[1:]
+    return [adjoint * np.where(value == 0.0, 0.0, -slope * value**2) for slope in slopes]
 
 
-def engset(args: Sequence[Array], out: Array) -> None:
+def engset(operands: Sequence[Array], out: Array) -> None:
     """Compute Engset's time congestion."""
-    load = args[0]
-    sources = args[2]
+    load = operands[0]
+    sources = operands[2]
     servers = np.where(
-        sources >= args[1], _counted(args[1]), np.nan
+        sources >= operands[1], _limited_count(operands[1]), np.nan
     )  # with fewer sources the sum below has no end
-    first = _first(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
-    sources_per_load = 1.0 / load
-    _inverse_loss(lambda k: k / (sources - k + 1.0) * sources_per_load, first, servers, out)
+    first_index = _first_index(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
+    inverse_load = 1.0 / load
+    _inverse_loss(lambda k: k / (sources - k + 1.0) * inverse_load, first_index, servers, out)
     np.divide(1.0, out, out=out)
     np.copyto(out, np.nan, where=np.isnan(servers))
 
 
-def engset_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+def engset_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
     """Compute the derivatives of `engset`."""
-    load, servers, sources = args
-    busy = load * (sources - (sources - servers) * value) / (1.0 + load)
-    return [bar * value * (servers - busy) / load, None, None]
+    load, servers, sources = operands
+    busy_servers = load * (sources - (sources - servers) * value) / (1.0 + load)
+    return [adjoint * value * (servers - busy_servers) / load, None, None]
 
 
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
@@ -158,57 +158,61 @@ _FACTORIALS = [
 """log n! less Stirling's formula without its series."""
 
 
-def poisson(args: Sequence[Array], out: Array) -> None:
+def poisson(operands: Sequence[Array], out: Array) -> None:
     """Compute the probability of a Poisson count."""
-    mean, count = args
-    large = np.maximum(count, 16.0)
-    corrected = np.where(
+    mean, count = operands
+    large_count = np.maximum(count, 16.0)
+    stirling_error = np.where(
         count < 16.0,
         np.take(_FACTORIALS, np.clip(np.nan_to_num(count), 0.0, 15.0).astype(int)),
-        series(_STIRLING, 1.0 / large**2) / large,
+        series(_STIRLING, 1.0 / large_count**2) / large_count,
     )
     scale = 1.0 / np.sqrt(2.0 * pi * np.maximum(count, 1.0))
     # n log(n/a) + a - n, by its series where n and a are close.
-    gap = (count - mean) / (count + mean)
-    apart = count * np.log(np.where(count > 0.0, count, 1.0) / mean) + mean - count
-    if np.min(np.abs(gap)) < 0.1:
-        near = (count - mean) * gap + 2.0 * count * gap**3 * series(_ODD, gap**2)
-        apart = np.where(np.abs(gap) < 0.1, near, apart)
-    np.multiply(np.exp(-corrected - apart), scale, out=out)
+    relative_gap = (count - mean) / (count + mean)
+    log_ratio = count * np.log(np.where(count > 0.0, count, 1.0) / mean) + mean - count
+    if np.min(np.abs(relative_gap)) < 0.1:
+        log_ratio_series = (count - mean) * relative_gap + 2.0 * count * relative_gap**3 * series(
+            _ODD, relative_gap**2
+        )
+        log_ratio = np.where(np.abs(relative_gap) < 0.1, log_ratio_series, log_ratio)
+    np.multiply(np.exp(-stirling_error - log_ratio), scale, out=out)
     np.copyto(out, np.exp(-mean), where=count <= 0.0)
 
 
-def poisson_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+def poisson_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
     """Compute the derivatives of `poisson`."""
-    return [bar * value * (args[1] / args[0] - 1.0), None]
+    return [adjoint * value * (operands[1] / operands[0] - 1.0), None]
 
 
-def _after(rate: Array, inputs: Array, outputs: Array) -> Array:
+def _rate_after_stage(rate: Array, inputs: Array, outputs: Array) -> Array:
     """Return the rate after one stage, by logarithms because 1 - m/b loses digits for small m."""
-    result: Array = -np.expm1(inputs * np.log1p(-rate / outputs))
-    return result
+    rate_after_stage: Array = -np.expm1(inputs * np.log1p(-rate / outputs))
+    return rate_after_stage
 
 
-def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple[Array, Array]:
+def _rate_after_stages(
+    rate: Array, inputs: Array, outputs: Array, stages: Array
+) -> tuple[Array, Array]:
     """Return the rate after all stages, and its derivative by the rate before them."""
-    stages = _counted(stages, MOST_STAGES)
+    stages = _limited_count(stages, MOST_STAGES)
     slope = np.ones(
         np.broadcast_shapes(*(np.shape(operand) for operand in (rate, inputs, outputs, stages)))
     )
     rate = np.where(np.isnan(stages), np.nan, rate * slope)
-    for stage in range(_most(stages)):
-        going = stages > stage
-        accepted = np.exp((inputs - 1.0) * np.log1p(-rate / outputs)) * inputs / outputs
-        slope = np.where(going, slope * accepted, slope)
-        rate = np.where(going, _after(rate, inputs, outputs), rate)
+    for stage in range(_largest_count(stages)):
+        passes_stage = stages > stage
+        stage_slope = np.exp((inputs - 1.0) * np.log1p(-rate / outputs)) * inputs / outputs
+        slope = np.where(passes_stage, slope * stage_slope, slope)
+        rate = np.where(passes_stage, _rate_after_stage(rate, inputs, outputs), rate)
     return rate, slope
 
 
-def drop_stages(args: Sequence[Array], out: Array) -> None:
+def drop_stages(operands: Sequence[Array], out: Array) -> None:
     """Compute the rate after stages of switches that drop colliding requests."""
-    rate, inputs, outputs, stages = args
+    rate, inputs, outputs, stages = operands
     if len(stages) > 1 or not stages[0] <= MOST_STAGES:
-        out[...] = _through(rate, inputs, outputs, stages)[0]
+        out[...] = _rate_after_stages(rate, inputs, outputs, stages)[0]
         return
     out[...] = rate
     # The common case, many points of one network: three passes a stage, in place.
@@ -220,38 +224,44 @@ def drop_stages(args: Sequence[Array], out: Array) -> None:
         np.negative(out, out=out)
 
 
-def drop_stages_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+def drop_stages_adjoint(
+    operands: Sequence[Array], value: Array, adjoint: Array
+) -> list[Array | None]:
     """Compute the derivatives of `drop_stages`."""
-    return [bar * _through(*args)[1], None, None, None]
+    return [adjoint * _rate_after_stages(*operands)[1], None, None, None]
 
 
-def retried_rate(args: Sequence[Array], out: Array) -> None:
+def retried_rate(operands: Sequence[Array], out: Array) -> None:
     """Compute the rate on an input link when dropped requests are repeated."""
-    rate, inputs, outputs, stages = args
-    fan = np.power(outputs / inputs, stages)
-    rates = np.array(np.broadcast_to(rate, out.shape))
-    going = np.ones(out.shape, dtype=bool)
+    rate, inputs, outputs, stages = operands
+    fan_out = np.power(outputs / inputs, stages)
+    retried_rates = np.array(np.broadcast_to(rate, out.shape))
+    unfinished = np.ones(out.shape, dtype=bool)
     # The balance is concave and rises: Newton's steps from below stay below, until rounding stops
     # them.
     for _ in range(60):
-        behind, slope = _through(rates, inputs, outputs, stages)
-        lacking = rate * (1.0 - rates) - fan * behind * (1.0 - rate)
-        step = lacking / (fan * slope * (1.0 - rate) + rate)
+        delivered_rate, slope = _rate_after_stages(retried_rates, inputs, outputs, stages)
+        imbalance = rate * (1.0 - retried_rates) - fan_out * delivered_rate * (1.0 - rate)
+        step = imbalance / (fan_out * slope * (1.0 - rate) + rate)
         # Each point stops for itself, so that a sweep has the bits of its points.
-        going &= np.abs(step) > 1e-15 * rates
-        if not going.any():
+        unfinished &= np.abs(step) > 1e-15 * retried_rates
+        if not unfinished.any():
             break
-        rates = np.where(going, np.minimum(rates + step, 1.0), rates)
-    out[...] = np.where(stages <= MOST_STAGES, rates, np.nan)
+        retried_rates = np.where(unfinished, np.minimum(retried_rates + step, 1.0), retried_rates)
+    out[...] = np.where(stages <= MOST_STAGES, retried_rates, np.nan)
 
 
-def retried_rate_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+def retried_rate_adjoint(
+    operands: Sequence[Array], value: Array, adjoint: Array
+) -> list[Array | None]:
     """Compute the derivatives of `retried_rate`."""
-    rate, inputs, outputs, stages = args
-    fan = np.power(outputs / inputs, stages)
-    behind, slope = _through(value, inputs, outputs, stages)
+    rate, inputs, outputs, stages = operands
+    fan_out = np.power(outputs / inputs, stages)
+    delivered_rate, slope = _rate_after_stages(value, inputs, outputs, stages)
     return [
-        bar * (fan * behind + 1.0 - value) / (fan * slope * (1.0 - rate) + rate),
+        adjoint
+        * (fan_out * delivered_rate + 1.0 - value)
+        / (fan_out * slope * (1.0 - rate) + rate),
         None,
         None,
         None,
@@ -275,60 +285,72 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
 
         p_0 = 1 - a,  p_j = (p_0 A_j + sum_{i=1..j-1} p_i A_(j+1-i)) / a_0.
     """
-    empty = 1.0 - load
-    yield empty, np.full_like(load, -1.0)
-    arrived = [np.exp(-load)]
+    empty_probability = 1.0 - load
+    yield empty_probability, np.full_like(load, -1.0)
+    arrival_probabilities = [np.exp(-load)]
     for count in range(1, _REACH + 16):
-        arrived.append(arrived[-1] * load / count)
-    more = np.cumsum(np.array(arrived)[::-1], axis=0)[::-1]
+        arrival_probabilities.append(arrival_probabilities[-1] * load / count)
+    tail_probabilities = np.cumsum(np.array(arrival_probabilities)[::-1], axis=0)[::-1]
     # What j + 1 - i arrivals or more are multiplied with: the latest level comes with two of them.
-    before: deque[tuple[Array, Array]] = deque(maxlen=_REACH)
+    earlier_levels: deque[tuple[Array, Array]] = deque(maxlen=_REACH)
     for level in count_from(1):
-        near = level <= _REACH
-        value = empty * more[level] if near else np.zeros_like(load)
-        slope = empty * arrived[level - 1] - more[level] if near else np.zeros_like(load)
-        for back, (earlier_value, its) in enumerate(before):
-            value = value + earlier_value * more[back + 2]
-            slope = slope + its * more[back + 2] + earlier_value * arrived[back + 1]
-        value = value / arrived[0]
-        slope = slope / arrived[0] + value
-        before.appendleft((value, slope))
-        yield value, slope
+        within_reach = level <= _REACH
+        probability = (
+            empty_probability * tail_probabilities[level] if within_reach else np.zeros_like(load)
+        )
+        slope = (
+            empty_probability * arrival_probabilities[level - 1] - tail_probabilities[level]
+            if within_reach
+            else np.zeros_like(load)
+        )
+        for distance, (earlier_probability, earlier_slope) in enumerate(earlier_levels):
+            probability = probability + earlier_probability * tail_probabilities[distance + 2]
+            slope = (
+                slope
+                + earlier_slope * tail_probabilities[distance + 2]
+                + earlier_probability * arrival_probabilities[distance + 1]
+            )
+        probability = probability / arrival_probabilities[0]
+        slope = slope / arrival_probabilities[0] + probability
+        earlier_levels.appendleft((probability, slope))
+        yield probability, slope
 
 
-def _all_levels(load: Array, count: Array, use: Callable[[int, Array, Array], None]) -> None:
-    most = int(np.max(np.where(count <= MOST_PRESENT, count, 0.0), initial=0.0))
-    for level, (value, slope) in enumerate(_md1_levels(load)):
-        use(level, value, slope)
-        if level >= most:
+def _all_levels(load: Array, count: Array, use_level: Callable[[int, Array, Array], None]) -> None:
+    largest_count = int(np.max(np.where(count <= MOST_PRESENT, count, 0.0), initial=0.0))
+    for level, (probability, slope) in enumerate(_md1_levels(load)):
+        use_level(level, probability, slope)
+        if level >= largest_count:
             return
 
 
-def _numbers(load: Array, count: Array) -> tuple[Array, Array]:
+def _level_probabilities(load: Array, count: Array) -> tuple[Array, Array]:
     shape = np.broadcast_shapes(np.shape(load), np.shape(count))
-    values = np.full(shape, np.nan)
+    probabilities = np.full(shape, np.nan)
     slopes = np.full(shape, np.nan)
 
-    def take(level: int, value: Array, slope: Array) -> None:
+    def copy_level(level: int, probability: Array, slope: Array) -> None:
         at_level = count == level
-        np.copyto(values, value, where=at_level)
+        np.copyto(probabilities, probability, where=at_level)
         np.copyto(slopes, slope, where=at_level)
 
-    _all_levels(load, count, take)
-    return values, slopes
+    _all_levels(load, count, copy_level)
+    return probabilities, slopes
 
 
-def md1_number(args: Sequence[Array], out: Array) -> None:
+def md1_number(operands: Sequence[Array], out: Array) -> None:
     """Compute the probability of a number of customers present at M/D/1, from load and count."""
-    out[...] = _numbers(args[0], args[1])[0]
+    out[...] = _level_probabilities(operands[0], operands[1])[0]
 
 
-def md1_number_slopes(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+def md1_number_slopes(
+    operands: Sequence[Array], value: Array, adjoint: Array
+) -> list[Array | None]:
     """Return the derivative of `md1_number` by the load; there is none by the count."""
-    return [bar * _numbers(args[0], args[1])[1], None]
+    return [adjoint * _level_probabilities(operands[0], operands[1])[1], None]
 
 
-def _in_time(load: Array, elapsed: Array) -> tuple[Array, Array, Array]:
+def _wait_probability(load: Array, elapsed: Array) -> tuple[Array, Array, Array]:
     """Return the probability of a wait of at most a number of service times, and its derivatives by
     load and time.
 
@@ -336,47 +358,63 @@ def _in_time(load: Array, elapsed: Array) -> tuple[Array, Array, Array]:
     is the chance of j arrivals in k - x service times.
     """
     load, elapsed = np.broadcast_arrays(load, elapsed)
-    following = np.floor(elapsed) + 1.0
-    rest = following - elapsed
-    mean = np.maximum(load * rest, 1e-300)
-    total, by_load, by_time = (np.zeros(load.shape) for _ in range(3))
-    present = np.zeros(load.shape)
-    its = np.zeros(load.shape)
+    next_whole = np.floor(elapsed) + 1.0
+    time_to_whole = next_whole - elapsed
+    mean_arrivals = np.maximum(load * time_to_whole, 1e-300)
+    probability, slope_by_load, slope_by_time = (np.zeros(load.shape) for _ in range(3))
+    present_probability = np.zeros(load.shape)
+    present_slope = np.zeros(load.shape)
 
-    def add(level: int, value: Array, slope: Array) -> None:
-        nonlocal present, its
-        present = present + value
-        its = its + slope
+    def add_level(level: int, level_probability: Array, level_slope: Array) -> None:
+        nonlocal present_probability, present_slope
+        present_probability = present_probability + level_probability
+        present_slope = present_slope + level_slope
         if not level:
             return
-        arrivals = following - level
-        chance = np.empty(load.shape)
-        one_less = np.empty(load.shape)
-        poisson([mean, np.maximum(arrivals, 0.0)], chance)
-        poisson([mean, np.maximum(arrivals - 1.0, 0.0)], one_less)
-        arriving = arrivals >= 0.0
-        change = np.where(arrivals >= 1.0, one_less, 0.0) - chance
-        np.add(total, present * chance, out=total, where=arriving)
-        np.add(by_load, its * chance + present * change * rest, out=by_load, where=arriving)
-        np.subtract(by_time, present * change * load, out=by_time, where=arriving)
+        arrivals = next_whole - level
+        arrival_probability = np.empty(load.shape)
+        one_less_probability = np.empty(load.shape)
+        poisson([mean_arrivals, np.maximum(arrivals, 0.0)], arrival_probability)
+        poisson([mean_arrivals, np.maximum(arrivals - 1.0, 0.0)], one_less_probability)
+        is_possible = arrivals >= 0.0
+        slope_by_mean = np.where(arrivals >= 1.0, one_less_probability, 0.0) - arrival_probability
+        np.add(
+            probability,
+            present_probability * arrival_probability,
+            out=probability,
+            where=is_possible,
+        )
+        np.add(
+            slope_by_load,
+            present_slope * arrival_probability
+            + present_probability * slope_by_mean * time_to_whole,
+            out=slope_by_load,
+            where=is_possible,
+        )
+        np.subtract(
+            slope_by_time,
+            present_probability * slope_by_mean * load,
+            out=slope_by_time,
+            where=is_possible,
+        )
 
-    _all_levels(load, following, add)
-    beyond = following > MOST_PRESENT
-    for column in (total, by_load, by_time):
-        column[beyond] = np.nan
-    return total, by_load, by_time
+    _all_levels(load, next_whole, add_level)
+    beyond_limit = next_whole > MOST_PRESENT
+    for result in (probability, slope_by_load, slope_by_time):
+        result[beyond_limit] = np.nan
+    return probability, slope_by_load, slope_by_time
 
 
-def md1_late(args: Sequence[Array], out: Array) -> None:
+def md1_late(operands: Sequence[Array], out: Array) -> None:
     """Compute the probability of a wait of more than a number of service times at M/D/1, from load
     and time.
     """
-    np.subtract(1.0, _in_time(args[0], args[1])[0], out=out)
+    np.subtract(1.0, _wait_probability(operands[0], operands[1])[0], out=out)
 
 
-def md1_late_slopes(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+def md1_late_slopes(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
     """Return the derivatives of `md1_late` by load and by time; that by time exists except at whole
     numbers of service times.
     """
-    _, by_load, by_time = _in_time(args[0], args[1])
-    return [-bar * by_load, -bar * by_time]
+    _, slope_by_load, slope_by_time = _wait_probability(operands[0], operands[1])
+    return [-adjoint * slope_by_load, -adjoint * slope_by_time]

@@ -107,15 +107,19 @@ def engset(load: Like, servers: Like, sources: Like) -> Expr:
 
     Source: Engset, 1918.
     """
-    most = as_expr(servers)
-    few = as_expr(sources)
-    if isinstance(most, Number) and isinstance(few, Number) and few.value < most.value:
+    server_node = as_expr(servers)
+    source_node = as_expr(sources)
+    if (
+        isinstance(server_node, Number)
+        and isinstance(source_node, Number)
+        and source_node.value < server_node.value
+    ):
         requirement = (
             "engset(load, servers, sources) takes at least as many sources as servers,"
-            f" {number_text(most.value)}"
+            f" {number_text(server_node.value)}"
         )
-        raise ModelError(f"{requirement}; got {number_text(few.value)} sources")
-    return of_counts("engset", load, most, few)
+        raise ModelError(f"{requirement}; got {number_text(source_node.value)} sources")
+    return of_counts("engset", load, server_node, source_node)
 
 
 def poisson(mean: Like, count: Like) -> Expr:

@@ -24,11 +24,13 @@ else:
 
 
 @cache
-def _named(name: str) -> Any:
+def _unevaluated_function(name: str) -> Any:
     """Build a SymPy function of this name that stays unevaluated and has a LaTeX form."""
 
     def latex(self: Any, printer: Any, exp: str | None = None) -> str:
-        latex_text = _ON_PAPER[name].format(*(printer.doprint(operand) for operand in self.args))
+        latex_text = _LATEX_TEMPLATES[name].format(
+            *(printer.doprint(operand) for operand in self.args)
+        )
         return latex_text if exp is None else rf"\left({latex_text}\right)^{{{exp}}}"
 
     return type(name, (sympy.Function,), {"_latex": latex})
@@ -45,26 +47,28 @@ def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:
     >>> to_sympy(Parameter("a") * Parameter("b") + 1)
     a*b + 1
     """
-    symbols_by_name = dict(symbols or {})
-    converted: dict[int, Any] = {}
+    symbol_by_name = dict(symbols or {})
+    sympy_by_node: dict[int, Any] = {}
     for node in walk(expr):
         if isinstance(node, Parameter):
-            converted[id(node)] = symbols_by_name.setdefault(
+            sympy_by_node[id(node)] = symbol_by_name.setdefault(
                 node.name, sympy.Symbol(node.name, positive=True)
             )
         elif isinstance(node, Number):
-            converted[id(node)] = (
+            sympy_by_node[id(node)] = (
                 sympy.Integer(int(node.value))
                 if node.value.is_integer()
                 else sympy.Float(node.value)
             )
         elif isinstance(node, Booked):
-            converted[id(node)] = converted[id(node.inner)]
+            sympy_by_node[id(node)] = sympy_by_node[id(node.inner)]
         else:
             assert isinstance(node, Operation)
-            rule = _RULES.get(node.operator) or _named(node.operator)
-            converted[id(node)] = rule(*(converted[id(operand)] for operand in operands(node)))
-    return converted[id(expr)]
+            rule = _RULES.get(node.operator) or _unevaluated_function(node.operator)
+            sympy_by_node[id(node)] = rule(
+                *(sympy_by_node[id(operand)] for operand in operands(node))
+            )
+    return sympy_by_node[id(expr)]
 
 
 def latex(expr: Expr, names: Mapping[str, str] | None = None) -> str:
@@ -78,17 +82,19 @@ def latex(expr: Expr, names: Mapping[str, str] | None = None) -> str:
     >>> latex(Parameter("mu") - Parameter("lambda"), {"mu": r"\mu", "lambda": r"\lambda"})
     '\\mu - \\lambda'
     """
-    names_in_latex = dict(names or {})
-    printed: dict[Any, str] = {}
-    symbols: dict[str, Any] = {}
+    latex_by_name = dict(names or {})
+    latex_by_symbol: dict[Any, str] = {}
+    symbol_by_name: dict[str, Any] = {}
     for node in walk(expr):
-        if isinstance(node, Parameter) and node.name not in symbols:
-            symbols[node.name] = sympy.Symbol(f"v{len(symbols)}", positive=True)
-            printed[symbols[node.name]] = names_in_latex.get(node.name, upright(node.name))
+        if isinstance(node, Parameter) and node.name not in symbol_by_name:
+            symbol_by_name[node.name] = sympy.Symbol(f"v{len(symbol_by_name)}", positive=True)
+            latex_by_symbol[symbol_by_name[node.name]] = latex_by_name.get(
+                node.name, upright(node.name)
+            )
     with sympy.evaluate(False):
-        tree = to_sympy(expr, symbols)
+        tree = to_sympy(expr, symbol_by_name)
     # Printing asks what is real or zero, and to answer that SymPy must be allowed to evaluate.
-    return str(_printer()({"symbol_names": printed, "order": "none"}).doprint(tree))
+    return str(_printer()({"symbol_names": latex_by_symbol, "order": "none"}).doprint(tree))
 
 
 @cache
@@ -110,22 +116,22 @@ def upright(name: str) -> str:
     return r"\mathrm{" + name.replace("_", r"\_") + "}"
 
 
-def _terms(arg: Any) -> tuple[Any, ...]:
+def _terms(expr: Any) -> tuple[Any, ...]:
     """Return the terms of an expression that is a sum, which needs no parentheses inside another
     sum.
     """
-    return tuple(arg.args) if arg.is_Add else (arg,)
+    return tuple(expr.args) if expr.is_Add else (expr,)
 
 
-def _ranges(x: Any, limit: Any, below: Any, above: Any) -> Any:
+def _piecewise(operand: Any, limit: Any, below: Any, above: Any) -> Any:
     # Piecewise itself would solve a condition with another range in it, which may never end.
-    first = (below, sympy.Le(x, limit, evaluate=False))
-    remaining_range = (above, sympy.true)
-    pairs = (
+    lower_range = (below, sympy.Le(operand, limit, evaluate=False))
+    upper_range = (above, sympy.true)
+    ranges = (
         sympy.Basic.__new__(sympy.functions.elementary.piecewise.ExprCondPair, *value_and_condition)
-        for value_and_condition in (first, remaining_range)
+        for value_and_condition in (lower_range, upper_range)
     )
-    return sympy.Basic.__new__(sympy.Piecewise, *pairs)
+    return sympy.Basic.__new__(sympy.Piecewise, *ranges)
 
 
 _RULES: dict[str, Callable[..., Any]] = {
@@ -143,7 +149,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "log2": lambda x: sympy.log(x) / sympy.log(2),
     "sqrt": lambda x: sympy.sqrt(x),
     "ceil_log": lambda x, radix: sympy.ceiling(sympy.log(x) / sympy.log(radix), evaluate=False),
-    "select": _ranges,
+    "select": _piecewise,
     "exp": lambda x: sympy.exp(x),
     "exprel": lambda x: (sympy.exp(x) - 1) / x,
     "log": lambda x: sympy.log(x),
@@ -155,7 +161,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "poisson": lambda mean, n: mean**n * sympy.exp(-mean) / sympy.factorial(n),
 }
 
-_ON_PAPER = {
+_LATEX_TEMPLATES = {
     "erlang_b": r"B\left({1}, {0}\right)",
     "palm": r"A^{{-1}}\left({1}, {0}\right)",
     "engset": r"E_{{{1}}}\left({2}, {0}\right)",

@@ -31,7 +31,7 @@ CHUNK = 16_384
 benchmarks/closed_form.py.
 """
 
-_KEPT = CHUNK // 4
+_GRADIENT_CHUNK = CHUNK // 4
 """Points a chunk where every register is kept for the way back."""
 
 Values = Mapping[str, "Array | float"]
@@ -87,15 +87,15 @@ class Tape:
         self.parameters: dict[str, Parameter] = {
             parameter.name: parameter for parameter in parameters_among(nodes)
         }
-        self._numbers: dict[int, float] = {}
-        self._inputs: dict[int, str] = {}
-        self._booked: dict[int, str] = {}
+        self._constant_by_register: dict[int, float] = {}
+        self._name_by_register: dict[int, str] = {}
+        self._label_by_register: dict[int, str] = {}
         self._instructions: list[Instruction] = []
-        self._registers: dict[tuple[str, object, tuple[int, ...]], int] = {}
+        self._register_by_key: dict[tuple[str, object, tuple[int, ...]], int] = {}
         registers: dict[int, int] = {}
         for node in nodes:
             registers[id(node)] = self._record(node, registers)
-        self._outputs = [registers[id(output)] for output in outputs]
+        self._output_registers = [registers[id(output)] for output in outputs]
         # Trees are kept so that no id above is reused while this object lives.
         self._trees = tuple(outputs)
 
@@ -117,15 +117,15 @@ class Tape:
         instructions in order, the outputs.
         """
         return {
-            "size": len(self._registers),
-            "numbers": list(self._numbers.items()),
-            "inputs": list(self._inputs.items()),
-            "labels": list(self._booked.items()),
+            "size": len(self._register_by_key),
+            "numbers": list(self._constant_by_register.items()),
+            "inputs": list(self._name_by_register.items()),
+            "labels": list(self._label_by_register.items()),
             "code": [
                 [instruction.operator, instruction.out, *instruction.args]
                 for instruction in self._instructions
             ],
-            "outputs": list(self._outputs),
+            "outputs": list(self._output_registers),
         }
 
     def run_with(self, values: Values, watch: Callable[[Sequence[Array]], object]) -> Array:
@@ -147,57 +147,72 @@ class Tape:
     def _evaluated(
         self, values: Values, watch: Callable[[Sequence[Array]], object] | None = None
     ) -> list[Array]:
-        base = self._inputs_as_arrays(values)
-        points = _points(base)
-        varying = self._varying(base)
-        registers = dict(base)
+        input_registers = self._inputs_as_arrays(values)
+        point_count = _point_count(input_registers)
+        varying_registers = self._varying_registers(input_registers)
+        registers = dict(input_registers)
         with np.errstate(all="ignore"):
             self._execute(
                 registers,
                 [
                     instruction
                     for instruction in self._instructions
-                    if instruction.out not in varying
+                    if instruction.out not in varying_registers
                 ],
                 1,
             )
-            if points != 1:
-                return self._run_chunks(registers, varying, points, watch)
+            if point_count != 1:
+                return self._run_chunks(registers, varying_registers, point_count, watch)
             if watch is None:
-                return [np.array(registers[out]) for out in self._outputs]
-            watch([registers[out] for out in self._outputs[1:]])
-            return [np.array(registers[self._outputs[0]])]
+                return [np.array(registers[register]) for register in self._output_registers]
+            watch([registers[register] for register in self._output_registers[1:]])
+            return [np.array(registers[self._output_registers[0]])]
 
     def differentiate(self, values: Values, output: int = 0) -> Derivatives:
         """Evaluate one output with its derivatives by every parameter and labelled part (reverse
         mode).
         """
-        registers = self._inputs_as_arrays(values)
-        points = _points(registers)
+        value_by_register = self._inputs_as_arrays(values)
+        point_count = _point_count(value_by_register)
         with np.errstate(all="ignore"):
-            self._execute(registers, self._instructions, points)
-            bars = self._adjoints(registers, self._outputs[output], points)
+            self._execute(value_by_register, self._instructions, point_count)
+            adjoint_by_register = self._adjoints(
+                value_by_register, self._output_registers[output], point_count
+            )
 
-        def spread(register: int) -> Array:
-            return np.broadcast_to(registers[register], (points,))
+        def at_all_points(register: int) -> Array:
+            return np.broadcast_to(value_by_register[register], (point_count,))
 
-        none = np.zeros(points)
-        booked: dict[str, Array] = {}
-        labels = {register: label for register, label in self._booked.items() if register in bars}
-        for register, label in labels.items():
+        zeros = np.zeros(point_count)
+        booked_by_label: dict[str, Array] = {}
+        label_by_register = {
+            register: label
+            for register, label in self._label_by_register.items()
+            if register in adjoint_by_register
+        }
+        for register, label in label_by_register.items():
             # One label may stand at several places, such as the idle time of each phase.
             with np.errstate(all="ignore"):
-                share = spread(register) * bars[register]
-            booked[label] = booked[label] + share if label in booked else share
-        by_parameter = {name: bars.get(register, none) for register, name in self._inputs.items()}
-        once = {label: spread(register) for register, label in labels.items()}
-        inputs = {name: spread(register) for register, name in self._inputs.items()}
+                booked_part = at_all_points(register) * adjoint_by_register[register]
+            booked_by_label[label] = (
+                booked_by_label[label] + booked_part if label in booked_by_label else booked_part
+            )
+        by_parameter = {
+            name: adjoint_by_register.get(register, zeros)
+            for register, name in self._name_by_register.items()
+        }
+        once_by_label = {
+            label: at_all_points(register) for register, label in label_by_register.items()
+        }
+        input_by_name = {
+            name: at_all_points(register) for register, name in self._name_by_register.items()
+        }
         return Derivatives(
-            value=spread(self._outputs[output]),
+            value=at_all_points(self._output_registers[output]),
             by_parameter=by_parameter,
-            booked=booked,
-            once=once,
-            inputs=inputs,
+            booked=booked_by_label,
+            once=once_by_label,
+            inputs=input_by_name,
         )
 
     def slopes(
@@ -211,7 +226,7 @@ class Tape:
 
         Parameters
         ----------
-        values : as for `run`
+        column : as for `run`
         names : parameters by which to differentiate; one that the output does not have is 0
         output : which of the outputs
 
@@ -219,72 +234,93 @@ class Tape:
         -------
         the output [points], and by name its derivative [points]
         """
-        base = self._inputs_as_arrays(values)
-        points = _points(base)
-        end = self._outputs[output]
-        places = {name: register for register, name in self._inputs.items() if name in names}
-        needed, followed = self._between(end, places.values())
-        varying = self._varying(base)
+        input_registers = self._inputs_as_arrays(values)
+        point_count = _point_count(input_registers)
+        output_register = self._output_registers[output]
+        register_by_name = {
+            name: register for register, name in self._name_by_register.items() if name in names
+        }
+        needed_instructions, followed_registers = self._between(
+            output_register, register_by_name.values()
+        )
+        varying_registers = self._varying_registers(input_registers)
         with np.errstate(all="ignore"):
             self._execute(
-                base, [instruction for instruction in needed if instruction.out not in varying], 1
+                input_registers,
+                [
+                    instruction
+                    for instruction in needed_instructions
+                    if instruction.out not in varying_registers
+                ],
+                1,
             )
-        steps = [instruction for instruction in needed if instruction.out in varying]
-        value = np.empty(points)
-        derivatives = {name: np.zeros(points) for name in names}
-        for start in range(0, points, _KEPT):
-            rows = slice(start, min(start + _KEPT, points))
-            count = rows.stop - rows.start
+        varying_instructions = [
+            instruction
+            for instruction in needed_instructions
+            if instruction.out in varying_registers
+        ]
+        value_by_point = np.empty(point_count)
+        derivative_by_name = {name: np.zeros(point_count) for name in names}
+        for first_row in range(0, point_count, _GRADIENT_CHUNK):
+            rows = slice(first_row, min(first_row + _GRADIENT_CHUNK, point_count))
+            chunk_size = rows.stop - rows.start
             registers = {
-                register: values if len(values) == 1 else values[rows]
-                for register, values in base.items()
+                register: column if len(column) == 1 else column[rows]
+                for register, column in input_registers.items()
             }
             with np.errstate(all="ignore"):
-                self._execute(registers, steps, count)
+                self._execute(registers, varying_instructions, chunk_size)
                 # Derivatives are seldom NaN: every term is tested only where one of them is.
-                bars = self._adjoints(registers, end, count, followed, checked=False)
+                adjoint_by_register = self._adjoints(
+                    registers, output_register, chunk_size, followed_registers, check_terms=False
+                )
                 if not all(
-                    np.isfinite(bars.get(register, 0.0)).all() for register in places.values()
+                    np.isfinite(adjoint_by_register.get(register, 0.0)).all()
+                    for register in register_by_name.values()
                 ):
-                    bars = self._adjoints(registers, end, count, followed)
-            value[rows] = registers[end]
-            for name, register in places.items():
-                derivatives[name][rows] = bars.get(register, 0.0)
-        return value, derivatives
+                    adjoint_by_register = self._adjoints(
+                        registers, output_register, chunk_size, followed_registers
+                    )
+            value_by_point[rows] = registers[output_register]
+            for name, register in register_by_name.items():
+                derivative_by_name[name][rows] = adjoint_by_register.get(register, 0.0)
+        return value_by_point, derivative_by_name
 
-    def _between(self, end: int, starts: Iterable[int]) -> tuple[list[Instruction], set[int]]:
+    def _between(
+        self, output_register: int, start_registers: Iterable[int]
+    ) -> tuple[list[Instruction], set[int]]:
         """Return the instructions that a register needs, and the registers that depend on
-        `starts`.
+        `start_registers`.
         """
-        followed_registers = {end}
-        followed = set(starts)
-        needed = []
+        needed_registers = {output_register}
+        dependent_registers = set(start_registers)
+        needed_instructions = []
         for instruction in reversed(self._instructions):
-            if instruction.out in followed_registers:
-                followed_registers.update(instruction.args)
-                needed.append(instruction)
-        needed.reverse()
-        for instruction in needed:
-            if not followed.isdisjoint(instruction.args):
-                followed.add(instruction.out)
-        return needed, followed
+            if instruction.out in needed_registers:
+                needed_registers.update(instruction.args)
+                needed_instructions.append(instruction)
+        needed_instructions.reverse()
+        for instruction in needed_instructions:
+            if not dependent_registers.isdisjoint(instruction.args):
+                dependent_registers.add(instruction.out)
+        return needed_instructions, dependent_registers
 
     def _record(self, node: Expr, registers: Mapping[int, int]) -> int:
         """Return the register of a node; equal nodes share one."""
-        args = tuple(registers[id(operand)] for operand in operands(node))
-        operator, own = _signature(node)
-        key = (operator, own, args)
-        if key not in self._registers:
-            register = self._registers[key] = len(self._registers)
+        operand_registers = tuple(registers[id(operand)] for operand in operands(node))
+        operator, own_value = _signature(node)
+        key = (operator, own_value, operand_registers)
+        if key not in self._register_by_key:
+            register = self._register_by_key[key] = len(self._register_by_key)
             if isinstance(node, Number):
-                self._numbers[register] = node.value
+                self._constant_by_register[register] = node.value
             elif isinstance(node, Parameter):
-                self._inputs[register] = node.name
+                self._name_by_register[register] = node.name
             else:
-                self._instructions.append(Instruction(operator, register, args))
+                self._instructions.append(Instruction(operator, register, operand_registers))
                 if isinstance(node, Booked):
-                    self._booked[register] = node.label
-        return self._registers[key]
+                    self._label_by_register[register] = node.label
+        return self._register_by_key[key]
 
     def check_names(self, values: Values) -> None:
         """Raise if a name is not that of a parameter."""
@@ -297,8 +333,10 @@ class Tape:
 
     def _inputs_as_arrays(self, values: Values) -> dict[int, Array]:
         self.check_names(values)
-        registers = {register: np.array([number]) for register, number in self._numbers.items()}
-        for register, name in self._inputs.items():
+        registers = {
+            register: np.array([number]) for register, number in self._constant_by_register.items()
+        }
+        for register, name in self._name_by_register.items():
             value = values.get(name, self.parameters[name].value)
             if value is None:
                 raise ModelError(f"parameter {name} has no value")
@@ -307,97 +345,136 @@ class Tape:
             )
         return registers
 
-    def _varying(self, base: Mapping[int, Array]) -> set[int]:
-        varying = {register for register, array in base.items() if len(array) != 1}
+    def _varying_registers(self, input_registers: Mapping[int, Array]) -> set[int]:
+        varying_registers = {
+            register for register, array in input_registers.items() if len(array) != 1
+        }
         for instruction in self._instructions:
-            if not varying.isdisjoint(instruction.args):
-                varying.add(instruction.out)
-        return varying
+            if not varying_registers.isdisjoint(instruction.args):
+                varying_registers.add(instruction.out)
+        return varying_registers
 
     def _execute(
-        self, registers: dict[int, Array], instructions: Sequence[Instruction], points: int
+        self, registers: dict[int, Array], instructions: Sequence[Instruction], point_count: int
     ) -> None:
         """Execute instructions, with a new array for each result."""
         for instruction in instructions:
-            args = [registers[arg] for arg in instruction.args]
+            operands = [registers[register] for register in instruction.args]
             if instruction.operator == "booked":
-                registers[instruction.out] = args[0]
+                registers[instruction.out] = operands[0]
                 continue
-            out = np.empty(1 if all(len(arg) == 1 for arg in args) else points)
-            OPERATORS[instruction.operator].evaluate(args, out)
-            registers[instruction.out] = out
+            result = np.empty(
+                1 if all(len(register) == 1 for register in operands) else point_count
+            )
+            OPERATORS[instruction.operator].evaluate(operands, result)
+            registers[instruction.out] = result
 
     def _run_chunks(
         self,
         registers: dict[int, Array],
-        varying: set[int],
-        points: int,
+        varying_registers: set[int],
+        point_count: int,
         watch: Callable[[Sequence[Array]], object] | None = None,
     ) -> list[Array]:
-        steps = [instruction for instruction in self._instructions if instruction.out in varying]
-        owner = _owners(self._instructions)
-        sources = [owner.get(register, register) for register in self._outputs]
-        sources, monitored = (sources, []) if watch is None else (sources[:1], sources[1:])
-        slot, count = _slots(steps, owner, monitored)
+        varying_instructions = [
+            instruction
+            for instruction in self._instructions
+            if instruction.out in varying_registers
+        ]
+        owner_by_register = _owner_by_register(self._instructions)
+        output_registers = [
+            owner_by_register.get(register, register) for register in self._output_registers
+        ]
+        output_registers, watched_registers = (
+            (output_registers, [])
+            if watch is None
+            else (output_registers[:1], output_registers[1:])
+        )
+        buffer_by_register, buffer_count = _buffer_numbers(
+            varying_instructions, owner_by_register, watched_registers
+        )
         # An output is computed where it is to stay, which saves a copy of every chunk.
-        finals = {register: np.empty(points) for register in sources if register in slot}
-        inputs = [register for register in self._inputs if register in varying]
-        size = CHUNK
-        buffers = [np.empty(min(size, points)) for _ in range(count)]
-        steps = [step for step in steps if step.operator != "booked"]
-        reads = {step.out: [owner.get(arg, arg) for arg in step.args] for step in steps}
-        local = dict(registers)
-        for start in range(0, points, size):
-            stop = min(start + size, points)
-            for register in inputs:
-                local[register] = registers[register][start:stop]
-            for step in steps:
-                final = finals.get(step.out)
-                out = (
-                    buffers[slot[step.out]][: stop - start] if final is None else final[start:stop]
+        output_by_register = {
+            register: np.empty(point_count)
+            for register in output_registers
+            if register in buffer_by_register
+        }
+        varying_inputs = [
+            register for register in self._name_by_register if register in varying_registers
+        ]
+        chunk_size = CHUNK
+        buffers = [np.empty(min(chunk_size, point_count)) for _ in range(buffer_count)]
+        varying_instructions = [step for step in varying_instructions if step.operator != "booked"]
+        operand_registers = {
+            step.out: [owner_by_register.get(arg, arg) for arg in step.args]
+            for step in varying_instructions
+        }
+        chunk_registers = dict(registers)
+        for first_point in range(0, point_count, chunk_size):
+            end_point = min(first_point + chunk_size, point_count)
+            for register in varying_inputs:
+                chunk_registers[register] = registers[register][first_point:end_point]
+            for step in varying_instructions:
+                output = output_by_register.get(step.out)
+                result = (
+                    buffers[buffer_by_register[step.out]][: end_point - first_point]
+                    if output is None
+                    else output[first_point:end_point]
                 )
-                OPERATORS[step.operator].evaluate([local[arg] for arg in reads[step.out]], out)
-                local[step.out] = out
+                OPERATORS[step.operator].evaluate(
+                    [chunk_registers[arg] for arg in operand_registers[step.out]], result
+                )
+                chunk_registers[step.out] = result
             if watch is not None:
-                watch([local[register] for register in monitored])
+                watch([chunk_registers[register] for register in watched_registers])
         return [
             (
-                finals[source]
-                if source in finals
-                else np.array(np.broadcast_to(registers[source], (points,)))
+                output_by_register[source]
+                if source in output_by_register
+                else np.array(np.broadcast_to(registers[source], (point_count,)))
             )
-            for source in sources
+            for source in output_registers
         ]
 
     def _adjoints(
         self,
         registers: Mapping[int, Array],
         output: int,
-        points: int,
-        followed: AbstractSet[int] | None = None,
-        checked: bool = True,
+        point_count: int,
+        followed_registers: AbstractSet[int] | None = None,
+        check_terms: bool = True,
     ) -> dict[int, Array]:
         """Compute the derivatives of an output by registers in reverse order, through the
-        `followed` registers or all; `checked` tests every term for NaN.
+        `followed_registers` or all; `check_terms` tests every term for NaN.
         """
-        bars: dict[int, Array] = {output: np.ones(points)}
+        adjoint_by_register: dict[int, Array] = {output: np.ones(point_count)}
         for instruction in reversed(self._instructions):
-            bar = bars.get(instruction.out)
-            if bar is None or (followed is not None and instruction.out not in followed):
+            result_adjoint = adjoint_by_register.get(instruction.out)
+            if result_adjoint is None or (
+                followed_registers is not None and instruction.out not in followed_registers
+            ):
                 continue
-            args = [registers[arg] for arg in instruction.args]
-            adjoints = (
-                [bar]
+            operand_values = [registers[arg] for arg in instruction.args]
+            operand_adjoints = (
+                [result_adjoint]
                 if instruction.operator == "booked"
-                else OPERATORS[instruction.operator].derive(args, registers[instruction.out], bar)
+                else OPERATORS[instruction.operator].derive(
+                    operand_values, registers[instruction.out], result_adjoint
+                )
             )
-            for register, adjoint in zip(instruction.args, adjoints, strict=True):
-                if adjoint is not None and (followed is None or register in followed):
-                    if checked and not np.isfinite(adjoint).all():
+            for register, operand_adjoint in zip(instruction.args, operand_adjoints, strict=True):
+                if operand_adjoint is not None and (
+                    followed_registers is None or register in followed_registers
+                ):
+                    if check_terms and not np.isfinite(operand_adjoint).all():
                         # What was not chosen contributes nothing, even where it is infinite.
-                        adjoint = np.where(bar == 0.0, 0.0, adjoint)
-                    bars[register] = bars[register] + adjoint if register in bars else adjoint
-        return bars
+                        operand_adjoint = np.where(result_adjoint == 0.0, 0.0, operand_adjoint)
+                    adjoint_by_register[register] = (
+                        adjoint_by_register[register] + operand_adjoint
+                        if register in adjoint_by_register
+                        else operand_adjoint
+                    )
+        return adjoint_by_register
 
 
 def _signature(node: Expr) -> tuple[str, object]:
@@ -416,40 +493,50 @@ def _signature(node: Expr) -> tuple[str, object]:
     raise TypeError(type(node))
 
 
-def _points(registers: Mapping[int, Array]) -> int:
+def _point_count(registers: Mapping[int, Array]) -> int:
     lengths = sorted({len(array) for array in registers.values()} - {1})
     if len(lengths) > 1:
         raise ModelError(f"varied parameters must have equally many points, got {lengths}")
     return lengths[0] if lengths else 1
 
 
-def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
+def _owner_by_register(instructions: Sequence[Instruction]) -> dict[int, int]:
     """Return for the register of each labelled part the register that holds its value."""
-    owner: dict[int, int] = {}
+    owner_by_register: dict[int, int] = {}
     for instruction in instructions:
         if instruction.operator == "booked":
-            owner[instruction.out] = owner.get(instruction.args[0], instruction.args[0])
-    return owner
+            owner_by_register[instruction.out] = owner_by_register.get(
+                instruction.args[0], instruction.args[0]
+            )
+    return owner_by_register
 
 
-def _slots(
-    steps: Sequence[Instruction], owner: Mapping[int, int], monitored: Sequence[int]
+def _buffer_numbers(
+    instructions: Sequence[Instruction],
+    owner_by_register: Mapping[int, int],
+    watched_registers: Sequence[int],
 ) -> tuple[dict[int, int], int]:
     """Assign a buffer to each result, which is reused after the last instruction that reads it."""
-    last_read = {
-        owner.get(arg, arg): index for index, step in enumerate(steps) for arg in step.args
+    last_reader = {
+        owner_by_register.get(arg, arg): index
+        for index, instruction in enumerate(instructions)
+        for arg in instruction.args
     }
-    last_read |= dict.fromkeys(monitored, len(steps))
-    slot: dict[int, int] = {}
-    free: list[int] = []
-    count = 0
-    for index, step in enumerate(steps):
-        if step.operator == "booked":
+    last_reader |= dict.fromkeys(watched_registers, len(instructions))
+    buffer_by_register: dict[int, int] = {}
+    free_buffers: list[int] = []
+    buffer_count = 0
+    for index, instruction in enumerate(instructions):
+        if instruction.operator == "booked":
             continue
-        if free:
-            slot[step.out] = free.pop()
+        if free_buffers:
+            buffer_by_register[instruction.out] = free_buffers.pop()
         else:
-            slot[step.out], count = count, count + 1
-        args = {owner.get(arg, arg) for arg in step.args}
-        free.extend(slot[arg] for arg in sorted(args) if arg in slot and last_read[arg] == index)
-    return slot, count
+            buffer_by_register[instruction.out], buffer_count = buffer_count, buffer_count + 1
+        operand_registers = {owner_by_register.get(arg, arg) for arg in instruction.args}
+        free_buffers.extend(
+            buffer_by_register[arg]
+            for arg in sorted(operand_registers)
+            if arg in buffer_by_register and last_reader[arg] == index
+        )
+    return buffer_by_register, buffer_count

@@ -353,7 +353,7 @@ def _use_without_waiting(
 def whole_time(model: Model) -> Expr:
     """Return the time of a cycle, or of all phases or supersteps together [s]."""
     times_by_node: dict[int, Expr] = {}
-    return model.population.time(lambda body: time(body, model, known=times_by_node))
+    return model.population.time(lambda body: time(body, model, time_by_node=times_by_node))
 
 
 def _account_time(model: Model) -> Expr:

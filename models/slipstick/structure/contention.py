@@ -77,16 +77,18 @@ class LeftOut:
 
     def notes(self, index: int) -> tuple[str, ...]:
         """Return notes on the effects neglected at one point; none if the answer is exact."""
-        crowded = dict.fromkeys(
+        crowded_names = dict.fromkeys(
             IN_WORDS.get(name, name) for name, flags in self.crowded.items() if at(flags, index)
         )
-        waiting = [f"leaves out waiting for {', '.join(crowded)}"] if crowded else []
-        return (*waiting, *(note for note, flags in self.others.items() if at(flags, index)))
+        waiting_notes = (
+            [f"leaves out waiting for {', '.join(crowded_names)}"] if crowded_names else []
+        )
+        return (*waiting_notes, *(note for note, flags in self.others.items() if at(flags, index)))
 
     def nothing(self) -> Flags:
         """Return, as a mask, the points at which a method without contention neglects nothing."""
-        none = np.zeros(1, dtype=bool)
-        return ~reduce(np.logical_or, [*self.crowded.values(), *self.others.values()], none)
+        no_effect = np.zeros(1, dtype=bool)
+        return ~reduce(np.logical_or, [*self.crowded.values(), *self.others.values()], no_effect)
 
 
 class Contention:
@@ -108,41 +110,46 @@ class Contention:
     def __init__(self, model: Model) -> None:
         nodes = list(each_once(model.bodies))
         present = model.population.present
-        self._crowded = _queues(model, nodes)
+        self._excess_by_resource = _queue_excesses(model, nodes)
         for node in nodes:
-            self._crowded.update(_waits(model, node, present))
-        self._others = {**_random_maxima(model, present), **_shared_stages(model)}
-        counts = [*self._crowded.values(), *self._others.values()]
+            self._excess_by_resource.update(_waiting_excesses(model, node, present))
+        self._excess_by_note = {
+            **_random_maximum_notes(model, present),
+            **_shared_stage_notes(model),
+        }
+        excesses = [*self._excess_by_resource.values(), *self._excess_by_note.values()]
         # The counts one by one are evaluated for notes only; `nothing` needs their maximum alone.
-        self._tape = Tape([count for count, _ in counts])
+        self._tape = Tape([count for count, _ in excesses])
         # One number for a point, so that a sweep keeps no array for each place where it may wait.
-        excess = [count - most for count, most in dict.fromkeys(counts)]
-        self._most = Tape([maximum(*excess)]) if excess else None
+        count_minus_limit = [count - limit for count, limit in dict.fromkeys(excesses)]
+        self._largest_excess = Tape([maximum(*count_minus_limit)]) if count_minus_limit else None
 
     def left_out(self, values: Values) -> LeftOut:
         """Return the effects that are neglected at aligned points."""
         counts = iter(self._tape.run(only(values, self._tape.parameters)))
         crowded, other_effects = (
-            {name: next(counts) > most for name, (_, most) in limits.items()}
-            for limits in (self._crowded, self._others)
+            {name: next(counts) > limit for name, (_, limit) in excess_by_name.items()}
+            for excess_by_name in (self._excess_by_resource, self._excess_by_note)
         )
         return LeftOut(crowded, other_effects)
 
     def nothing(self, values: Values) -> Flags:
         """Return, as a mask, the points at which a method without contention neglects nothing."""
-        if self._most is None:
+        if self._largest_excess is None:
             return np.ones(1, dtype=bool)
-        return ~(self._most.run(only(values, self._most.parameters))[0] > 0)
+        return ~(self._largest_excess.run(only(values, self._largest_excess.parameters))[0] > 0)
 
 
-def _queues(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess]:
+def _queue_excesses(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess]:
     """Return, for each resource that steps use or hold, the most requests at one moment and the
     number of them that need not wait.
     """
     written_resources = {name for node in nodes if node.mode == WRITE for name in node.held}
-    served = [step.resource for step in model.steps if step.resource is not None]
-    names = dict.fromkeys([*served, *(name for node in nodes for name in node.held)])
-    at_once = _asked_at_once(model, list(names))
+    served_resources = [step.resource for step in model.steps if step.resource is not None]
+    resource_names = dict.fromkeys(
+        [*served_resources, *(name for node in nodes for name in node.held)]
+    )
+    requests_by_resource = _requests_at_once(model, list(resource_names))
     return {
         name: (
             count,
@@ -150,11 +157,11 @@ def _queues(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess]:
             if is_processor(name) or name in written_resources
             else model.resources[name].capacity,
         )
-        for name, count in at_once.items()
+        for name, count in requests_by_resource.items()
     }
 
 
-def _waits(model: Model, node: Activity, present: Expr) -> dict[str, Excess]:
+def _waiting_excesses(model: Model, node: Activity, present: Expr) -> dict[str, Excess]:
     """Return where a step may wait for something other than a server or a free place, such as a
     unit, a task or a barrier.
     """
@@ -169,11 +176,11 @@ def _waits(model: Model, node: Activity, present: Expr) -> dict[str, Excess]:
     if node.use == ASKED:
         return {f"tasks of {name}": (present, 1) for name in node.uses}
     if node.use == MET:
-        return {name: _met_by_others(model, name, node.parties, present) for name in node.uses}
+        return {name: _barrier_excess(model, name, node.parties, present) for name in node.uses}
     raise no_rule("waiting", node)
 
 
-def _met_by_others(model: Model, barrier: str, parties: int | None, present: Expr) -> Excess:
+def _barrier_excess(model: Model, barrier: str, parties: int | None, present: Expr) -> Excess:
     """Return how many processors or groups can wait for each other at a barrier although their
     times are constant, and how many of them meet without a wait.
     """
@@ -190,13 +197,13 @@ def _met_by_others(model: Model, barrier: str, parties: int | None, present: Exp
     return total(groups_meeting), 1
 
 
-def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
+def _random_maximum_notes(model: Model, present: Expr) -> dict[str, Excess]:
     """Return the variation that makes a maximum of times random, with the note on it: that of
     parallel branches and items, and, for several processors, that of the activities after which
     they meet.
     """
-    compared = [node for node in side_by_side(model.bodies) if not node.beside]
-    bodies_compared = [
+    parallel_nodes = [node for node in side_by_side(model.bodies) if not node.beside]
+    compared_bodies = [
         body
         for body in model.bodies
         if model.population.finite or any(node.use == MET for node in steps(body))
@@ -205,13 +212,13 @@ def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
     further_members = maximum(present - 1, NEVER)
     variations = total(
         [
-            variation(compared),
-            variation(bodies_compared) * further_members,
+            variation(parallel_nodes),
+            variation(compared_bodies) * further_members,
             model.population.variation,
         ]
     )
-    early = any(node.beside for node in side_by_side(model.bodies))
-    notes: dict[str, Excess] = {EARLY: (Number(1.0), 0)} if early else {}
+    has_early_fork = any(node.beside for node in side_by_side(model.bodies))
+    notes: dict[str, Excess] = {EARLY: (Number(1.0), 0)} if has_early_fork else {}
     return notes if variations == NEVER else {**notes, RANDOM: (variations, 0)}
 
 
@@ -246,87 +253,92 @@ class Variation:
     def __init__(self, model: Model) -> None:
         groups = model.population.groups
         variation_of_groups = [variation([group.cycle]) for group in groups if len(groups) > 1]
-        varied = variation_of_groups or [
+        variations = variation_of_groups or [
             total([variation(model.bodies), model.population.variation])
         ]
-        self.possible = NEVER not in varied
-        self._count = len(varied)
-        self._tape = Tape([*varied, *(group.processors for group in groups if variation_of_groups)])
+        self.possible = NEVER not in variations
+        self._variation_count = len(variations)
+        self._tape = Tape(
+            [*variations, *(group.processors for group in groups if variation_of_groups)]
+        )
 
     def there(self, values: Values) -> Flags:
         """Return at which points a time or a count is random in every group."""
         columns = np.broadcast_arrays(*self._tape.run(only(values, self._tape.parameters)))
-        varied = np.stack(columns[: self._count])
-        sizes = columns[self._count :]
+        variations = np.stack(columns[: self._variation_count])
+        group_sizes = columns[self._variation_count :]
         # A group without processors takes no part, so that its constant times do not count.
-        empty = np.stack(sizes) == 0 if sizes else False
-        flags: Flags = np.atleast_1d(((varied > 0) | empty).all(axis=0))
+        is_empty = np.stack(group_sizes) == 0 if group_sizes else False
+        flags: Flags = np.atleast_1d(((variations > 0) | is_empty).all(axis=0))
         return flags
 
 
-def _shared_stages(model: Model) -> dict[str, Excess]:
+def _shared_stage_notes(model: Model) -> dict[str, Excess]:
     """Return a note for each set of resources that several stages of one pipeline share; pipelines
     with the same set have one note.
     """
-    sharing: dict[tuple[str, ...], dict[str, Expr]] = {}
+    pipelines_by_shared_names: dict[tuple[str, ...], dict[str, Expr]] = {}
     for node in each_once(model.bodies):
         if isinstance(node, Pipeline):
-            users = [_used(stage.bodies) for stage in node.stages]
+            names_by_stage = [_served_names(stage.bodies) for stage in node.stages]
             shared_names = tuple(
                 name
-                for name in sorted(set().union(*users))
-                if sum(name in names_used for names_used in users) > 1
+                for name in sorted(set().union(*names_by_stage))
+                if sum(name in stage_names for stage_names in names_by_stage) > 1
             )
             if shared_names:
-                sharing.setdefault(shared_names, {})[node.name] = node.items
+                pipelines_by_shared_names.setdefault(shared_names, {})[node.name] = node.items
     notes: dict[str, Excess] = {}
-    for shared_names, items in sharing.items():
-        use_in_words = (
+    for shared_names, items_by_pipeline in pipelines_by_shared_names.items():
+        shared_use = (
             "as separate servers, though several use"
             f" {', '.join(IN_WORDS.get(name, name) for name in shared_names)}"
         )
         # One note for all, so that a program of hundreds of pipelines stays readable.
-        if len(items) > FEW:
-            note = f"takes the stages of {len(items)} pipelines {use_in_words}"
-            notes[note] = (maximum(*items.values()), 1)
+        if len(items_by_pipeline) > FEW:
+            note = f"takes the stages of {len(items_by_pipeline)} pipelines {shared_use}"
+            notes[note] = (maximum(*items_by_pipeline.values()), 1)
         else:
             notes |= {
-                f"takes the stages of {name} {use_in_words}": (count, 1)
-                for name, count in items.items()
+                f"takes the stages of {name} {shared_use}": (count, 1)
+                for name, count in items_by_pipeline.items()
             }
     return notes
 
 
-def _used(bodies: Iterable[Activity]) -> set[str]:
-    served = (name for node in each_once(bodies) if node.use == SERVED for name in node.uses)
+def _served_names(bodies: Iterable[Activity]) -> set[str]:
+    served_names = (name for node in each_once(bodies) if node.use == SERVED for name in node.uses)
     # Each request to another processor goes to a different one, so that stages do not share it.
-    return {name for name in served if name != "each-other"}
+    return {name for name in served_names if name != "each-other"}
 
 
-def _asked_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
+def _requests_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
     """Return an upper bound on the requests at each resource at one moment [1]."""
     present = model.population.present
     if isinstance(model.population, SuperstepPopulation):
         return dict.fromkeys(names, present)
     counts_by_node: dict[int, dict[str, Expr]] = {}
-    widths = [most_at_once(body, requested, counts_by_node) for body in model.bodies]
-    counts = [group.processors for group in model.population.groups]
+    requests_by_body = [most_at_once(body, requested, counts_by_node) for body in model.bodies]
+    group_sizes = [group.processors for group in model.population.groups]
 
-    def at_once(name: str) -> Expr:
-        of_bodies = [width.get(name, Number(0.0)) for width in widths]
+    def requests_at(name: str) -> Expr:
+        body_requests = [requests.get(name, Number(0.0)) for requests in requests_by_body]
         if name == "each-other":
             # Each item or branch asks another processor, but so may every other asker.
             return present
-        if counts and not is_processor(name):
-            return total(width * count for width, count in zip(of_bodies, counts, strict=True))
+        if group_sizes and not is_processor(name):
+            return total(
+                requests * group_size
+                for requests, group_size in zip(body_requests, group_sizes, strict=True)
+            )
         # Beside its own requests a processor serves those that others send to it, one of each.
         if name == "own":
             further_processors = present - 1 if {"other", "each-other"} & set(names) else 0.0
-            return largest(of_bodies) + further_processors
+            return largest(body_requests) + further_processors
         # An upper bound: all processors may be in the body with the most requests at the same time.
-        return largest(of_bodies) * present
+        return largest(body_requests) * present
 
-    return {name: at_once(name) for name in names}
+    return {name: requests_at(name) for name in names}
 
 
 class Saturation:
@@ -350,48 +362,57 @@ class Saturation:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._streams = model.population.streams
-        self._names = [
+        self._resource_names = [
             name
             for name, resource in model.resources.items()
             if self._streams and resource.use in (SERVED, HELD)
         ]
-        columns: list[Expr] = [model.resources[name].full_speed for name in self._names]
+        tape_exprs: list[Expr] = [model.resources[name].full_speed for name in self._resource_names]
         try:
             for rate, cycle in self._streams:
                 work_by_name = demands(cycle, model) | held_times(cycle, model)
-                columns += [rate, *(work_by_name.get(name, zero(TIME)) for name in self._names)]
+                tape_exprs += [
+                    rate,
+                    *(work_by_name.get(name, zero(TIME)) for name in self._resource_names),
+                ]
         except NoAnswerError:  # what is asked depends on the state, so a queue may limit itself
-            self._names = []
-            columns = []
-        self._tape = Tape(columns)
+            self._resource_names = []
+            tape_exprs = []
+        self._tape = Tape(tape_exprs)
 
     def reasons(self, values: Values) -> dict[int, str]:
         """Return, by the number of the aligned point, a sentence on the first saturated resource."""
-        if not self._names:
+        if not self._resource_names:
             return {}
-        evaluated = iter(self._tape.run(only(values, self._tape.parameters)))
-        points = (count_of(values),)
-        count = len(self._names)
-        speeds = [next(evaluated) for _ in self._names]
-        streams = [
-            [np.broadcast_to(next(evaluated), points) for _ in range(1 + count)]
+        evaluated_columns = iter(self._tape.run(only(values, self._tape.parameters)))
+        shape = (count_of(values),)
+        resource_count = len(self._resource_names)
+        speed_by_resource = [next(evaluated_columns) for _ in self._resource_names]
+        columns_by_stream = [
+            [np.broadcast_to(next(evaluated_columns), shape) for _ in range(1 + resource_count)]
             for _ in self._streams
         ]
-        texts: dict[int, str] = {}
-        for position, name in enumerate(self._names, 1):
+        reason_by_point: dict[int, str] = {}
+        for position, name in enumerate(self._resource_names, 1):
             # A stream without work at the resource counts neither in its load nor in its rate.
-            users = [
-                (rate, work[position - 1]) for rate, *work in streams if np.any(work[position - 1])
+            rates_and_demands = [
+                (rate, demands[position - 1])
+                for rate, *demands in columns_by_stream
+                if np.any(demands[position - 1])
             ]
-            loads = sum((rate * seconds for rate, seconds in users), np.zeros(points))
-            rates = sum((rate for rate, _ in users), np.zeros(points))
+            load_by_point = sum(
+                (rate * demand for rate, demand in rates_and_demands), np.zeros(shape)
+            )
+            rate_by_point = sum((rate for rate, _ in rates_and_demands), np.zeros(shape))
             # A load of exactly 1 has no steady state either: the queue is a random walk without
             # drift.
-            loads = loads / speeds[position - 1]
-            for index in np.flatnonzero(loads >= 1):
-                text = saturated_text(self._model, name, float(rates[index]), float(loads[index]))
-                texts.setdefault(int(index), text)
-        return texts
+            load_by_point = load_by_point / speed_by_resource[position - 1]
+            for index in np.flatnonzero(load_by_point >= 1):
+                reason = saturated_text(
+                    self._model, name, float(rate_by_point[index]), float(load_by_point[index])
+                )
+                reason_by_point.setdefault(int(index), reason)
+        return reason_by_point
 
 
 class ComputedCounts:
@@ -414,15 +435,21 @@ class ComputedCounts:
 
     def __init__(self, model: Model, method: str) -> None:
         population = model.population
-        of_nodes = (own for node in each_once(model.bodies) for own in node.ranges)
-        own_ranges = (own for own in population.ranges if own.quantity not in population.counts)
+        node_ranges = (
+            value_range for node in each_once(model.bodies) for value_range in node.ranges
+        )
+        own_ranges = (
+            value_range
+            for value_range in population.ranges
+            if value_range.quantity not in population.counts
+        )
         self._method = method
         self._ranges = [
-            own
-            for own in (*own_ranges, *of_nodes)
-            if not own.quantity.dimension.time_power and parameters(own.quantity)
+            value_range
+            for value_range in (*own_ranges, *node_ranges)
+            if not value_range.quantity.dimension.time_power and parameters(value_range.quantity)
         ]
-        self._tape = Tape([own.quantity for own in self._ranges])
+        self._tape = Tape([value_range.quantity for value_range in self._ranges])
 
     def reasons(self, values: Values) -> dict[int, str]:
         """Return, by the number of the aligned point, a sentence on the first number out of its
@@ -430,16 +457,20 @@ class ComputedCounts:
         """
         if not self._ranges:
             return {}
-        points = (count_of(values),)
-        texts: dict[int, str] = {}
+        shape = (count_of(values),)
+        reason_by_point: dict[int, str] = {}
         columns = self._tape.run(only(values, self._tape.parameters))
-        for own, column in zip(self._ranges, columns, strict=True):
-            wrong = (column < -_BY_ROUNDING) | (column > own.most * (1 + _BY_ROUNDING))
-            for index in np.flatnonzero(np.broadcast_to(wrong, points)).tolist():
-                value = float(np.broadcast_to(column, points)[index])
-                text = f"{own.words} comes out as {value:g}, which {self._method} cannot take"
-                texts.setdefault(index, text)
-        return texts
+        for value_range, column in zip(self._ranges, columns, strict=True):
+            is_out_of_range = (column < -_BY_ROUNDING) | (
+                column > value_range.most * (1 + _BY_ROUNDING)
+            )
+            for index in np.flatnonzero(np.broadcast_to(is_out_of_range, shape)).tolist():
+                value = float(np.broadcast_to(column, shape)[index])
+                reason = (
+                    f"{value_range.words} comes out as {value:g}, which {self._method} cannot take"
+                )
+                reason_by_point.setdefault(index, reason)
+        return reason_by_point
 
 
 _BY_ROUNDING = 1e-9
@@ -450,8 +481,8 @@ def without(column: Array, points: Collection[int]) -> Array:
     """Return a column in which some points are NaN."""
     if not points:
         return column
-    taken = np.isin(np.arange(len(column)), list(points))
-    return np.where(taken, np.nan, column)
+    is_left_out = np.isin(np.arange(len(column)), list(points))
+    return np.where(is_left_out, np.nan, column)
 
 
 def saturated_text(model: Model, name: str, rate: float, load: float) -> str:
@@ -463,9 +494,9 @@ def saturated_text(model: Model, name: str, rate: float, load: float) -> str:
     rate : of the arrivals [1/s]
     load : time for which it is asked, over the time that there is [1]
     """
-    kind = model.resources[name].noun.split()[-1]
+    noun = model.resources[name].noun.split()[-1]
     return (
-        f"{kind} {name} is saturated: {rate:g}/s arrive, fewer than {rate / load:.4g}/s can be"
+        f"{noun} {name} is saturated: {rate:g}/s arrive, fewer than {rate / load:.4g}/s can be"
         f" served (load {load:.3g}, the limit is 1); lower the arrivals, or shorten what is asked"
         " of it"
     )

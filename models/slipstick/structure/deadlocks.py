@@ -22,7 +22,7 @@ class Deadlocks:
     """
 
     def __init__(self, model: Model) -> None:
-        self._words, self._processors = lock_cycle(model)
+        self._reason, self._least_processors = lock_cycle(model)
         self._population = model.population
         self._tape = Tape(list(self._population.counts))
 
@@ -32,7 +32,7 @@ class Deadlocks:
         """
         return (
             self.among(self._tape.run(only(values, self._tape.parameters)), count_of(values))
-            if self._words
+            if self._reason
             else {}
         )
 
@@ -40,7 +40,7 @@ class Deadlocks:
         """Return the reasons at the points with enough processors for a deadlock, from the sizes of
         the populations in the order of `counts`.
         """
-        if not self._words:
+        if not self._reason:
             return {}
         # Of customers that arrive any number may be present.
         present = np.full(points, np.inf if self._population.streams else 0.0)
@@ -50,7 +50,10 @@ class Deadlocks:
                 np.maximum(present, size.real) if self._population.finite else present + size.real
             )
         # One processor for each lock of the cycle, or a single one whose branches take them.
-        return {int(index): (self._words,) for index in np.flatnonzero(present >= self._processors)}
+        return {
+            int(index): (self._reason,)
+            for index in np.flatnonzero(present >= self._least_processors)
+        }
 
 
 def lock_cycle(model: Model) -> tuple[str, int]:
@@ -77,31 +80,31 @@ def lock_cycle(model: Model) -> tuple[str, int]:
     >>> lock_cycle(closed_model(there >> back, processors=2))[0][:45], lock_cycle(closed_model(there, processors=2))
     ('locks a and b are taken in both orders: their', ('', 0))
     """
-    exclusive = [
+    exclusive_resources = [
         resource
         for resource in model.resources.values()
         if resource.use == HELD and resource.capacity == 1
     ]
     groups_run_together = bool(model.population.groups)
-    nested: dict[_NestedHold, None] = {}
-    for number, body in enumerate(model.bodies if len(exclusive) > 1 else ()):
-        nested.update(
-            dict.fromkeys(_nested_holds(model, body, 0 if groups_run_together else number))
+    nested_holds: dict[_NestedHold, None] = {}
+    for body_number, body in enumerate(model.bodies if len(exclusive_resources) > 1 else ()):
+        nested_holds.update(
+            dict.fromkeys(_nested_holds(model, body, 0 if groups_run_together else body_number))
         )
     # Pruned first, because following all paths takes a time that grows fast with their number.
-    requests = _without_ends(list(nested))
-    locks = next(filter(None, (_closing((request,), requests) for request in requests)), ())
+    requests = _continued_requests(list(nested_holds))
+    locks = next(filter(None, (_locks_of_cycle((request,), requests) for request in requests)), ())
     if not locks:
         return "", 0
     # Branches of one processor can wait for each other, so that one is enough.
-    branches = any(_requests_in_branches(body, locks) for body in model.bodies)
-    *earlier_locks, last = locks
+    taken_in_branches = any(_taken_in_branches(body, locks) for body in model.bodies)
+    *earlier_locks, last_lock = locks
     order = "in a cycle" if len(earlier_locks) > 1 else "in both orders"
-    words = (
-        f"locks {', '.join(earlier_locks)} and {last} are taken {order}: their holders may wait for each"
+    sentence = (
+        f"locks {', '.join(earlier_locks)} and {last_lock} are taken {order}: their holders may wait for each"
         " other without end"
     )
-    return f"{words}; take them in one order", 1 if branches else len(locks)
+    return f"{sentence}; take them in one order", 1 if taken_in_branches else len(locks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,82 +114,91 @@ class _NestedHold:
 
     Parameters
     ----------
-    held, wanted : the two locks
+    held_lock, wanted_lock : the two locks
     guards : all locks held at that moment
     section : number of the part
     """
 
-    held: str
-    wanted: str
+    held_lock: str
+    wanted_lock: str
     guards: frozenset[str]
     section: tuple[int, int]
 
 
-def _without_ends(requests: list[_NestedHold]) -> list[_NestedHold]:
+def _continued_requests(requests: list[_NestedHold]) -> list[_NestedHold]:
     """Remove requests that belong to no cycle because no request follows them; where locks are
     taken in one order, these are all.
     """
     while True:
-        going_on = {(request.section, request.held) for request in requests}
-        continued = [
-            request for request in requests if (request.section, request.wanted) in going_on
+        continued_locks = {(request.section, request.held_lock) for request in requests}
+        continued_requests = [
+            request
+            for request in requests
+            if (request.section, request.wanted_lock) in continued_locks
         ]
-        if len(continued) == len(requests):
-            return continued
-        requests = continued
+        if len(continued_requests) == len(requests):
+            return continued_requests
+        requests = continued_requests
 
 
-def _closing(path: tuple[_NestedHold, ...], requests: Sequence[_NestedHold]) -> tuple[str, ...]:
+def _locks_of_cycle(
+    path: tuple[_NestedHold, ...], requests: Sequence[_NestedHold]
+) -> tuple[str, ...]:
     """Follow requests from lock to lock until the first lock is reached again; return the locks of
     that cycle, or an empty tuple where no cycle closes.
     """
-    first = path[0]
-    last = path[-1]
-    if last.wanted == first.held:
-        return tuple(step.held for step in path)
+    first_request = path[0]
+    last_request = path[-1]
+    if last_request.wanted_lock == first_request.held_lock:
+        return tuple(hold.held_lock for hold in path)
     for request in requests:
         # A lock that is held at two requests keeps them from being under way at once, so that they
         # cannot close a cycle.
-        can_be_under_way = request.section == first.section and not any(
+        can_be_under_way = request.section == first_request.section and not any(
             request.guards & earlier.guards for earlier in path
         )
-        if request.held == last.wanted and can_be_under_way:
-            locks = _closing((*path, request), requests)
+        if request.held_lock == last_request.wanted_lock and can_be_under_way:
+            locks = _locks_of_cycle((*path, request), requests)
             if locks:
                 return locks
     return ()
 
 
-def _requests_in_branches(body: Activity, locks: Sequence[str]) -> bool:
+def _taken_in_branches(body: Activity, locks: Sequence[str]) -> bool:
     """Return whether some of the locks are taken in a fork or pipeline, whose parts are under way
     at the same time.
     """
-    branches = (node for node in steps(body) if is_parallel(node))
-    return any(set(inner.held) & set(locks) for node in branches for inner in steps(node))
+    parallel_nodes = (node for node in steps(body) if is_parallel(node))
+    return any(
+        set(node_inside.held) & set(locks) for node in parallel_nodes for node_inside in steps(node)
+    )
 
 
-def _nested_holds(model: Model, cycle: Activity, body: int) -> Iterator[_NestedHold]:
-    """List the requests for a lock under another one in a body, section by section; `body` is the
-    number of the body among those that run one after the other.
+def _nested_holds(model: Model, cycle: Activity, body_number: int) -> Iterator[_NestedHold]:
+    """List the requests for a lock under another one in a body, section by section; `body_number`
+    counts the bodies that run one after the other.
     """
     requests = list[_NestedHold]()
-    sections = 0
+    section_count = 0
 
-    def visit(node: Activity, held: frozenset[str]) -> None:
-        nonlocal sections
-        sections += node.use == MET and node.parties is None
+    def visit(node: Activity, held_locks: frozenset[str]) -> None:
+        nonlocal section_count
+        section_count += node.use == MET and node.parties is None
         for name in node.held:
             if model.resources[name].capacity == 1:
                 requests.extend(
-                    _NestedHold(outer, name, held, (body, sections)) for outer in sorted(held)
+                    _NestedHold(outer, name, held_locks, (body_number, section_count))
+                    for outer in sorted(held_locks)
                 )
-                held = held | {name}
+                held_locks = held_locks | {name}
         for child in node.children:
-            visit(child, held)
+            visit(child, held_locks)
 
     visit(cycle, frozenset())
     # What comes after the last barrier is done with what comes before the first.
     yield from (
-        replace(request, section=(body, 0)) if request.section[1] == sections else request
+        replace(request, section=(body_number, 0))
+        if request.section[1] == section_count
+        else request
         for request in requests
     )

@@ -54,11 +54,13 @@ class LumpedActivities:
         """Divide the time booked to each label equally among the labels that it stands for, and
         list them in `order`.
         """
-        divided: dict[str, Array] = {}
-        for label, seconds in booked.items():
-            for name in (names := self.labels.get(label, (label,))):
-                divided[name] = divided.get(name, np.zeros(1)) + seconds / len(names)
-        return {label: divided[label] for label in order}
+        time_by_label: dict[str, Array] = {}
+        for label, label_time in booked.items():
+            for own_label in (own_labels := self.labels.get(label, (label,))):
+                time_by_label[own_label] = time_by_label.get(
+                    own_label, np.zeros(1)
+                ) + label_time / len(own_labels)
+        return {label: time_by_label[label] for label in order}
 
     def uses(self, lumped_uses: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
         """Copy the use of each queue to all queues that it stands for, and list them in `order`."""
@@ -78,24 +80,28 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
     lumping = LumpedActivities(())
     if any(is_parallel(node) or node.use == MET for node in nodes):
         return replace(lumping, activities=tuple(activities))
-    uses = Counter(map(requested, nodes))
-    uses_by_shapes: dict[tuple[tuple[str, ...], ...], Counter[str | None]] = {}
+    use_counts = Counter(map(requested, nodes))
+    use_counts_by_names: dict[tuple[tuple[str, ...], ...], Counter[str | None]] = {}
     for node in (node for node in nodes if isinstance(node, Choice)):
         for shapes, options in _alike_options(node, model):
-            used = (requested(inner) for _, body in options for inner in steps(body))
-            uses_by_shapes.setdefault(tuple(shape.names for shape in shapes), Counter()).update(
-                used
+            used_names = (
+                requested(node_inside) for _, body in options for node_inside in steps(body)
             )
+            use_counts_by_names.setdefault(
+                tuple(shape.names for shape in shapes), Counter()
+            ).update(used_names)
     locks = (lock for lock in model.resources.values() if isinstance(lock, HeldResource))
     # A resource with further uses elsewhere, or with a lock's word, differs from the others of its
     # choice, whatever the options look like.
-    words = {lock.word for lock in locks}
-    lumped_rows = {
+    lock_words = {lock.word for lock in locks}
+    lumped_names = {
         resource_names
-        for resource_names, used in uses_by_shapes.items()
+        for resource_names, option_use_counts in use_counts_by_names.items()
         if len(resource_names) > 1
         and all(
-            name not in words and used[name] == uses[name] for row in resource_names for name in row
+            name not in lock_words and option_use_counts[name] == use_counts[name]
+            for option_names in resource_names
+            for name in option_names
         )
     }
 
@@ -105,17 +111,19 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
         lumped_options: list[tuple[Expr, Activity]] = []
         for shapes, options in _alike_options(node, model):
             resource_names = tuple(shape.names for shape in shapes)
-            if resource_names not in lumped_rows:
-                lumped_options += [(p, rebuilt(body)) for p, body in options]
+            if resource_names not in lumped_names:
+                lumped_options += [(probability, rebuilt(body)) for probability, body in options]
                 continue
-            p, body = options[0]
-            lumped_options.append((p * len(resource_names), body))
-            lumping.chances[p * len(resource_names)] = (p, len(resource_names))
+            probability, body = options[0]
+            lumped_options.append((probability * len(resource_names), body))
+            lumping.chances[probability * len(resource_names)] = (probability, len(resource_names))
             lumping.copies.update(
                 zip(resource_names[0], zip(*resource_names, strict=True), strict=True)
             )
-            labels = [shape.labels for shape in shapes]
-            lumping.labels.update(zip(labels[0], zip(*labels, strict=True), strict=True))
+            labels_by_option = [shape.labels for shape in shapes]
+            lumping.labels.update(
+                zip(labels_by_option[0], zip(*labels_by_option, strict=True), strict=True)
+            )
         return Choice(tuple(lumped_options))
 
     return replace(lumping, activities=tuple(map(rebuilt, activities)))
@@ -128,38 +136,45 @@ class _Shape:
 
     def __init__(self, body: Activity, model: Model) -> None:
         self._model = model
-        self._places = dict[str, int]()
+        self._number_by_resource = dict[str, int]()
         self._labels = list[str]()
-        self.key = self._of(body)
+        self.key = self._key_of(body)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the resources, in the order of their first uses."""
-        return tuple(self._places)
+        return tuple(self._number_by_resource)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the steps, and the labels that waiting is booked to."""
         return tuple(self._labels)
 
-    def _of(self, node: Activity) -> tuple[object, ...]:
+    def _key_of(self, node: Activity) -> tuple[object, ...]:
         match node:
             case Step(name, time, resource):
                 self._labels.append(name)
-                placed = resource and self._place(resource, f"wait:{resource}")
-                return time, node.scv, node.distribution, placed, special_values(node)
+                numbered_resource = resource and self._numbered(resource, f"wait:{resource}")
+                return time, node.scv, node.distribution, numbered_resource, special_values(node)
             case Hold(resource, body, mode):
                 label = self._model.held_resource(resource).label(resource)
-                return self._place(resource, label), mode, self._of(body), special_values(node)
+                return (
+                    self._numbered(resource, label),
+                    mode,
+                    self._key_of(body),
+                    special_values(node),
+                )
             case _ if node.use == NOTHING:
-                shapes_of_children = map(self._of, node.children)
+                shapes_of_children = map(self._key_of, node.children)
                 return type(node), node.expressions, special_values(node), *shapes_of_children
             case _:
                 raise no_rule("the comparison of resources", node)
 
-    def _place(self, name: str, label: str) -> tuple[int, object]:
+    def _numbered(self, name: str, label: str) -> tuple[int, object]:
         self._labels.append(label)
-        return self._places.setdefault(name, len(self._places)), self._model.resources.get(name)
+        return self._number_by_resource.setdefault(
+            name, len(self._number_by_resource)
+        ), self._model.resources.get(name)
 
 
 _Option = tuple[Expr, Activity]
@@ -171,16 +186,18 @@ def _alike_options(
     """Group the options of a choice that have the same probability and the same structure at
     different resources.
     """
-    alike: dict[object, list[tuple[_Shape, _Option]]] = {}
-    for p, body in choice.options:
+    options_by_shape: dict[object, list[tuple[_Shape, _Option]]] = {}
+    for probability, body in choice.options:
         shape = _Shape(body, model)
-        alike.setdefault((p, shape.key), []).append((shape, (p, body)))
-    for group in alike.values():
-        shapes = [shape for shape, _ in group]
-        options = [option for _, option in group]
+        options_by_shape.setdefault((probability, shape.key), []).append(
+            (shape, (probability, body))
+        )
+    for alike_options in options_by_shape.values():
+        shapes = [shape for shape, _ in alike_options]
+        options = [option for _, option in alike_options]
         names = [name for shape in shapes for name in shape.names]
         # Options that share a resource are not symmetric: each name occurs once.
-        if len(group) >= LUMPED_FROM and len(set(names)) == len(names) > 0:
+        if len(alike_options) >= LUMPED_FROM and len(set(names)) == len(names) > 0:
             yield shapes, options
         else:
-            yield from (([shape], [option]) for shape, option in group)
+            yield from (([shape], [option]) for shape, option in alike_options)

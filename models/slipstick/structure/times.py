@@ -21,7 +21,10 @@ METHOD = "the time without contention"
 
 
 def time(
-    activity: Activity, model: Model, booked: bool = True, known: dict[int, Expr] | None = None
+    activity: Activity,
+    model: Model,
+    booked: bool = True,
+    time_by_node: dict[int, Expr] | None = None,
 ) -> Expr:
     """Return the time of one pass through an activity without contention [s].
 
@@ -32,40 +35,42 @@ def time(
     activity : what is done
     model : whose resources say what their use costs, such as a barrier
     booked : label each step's part, so that an account can be read off
-    known : times of parts that trees share, by identity, kept for the next tree; they must outlive
+    time_by_node : times of parts that trees share, by identity, kept for the next tree; they must
         it
 
     Raises
     ------
     NoAnswerError : the activity has a kind of step without such a time
     """
-    if known is None:
+    if time_by_node is None:
         return _time(activity, model, booked, None)
-    if id(activity) not in known:
-        known[id(activity)] = _time(activity, model, booked, known)
-    return known[id(activity)]
+    if id(activity) not in time_by_node:
+        time_by_node[id(activity)] = _time(activity, model, booked, time_by_node)
+    return time_by_node[id(activity)]
 
 
-def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr] | None) -> Expr:
-    own = own_time(activity, model, booked)
+def _time(
+    activity: Activity, model: Model, booked: bool, time_by_node: dict[int, Expr] | None
+) -> Expr:
+    own_seconds = own_time(activity, model, booked)
     match activity.combination:
         case Combination.IN_TURN:
             # What goes on beside the processor adds no time to it.
             child_times = (
-                number * time(child, model, booked, known)
-                for number, child in activity.weighted
+                executions * time(child, model, booked, time_by_node)
+                for executions, child in activity.weighted
                 if child not in activity.beside
             )
-            return total([own, *child_times], TIME)
+            return total([own_seconds, *child_times], TIME)
         case Combination.LONGEST:
             # The mean of the first few of several random times may be below each of their means, so
             # that nothing is known of it here: no time of it is counted.
             times = [
-                time(child, model, booked, known)
+                time(child, model, booked, time_by_node)
                 for _, child in activity.weighted
                 if child not in activity.beside
             ]
-            return total([own, maximum(*times)] if times else [own], TIME)
+            return total([own_seconds, maximum(*times)] if times else [own_seconds], TIME)
         case Combination.ITEMS if isinstance(activity, Pipeline):
             return _pipeline_time(activity, model, booked)
         case _:
@@ -77,8 +82,8 @@ def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
     contention: the time of a step, or the cost of using a resource [s].
     """
     if isinstance(activity, Step):
-        alone = model.time_alone(activity)
-        return Booked(activity.name, alone) if booked else alone
+        step_time = model.time_alone(activity)
+        return Booked(activity.name, step_time) if booked else step_time
     takes_no_time = isinstance(activity, Then | EarlyReply)
     if not activity.children and activity.use == NOTHING and not takes_no_time:
         raise no_rule(METHOD, activity)
@@ -94,16 +99,18 @@ def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
 def _pipeline_time(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
     if not pipeline.identical:
         return _uneven_items(pipeline, model, booked)
-    times = [time(stage.bodies[0], model, booked) for stage in pipeline.stages]
-    serial = [
+    stage_times = [time(stage.bodies[0], model, booked) for stage in pipeline.stages]
+    serial_times = [
         seconds
-        for seconds, stage in zip(times, pipeline.stages, strict=True)
+        for seconds, stage in zip(stage_times, pipeline.stages, strict=True)
         if stage.kind == "serial"
     ]
-    longest = maximum(*serial) if serial else zero(TIME)
+    longest_serial = maximum(*serial_times) if serial_times else zero(TIME)
     # With identical items and constant times the longest serial stage sets the pace, and the others
     # fill and drain once.
-    flow_line = FLOW_LINE(once=total(times, TIME), longest=longest, items=pipeline.items)
+    flow_line = FLOW_LINE(
+        once=total(stage_times, TIME), longest=longest_serial, items=pipeline.items
+    )
     assert isinstance(flow_line, Expr)
     return flow_line
 
@@ -113,20 +120,22 @@ def _uneven_items(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
     end[j][s-1]) + t[j][s].
     """
     assert isinstance(pipeline.items, Number)
-    finished: list[Expr] = []
-    before: list[Expr] = []
+    finish_times: list[Expr] = []
+    previous_ends: list[Expr] = []
     for item in range(int(pipeline.items.value)):
-        end: Expr = zero(TIME)
-        ends: list[Expr] = []
-        for index, stage in enumerate(pipeline.stages):
+        stage_end: Expr = zero(TIME)
+        stage_ends: list[Expr] = []
+        for stage_index, stage in enumerate(pipeline.stages):
             # Only a serial stage makes an item wait for the one before; a parallel one takes all at
             # once.
-            waits = stage.kind == "serial" and item > 0
-            start = maximum(before[index], end) if waits else end
+            waits_for_previous = stage.kind == "serial" and item > 0
+            start_time = (
+                maximum(previous_ends[stage_index], stage_end) if waits_for_previous else stage_end
+            )
             body = stage.bodies[item % len(stage.bodies)]
-            end = total([start, time(body, model, booked)], TIME)
-            ends.append(end)
-        before = ends
-        finished.append(end)
+            stage_end = total([start_time, time(body, model, booked)], TIME)
+            stage_ends.append(stage_end)
+        previous_ends = stage_ends
+        finish_times.append(stage_end)
     # Items leave a serial stage in order; at a parallel one any item may be the last.
-    return finished[-1] if pipeline.stages[-1].kind == "serial" else maximum(*finished)
+    return finish_times[-1] if pipeline.stages[-1].kind == "serial" else maximum(*finish_times)

@@ -109,11 +109,11 @@ class Visit:
     label: str = ""
     mode: str = ""
 
-    def can_meet(self, second: Visit) -> bool:
+    def can_meet(self, second_visit: Visit) -> bool:
         """Return whether two processors can be at these two visits at the same time: not if one of
         them holds alone what the other one holds.
         """
-        return not (self.exclusive & second.held or second.exclusive & self.held)
+        return not (self.exclusive & second_visit.held or second_visit.exclusive & self.held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +174,13 @@ def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]
     NoAnswerError : a barrier stands inside a lock, fork, choice or pipeline
     """
     builder = _TreeBuilder(model)
-    trees = []
+    visit_trees_built = []
     for activity in activities:
         visits_before = len(builder.visits)
         root = builder.rebuilt(activity, frozenset())
-        trees.append(VisitTree(root, tuple(builder.visits[visits_before:])))
-        builder.released = frozenset()
-    return trees
+        visit_trees_built.append(VisitTree(root, tuple(builder.visits[visits_before:])))
+        builder.released_locks = frozenset()
+    return visit_trees_built
 
 
 class _TreeBuilder:
@@ -191,8 +191,8 @@ class _TreeBuilder:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.visits: list[Visit] = []
-        self.released: frozenset[str] = frozenset()
-        self.written: frozenset[str] = frozenset()
+        self.released_locks: frozenset[str] = frozenset()
+        self.written_locks: frozenset[str] = frozenset()
         """Reader-writer locks that are held to write."""
 
     def rebuilt(self, activity: Activity, held: frozenset[str]) -> Activity:
@@ -200,69 +200,71 @@ class _TreeBuilder:
             case Then(bodies):
                 return Then(tuple(self.rebuilt(body, held) for body in bodies))
             case Hold():
-                chain = self.model.taken_together(activity)
+                joint_holds = self.model.taken_together(activity)
                 return (
-                    self._hold_together(chain, held)
-                    if len(chain) > 1
-                    else self._hold(activity, held)
+                    self._rebuilt_joint_holds(joint_holds, held)
+                    if len(joint_holds) > 1
+                    else self._rebuilt_hold(activity, held)
                 )
             case Step(resource=resource):
-                visit = self._visit(resource, held, activity) if resource is not None else None
-                visited: Activity = VisitedStep(activity, visit)
+                visit = self._new_visit(resource, held, activity) if resource is not None else None
+                visited_node: Activity = VisitedStep(activity, visit)
             case _ if activity.use not in (SERVED, HELD):
                 if not isinstance(activity, Repeat):
                     _refuse_barriers(activity.children, activity.kind)
-                visited = activity.rebuilt(
-                    [self._apart(child, held) for child in activity.children]
+                visited_node = activity.rebuilt(
+                    [self._rebuilt_apart(child, held) for child in activity.children]
                 )
             case _:
                 raise no_rule("the count of visits", activity)
-        self.released = frozenset()
-        return visited
+        self.released_locks = frozenset()
+        return visited_node
 
-    def _apart(self, body: Activity, held: frozenset[str]) -> Activity:
+    def _rebuilt_apart(self, body: Activity, held: frozenset[str]) -> Activity:
         """Rebuild a part that does not follow immediately on the part rebuilt before it, so that no
         lock was released just before.
         """
-        self.released = frozenset()
+        self.released_locks = frozenset()
         return self.rebuilt(body, held)
 
-    def _hold(self, node: Hold, held: frozenset[str]) -> Activity:
+    def _rebuilt_hold(self, node: Hold, held: frozenset[str]) -> Activity:
         """Return the hold of a lock with visits for the accesses to its word in an uncontended
         acquire and release; a queue lock makes all accesses of an acquire in one visit.
         """
-        lock = node.resource
+        lock_name = node.resource
         _refuse_barriers(node.children, "hold")
-        resource = self.model.held_resource(lock)
+        resource = self.model.held_resource(lock_name)
         acquire_count, release_count = resource.accesses if resource.word is not None else (0, 0)
         accesses_at_once = (
             1 if isinstance(resource, Lock) and resource.kind in SPIN_LOCKS else acquire_count
         )
-        acquire = LockAccess(resource.label(lock), resource.access, accesses_at_once)
+        acquire_access = LockAccess(resource.label(lock_name), resource.access, accesses_at_once)
         acquire_visits = [
-            self._access(acquire, resource.word, held)
+            self._rebuilt_access(acquire_access, resource.word, held)
             for _ in range(acquire_count // accesses_at_once if accesses_at_once else 0)
         ]
-        visit = self._visit(lock, held, mode=node.mode)
+        visit = self._new_visit(lock_name, held, mode=node.mode)
         # The acquisition comes between: no release before it is immediate any more.
-        self.released = frozenset()
-        written_outside = self.written
-        self.written = written_outside | {lock} if node.mode == WRITE else written_outside
-        bodies = [self.rebuilt(node.body, held | {lock})]
-        self.written = written_outside
+        self.released_locks = frozenset()
+        written_outside = self.written_locks
+        self.written_locks = (
+            written_outside | {lock_name} if node.mode == WRITE else written_outside
+        )
+        bodies = [self.rebuilt(node.body, held | {lock_name})]
+        self.written_locks = written_outside
         if release_count:
             bodies.append(
-                self._access(
-                    replace(acquire, count=release_count, releases=True),
+                self._rebuilt_access(
+                    replace(acquire_access, count=release_count, releases=True),
                     resource.word,
-                    held | {lock},
+                    held | {lock_name},
                 )
             )
-        visited = VisitedHold(visit, Then(tuple(bodies)) if release_count else bodies[0])
-        self.released = self.released | {lock}
-        return Then((*acquire_visits, visited)) if acquire_visits else visited
+        visited_hold = VisitedHold(visit, Then(tuple(bodies)) if release_count else bodies[0])
+        self.released_locks = self.released_locks | {lock_name}
+        return Then((*acquire_visits, visited_hold)) if acquire_visits else visited_hold
 
-    def _hold_together(self, chain: Sequence[Hold], held: frozenset[str]) -> Activity:
+    def _rebuilt_joint_holds(self, joint_holds: Sequence[Hold], held: frozenset[str]) -> Activity:
         """Return the holds of locks that are acquired at one moment: while a processor waits for
         one of them, it holds none.
 
@@ -272,23 +274,25 @@ class _TreeBuilder:
         pauses as long as a hold, and 24 % with 2.5 times as long; within 3 % with the time of a
         hold between circuits and short pauses (tests/workloads/unit_grains/test_grain.py).
         """
-        _refuse_barriers(chain[-1].children, "hold")
-        locks = [hold.resource for hold in chain]
-        visits = [self._visit(lock, held) for lock in locks]
-        self.released = frozenset()
-        visited = self.rebuilt(chain[-1].body, held.union(locks))
+        _refuse_barriers(joint_holds[-1].children, "hold")
+        lock_names = [hold.resource for hold in joint_holds]
+        visits = [self._new_visit(lock_name, held) for lock_name in lock_names]
+        self.released_locks = frozenset()
+        visited_node = self.rebuilt(joint_holds[-1].body, held.union(lock_names))
         for visit in reversed(visits):
-            visited = VisitedHold(visit, visited, visit is not visits[-1])
-        self.released = self.released.union(locks)
-        return visited
+            visited_node = VisitedHold(visit, visited_node, visit is not visits[-1])
+        self.released_locks = self.released_locks.union(lock_names)
+        return visited_node
 
-    def _access(self, access: LockAccess, word: str | None, held: frozenset[str]) -> Activity:
+    def _rebuilt_access(
+        self, access: LockAccess, word: str | None, held: frozenset[str]
+    ) -> Activity:
         assert word is not None
-        visited = VisitedStep(access, self._visit(word, held, access))
-        self.released = frozenset()
-        return visited
+        visited_step = VisitedStep(access, self._new_visit(word, held, access))
+        self.released_locks = frozenset()
+        return visited_step
 
-    def _visit(
+    def _new_visit(
         self,
         queue: str,
         held: frozenset[str],
@@ -305,19 +309,19 @@ class _TreeBuilder:
             )
         # A reader shares its lock with others, so that only a lock of one place, or one held to
         # write, keeps others away.
-        exclusive = self.written | {
+        exclusive = self.written_locks | {
             name for name in held if self.model.resources[name].capacity == 1
         }
         self.visits.append(
-            Visit(len(self.visits), queue, held, exclusive, step, self.released, label, mode)
+            Visit(len(self.visits), queue, held, exclusive, step, self.released_locks, label, mode)
         )
         return self.visits[-1]
 
 
 def _refuse_barriers(bodies: Sequence[Activity], kind_of_part: str) -> None:
-    meetings = (node for body in bodies for node in steps(body) if node.use == MET)
-    barriers = (name for node in meetings for name in node.uses)
-    for barrier in barriers:
+    barrier_nodes = (node for body in bodies for node in steps(body) if node.use == MET)
+    barrier_names = (name for node in barrier_nodes for name in node.uses)
+    for barrier in barrier_names:
         raise NoAnswerError(
             f"barrier {barrier} stands inside a {kind_of_part}, where not every processor comes to it in"
             " turn; mean-value has no answer for that, simulation may"
@@ -355,11 +359,11 @@ def visits_in(node: Activity) -> Iterator[Visit]:
         yield from visits_in(child)
 
 
-def value_of(number: Expr, numbers: Numbers) -> Array:
+def value_of(executions: Expr, numbers: Numbers) -> Array:
     """Return the value of a number of executions at each point. The constant 1 is handled apart,
     because it is not among the numbers of a model.
     """
-    return np.ones(1) if is_number(number, 1.0) else numbers[number]
+    return np.ones(1) if is_number(executions, 1.0) else numbers[executions]
 
 
 def visit_ratios(node: Activity, numbers: Numbers) -> dict[int, Array]:
@@ -372,9 +376,9 @@ def visit_ratios(node: Activity, numbers: Numbers) -> dict[int, Array]:
 def _add_ratios(node: Activity, ratio: Array, numbers: Numbers, ratios: dict[int, Array]) -> None:
     if (visit := visit_of(node)) is not None:
         ratios[visit.index] = ratio
-    for number, child in node.weighted:
-        executed = ratio if is_number(number, 1.0) else ratio * numbers[number]
-        _add_ratios(child, executed, numbers, ratios)
+    for executions, child in node.weighted:
+        child_ratio = ratio if is_number(executions, 1.0) else ratio * numbers[executions]
+        _add_ratios(child, child_ratio, numbers, ratios)
 
 
 MOST_WRITTEN_OUT = 12
@@ -402,8 +406,8 @@ class Places:
     def returns(self, visit: Visit) -> Array:
         """Count the visits that immediately follow another service at the same queue [1]."""
         returns: Array = np.zeros(1)
-        for (_, after), count in self.follows.items():
-            returns = returns + count if self.visits[after].index == visit.index else returns
+        for (_, place), count in self.follows.items():
+            returns = returns + count if self.visits[place].index == visit.index else returns
         return returns
 
     def add(self, root: Activity, numbers: Numbers, again: bool = False) -> Places:
@@ -415,45 +419,55 @@ class Places:
         numbers : of its expressions
         again : it is repeated without an end, so that its first visit follows its last
         """
-        first, last = self._ends(root, np.ones(1), numbers)
+        first_places, last_places = self._end_places(root, np.ones(1), numbers)
         if again:
-            self._follow(last, first, np.ones(1))
+            self._count_returns(last_places, first_places, np.ones(1))
         return self
 
-    def _follow(self, before: _Ends, after: _Ends, count: Array) -> None:
-        for place, p in after:
-            for earlier, q in before:
-                if self.visits[earlier].queue == self.visits[place].queue:
+    def _count_returns(
+        self, last_places: _EndPlaces, first_places: _EndPlaces, count: Array
+    ) -> None:
+        for place, probability in first_places:
+            for earlier_place, earlier_probability in last_places:
+                if self.visits[earlier_place].queue == self.visits[place].queue:
                     # Only returns to the same queue matter: elsewhere an arrival finds the state of
                     # a random moment.
-                    key = earlier, place
-                    self.follows[key] = self.follows.get(key, 0.0) + count * p * q
+                    key = earlier_place, place
+                    self.follows[key] = (
+                        self.follows.get(key, 0.0) + count * probability * earlier_probability
+                    )
 
-    def _ends(self, node: Activity, ratio: Array, numbers: Numbers) -> tuple[_Ends, _Ends]:
+    def _end_places(
+        self, node: Activity, ratio: Array, numbers: Numbers
+    ) -> tuple[_EndPlaces, _EndPlaces]:
         """Return the first and the last places of a part that is executed `ratio` times, each with
         its probability.
         """
         if isinstance(node, Repeat):
             geometric = node.spread == GEOMETRIC
-            return self._repeated(numbers[node.count], node.body, ratio, numbers, geometric)
-        ends = [
-            self._ends(child, ratio * value_of(number, numbers), numbers)
-            for number, child in node.weighted
+            return self._places_of_repeat(numbers[node.count], node.body, ratio, numbers, geometric)
+        places_by_child = [
+            self._end_places(child, ratio * value_of(executions, numbers), numbers)
+            for executions, child in node.weighted
         ]
         # At their ends a processor comes from a branch, a lock or a meeting, not from a queue
         # alone.
         if is_parallel(node) or node.use in (HELD, MET):
             return [], []
         if node.odds:
-            odds = [
-                (numbers[p], first_and_last)
-                for p, first_and_last in zip(node.odds, ends, strict=True)
+            weighted_places = [
+                (numbers[odds_expr], first_and_last)
+                for odds_expr, first_and_last in zip(node.odds, places_by_child, strict=True)
             ]
-            first, last = (
-                [(place, p * q) for p, first_and_last in odds for place, q in first_and_last[side]]
-                for side in (0, 1)
+            first_places, last_places = (
+                [
+                    (place, probability * place_probability)
+                    for probability, first_and_last in weighted_places
+                    for place, place_probability in first_and_last[end_index]
+                ]
+                for end_index in (0, 1)
             )
-            return first, last
+            return first_places, last_places
         match node:
             case VisitedStep(_, visit):
                 if visit is None:
@@ -463,42 +477,46 @@ class Places:
                 place_of_visit = [(len(self.visits) - 1, np.ones(1))]
                 return place_of_visit, place_of_visit
             case Then():
-                return self._in_turn(ends, ratio)
+                return self._places_in_turn(places_by_child, ratio)
             case _:
                 raise no_rule("the count of immediate returns", node)
 
-    def _in_turn(self, ends: Sequence[tuple[_Ends, _Ends]], ratio: Array) -> tuple[_Ends, _Ends]:
-        for (_, before), (after, _) in pairwise(ends):
-            self._follow(before, after, ratio)
-        return (ends[0][0], ends[-1][1]) if ends else ([], [])
+    def _places_in_turn(
+        self, places_by_part: Sequence[tuple[_EndPlaces, _EndPlaces]], ratio: Array
+    ) -> tuple[_EndPlaces, _EndPlaces]:
+        for (_, last_places), (first_places, _) in pairwise(places_by_part):
+            self._count_returns(last_places, first_places, ratio)
+        return (places_by_part[0][0], places_by_part[-1][1]) if places_by_part else ([], [])
 
-    def _repeated(
+    def _places_of_repeat(
         self, count: Array, body: Activity, ratio: Array, numbers: Numbers, geometric: bool
-    ) -> tuple[_Ends, _Ends]:
+    ) -> tuple[_EndPlaces, _EndPlaces]:
         """Return the first and the last places of a repetition: its turns are written out where
         they are few and their number is whole, else the number of turns is taken as geometric.
         """
         count_of_turns = float(count.flat[0].real)
-        few_turns = (
+        has_few_turns = (
             1 <= count_of_turns * max(1, sum(1 for _ in visits_in(body))) <= MOST_WRITTEN_OUT
         )
         if (
-            few_turns
+            has_few_turns
             and not geometric
             and count_of_turns.is_integer()
             and np.all(count.real == count_of_turns)
         ):
-            turns = [self._ends(body, ratio, numbers) for _ in range(int(count_of_turns))]
-            return self._in_turn(turns, ratio)
-        first_places, last_places = self._ends(body, ratio * count, numbers)
+            places_by_turn = [
+                self._end_places(body, ratio, numbers) for _ in range(int(count_of_turns))
+            ]
+            return self._places_in_turn(places_by_turn, ratio)
+        first_places, last_places = self._end_places(body, ratio * count, numbers)
         # A geometric number N of mean m: the mean of N - 1, where N is not 0, is m^2 / (1 + m).
         repetitions = np.where(count.real > 1, count - 1, 0.0)
         returns_to_start = count**2 / (1 + count) if geometric else repetitions
-        self._follow(last_places, first_places, ratio * returns_to_start)
+        self._count_returns(last_places, first_places, ratio * returns_to_start)
         return first_places, last_places
 
 
-_Ends = list[tuple[int, Array]]
+_EndPlaces = list[tuple[int, Array]]
 """First or last places of a part, each with its probability."""
 
 
@@ -506,17 +524,17 @@ def _most_requests(node: Activity, queue: str) -> int:
     """Count the requests that one processor can have at a queue at once; of a pipeline, one at
     each stage.
     """
-    requests_of_children = [_most_requests(child, queue) for child in node.children]
+    requests_by_child = [_most_requests(child, queue) for child in node.children]
     visit = visit_of(node)
-    own = visit is not None and visit.queue == queue
+    queues_here = visit is not None and visit.queue == queue
     match node.combination:
         case Combination.IN_TURN:
-            return max(int(own), *requests_of_children, 0)
+            return max(int(queues_here), *requests_by_child, 0)
         case Combination.LONGEST:
-            return sum(requests_of_children)
+            return sum(requests_by_child)
         case Combination.ITEMS if isinstance(node, Pipeline):
-            bodies = iter(requests_of_children)
-            return sum(max(next(bodies) for _ in stage.bodies) for stage in node.stages)
+            remaining_requests = iter(requests_by_child)
+            return sum(max(next(remaining_requests) for _ in stage.bodies) for stage in node.stages)
         case _:
             raise no_rule("the number of requests at once", node)
 
@@ -562,12 +580,12 @@ def queues_of(
     model: Model, trees: Sequence[VisitTree], copies: Mapping[str, Sequence[str]]
 ) -> tuple[Queue, ...]:
     """List the queues of all trees, in the order of their first visits."""
-    grouped: dict[str, list[Visit]] = {}
+    visits_by_queue: dict[str, list[Visit]] = {}
     for visit in (visit for tree in trees for visit in tree.visits):
         name = PROCESSORS if is_processor(visit.queue) else visit.queue
-        grouped.setdefault(name, []).append(visit)
+        visits_by_queue.setdefault(name, []).append(visit)
     queues = []
-    for name, visits in grouped.items():
+    for name, visits in visits_by_queue.items():
         resource = model.resources.get(name)
         queues.append(
             Queue(

@@ -43,8 +43,8 @@ StepKey = Callable[[Step], "str | None"]
 
 def total_work(
     activity: Activity,
-    of: Callable[[Activity], dict[str, Expr]],
-    known: dict[int, dict[str, Expr]] | None = None,
+    times_of_node: Callable[[Activity], dict[str, Expr]],
+    work_by_node: dict[int, dict[str, Expr]] | None = None,
 ) -> dict[str, Expr]:
     """Return the times of everything that one pass executes, added up by name, whether it runs side
     by side or not [s].
@@ -52,40 +52,41 @@ def total_work(
     Parameters
     ----------
     activity : what is done
-    of : the times that one execution of a node adds, without the nodes inside it
-    known : sums of parts that trees share, by identity
+    times_of_node : the times that one execution of a node adds, without the nodes inside it
+    work_by_node : sums of parts that trees share, by identity
     """
-    known = {} if known is None else known
+    work_by_node = {} if work_by_node is None else work_by_node
     # By identity: trees share parts, and without it the work would grow with the number of paths.
-    if id(activity) not in known:
+    if id(activity) not in work_by_node:
         work_of_children = [
-            _times(number, total_work(child, of, known)) for number, child in activity.weighted
+            _scaled_work(executions, total_work(child, times_of_node, work_by_node))
+            for executions, child in activity.weighted
         ]
-        known[id(activity)] = _added([of(activity), *work_of_children])
-    return known[id(activity)]
+        work_by_node[id(activity)] = _summed_by_name([times_of_node(activity), *work_of_children])
+    return work_by_node[id(activity)]
 
 
-def _by_name(
-    mappings: Iterable[Mapping[str, Expr]], joined: Callable[[list[Expr]], Expr]
+def _combined_by_name(
+    mappings: Iterable[Mapping[str, Expr]], combine: Callable[[list[Expr]], Expr]
 ) -> dict[str, Expr]:
     """Collect the terms of several mappings by name and combine those of each name; names stay in
     the order of their first appearance.
     """
-    terms: dict[str, list[Expr]] = {}
+    terms_by_name: dict[str, list[Expr]] = {}
     for mapping in mappings:
         for name, term in mapping.items():
-            terms.setdefault(name, []).append(term)
-    return {name: joined(terms_of_name) for name, terms_of_name in terms.items()}
+            terms_by_name.setdefault(name, []).append(term)
+    return {name: combine(terms_of_name) for name, terms_of_name in terms_by_name.items()}
 
 
-def _added(mappings: Iterable[Mapping[str, Expr]]) -> dict[str, Expr]:
-    return _by_name(mappings, lambda terms: total(terms, TIME))
+def _summed_by_name(mappings: Iterable[Mapping[str, Expr]]) -> dict[str, Expr]:
+    return _combined_by_name(mappings, lambda terms: total(terms, TIME))
 
 
-def _times(number: Expr, work: Mapping[str, Expr]) -> dict[str, Expr]:
+def _scaled_work(factor: Expr, work: Mapping[str, Expr]) -> dict[str, Expr]:
     return {
-        name: seconds if seconds == zero(TIME) else number * seconds
-        for name, seconds in work.items()
+        name: time_or_count if time_or_count == zero(TIME) else factor * time_or_count
+        for name, time_or_count in work.items()
     }
 
 
@@ -108,16 +109,18 @@ def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
     that readers could hold.
     """
 
-    def held(node: Activity) -> dict[str, Expr]:
+    def held_by_node(node: Activity) -> dict[str, Expr]:
         return {name: _held_time(node, name, model) for name in node.held}
 
-    return total_work(activity, held)
+    return total_work(activity, held_by_node)
 
 
 def _held_time(node: Activity, name: str, model: Model) -> Expr:
     # It is held through the accesses to its word with which it is released.
     lock = model.held_resource(name)
-    child_times = (number * time(child, model, booked=False) for number, child in node.weighted)
+    child_times = (
+        executions * time(child, model, booked=False) for executions, child in node.weighted
+    )
     seconds = total([*child_times, lock.accesses[1] * lock.access], TIME)
     if isinstance(node, Hold) and node.permits is not None:
         seconds = node.permits * seconds
@@ -138,41 +141,47 @@ def work_of_steps(model: Model, key: StepKey) -> dict[str, Expr]:
     branches and items, added up by the names that `key` gives them [s].
     """
     population = model.population
-    known = dict[int, dict[str, Expr]]()
+    work_by_node = dict[int, dict[str, Expr]]()
 
-    def work(body: Activity) -> dict[str, Expr]:
-        return total_work(body, lambda node: time_of(node, model, key), known)
+    def work_of_body(body: Activity) -> dict[str, Expr]:
+        return total_work(body, lambda node: time_of(node, model, key), work_by_node)
 
     match population:
         case PhasedPopulation(phases):
             # A processor takes part in a phase with the probability that it is one of its
             # processors.
-            shares = (phase.repeat * (phase.processors / population.size) for phase in phases)
-            return _added(
-                _times(share, work(phase.cycle))
-                for share, phase in zip(shares, phases, strict=True)
+            phase_weights = (
+                phase.repeat * (phase.processors / population.size) for phase in phases
+            )
+            return _summed_by_name(
+                _scaled_work(weight, work_of_body(phase.cycle))
+                for weight, phase in zip(phase_weights, phases, strict=True)
             )
         case SuperstepPopulation(supersteps):
-            means = (
+            mean_work_by_superstep = (
                 {
-                    name: seconds / len(superstep.bodies)
-                    for name, seconds in _added(map(work, superstep.bodies)).items()
+                    name: body_work / len(superstep.bodies)
+                    for name, body_work in _summed_by_name(
+                        map(work_of_body, superstep.bodies)
+                    ).items()
                 }
                 for superstep in supersteps
             )
-            sums = (
-                _added([mean, work(superstep.barrier)])
-                for mean, superstep in zip(means, supersteps, strict=True)
+            work_by_superstep = (
+                _summed_by_name([mean_work, work_of_body(superstep.barrier)])
+                for mean_work, superstep in zip(mean_work_by_superstep, supersteps, strict=True)
             )
-            return _added(
-                _times(superstep.repeat, seconds)
-                for superstep, seconds in zip(supersteps, sums, strict=True)
+            return _summed_by_name(
+                _scaled_work(superstep.repeat, superstep_work)
+                for superstep, superstep_work in zip(supersteps, work_by_superstep, strict=True)
             )
-    return work(population.bodies[0])
+    return work_of_body(population.bodies[0])
 
 
 def most_at_once(
-    activity: Activity, counted: Callable[[Activity], str | None], known: dict[int, dict[str, Expr]]
+    activity: Activity,
+    name_of_request: Callable[[Activity], str | None],
+    requests_by_node: dict[int, dict[str, Expr]],
 ) -> dict[str, Expr]:
     """Return the largest number of requests of an activity that can be under way at once, by name,
     if no server or lock limited them [1].
@@ -180,46 +189,54 @@ def most_at_once(
     Parameters
     ----------
     activity : what is done
-    counted : what a node is counted under, if it counts
-    known : numbers of parts that trees share, by identity
+    name_of_request : the name under which a node is counted; None if it is not counted
+    requests_by_node : numbers of parts that trees share, by identity
     """
-    if id(activity) not in known:
-        numbers_of_children = [most_at_once(child, counted, known) for child in activity.children]
-        name = counted(activity)
-        own = {} if name is None else {name: Number(1.0)}
+    if id(activity) not in requests_by_node:
+        requests_by_child = [
+            most_at_once(child, name_of_request, requests_by_node) for child in activity.children
+        ]
+        name = name_of_request(activity)
+        own_request = {} if name is None else {name: Number(1.0)}
         match activity.combination:
             # Of children that are executed in turn only one is under way, of branches all are.
             case Combination.IN_TURN:
-                numbers = _by_name([own, *numbers_of_children], largest)
+                requests_by_name = _combined_by_name([own_request, *requests_by_child], largest)
             case Combination.LONGEST:
-                branches = zip(activity.weighted, numbers_of_children, strict=True)
-                all_branches = [_times(number, ones) for (number, _), ones in branches]
-                numbers = _by_name([own, _by_name(all_branches, total)], largest)
+                branches = zip(activity.weighted, requests_by_child, strict=True)
+                all_branches = [
+                    _scaled_work(executions, branch_requests)
+                    for (executions, _), branch_requests in branches
+                ]
+                requests_by_name = _combined_by_name(
+                    [own_request, _combined_by_name(all_branches, total)], largest
+                )
             case Combination.ITEMS if isinstance(activity, Pipeline):
-                numbers = _items_at_once(activity, numbers_of_children)
+                requests_by_name = _items_at_once(activity, requests_by_child)
             case _:
                 raise no_rule(AT_ONCE, activity)
-        known[id(activity)] = numbers
-    return known[id(activity)]
+        requests_by_node[id(activity)] = requests_by_name
+    return requests_by_node[id(activity)]
 
 
 def _items_at_once(
-    pipeline: Pipeline, numbers_of_bodies: Sequence[Mapping[str, Expr]]
+    pipeline: Pipeline, requests_by_body: Sequence[Mapping[str, Expr]]
 ) -> dict[str, Expr]:
-    bodies = iter(numbers_of_bodies)
-    by_stage = [
-        _by_name([next(bodies) for _ in stage.bodies], largest) for stage in pipeline.stages
+    remaining_requests = iter(requests_by_body)
+    requests_by_stage = [
+        _combined_by_name([next(remaining_requests) for _ in stage.bodies], largest)
+        for stage in pipeline.stages
     ]
     # A serial stage holds one item at a time, a parallel one any number of them.
-    lines = [
-        numbers if stage.kind == "serial" else _times(pipeline.items, numbers)
-        for stage, numbers in zip(pipeline.stages, by_stage, strict=True)
+    item_requests_by_stage = [
+        stage_requests if stage.kind == "serial" else _scaled_work(pipeline.items, stage_requests)
+        for stage, stage_requests in zip(pipeline.stages, requests_by_stage, strict=True)
     ]
-    most = _by_name(by_stage, largest)
+    most_of_an_item = _combined_by_name(requests_by_stage, largest)
     # An item is at one stage at a time.
     return {
-        name: minimum(number, pipeline.items * most[name])
-        for name, number in _by_name(lines, total).items()
+        name: minimum(number, pipeline.items * most_of_an_item[name])
+        for name, number in _combined_by_name(item_requests_by_stage, total).items()
     }
 
 
@@ -228,16 +245,18 @@ def largest(terms: Iterable[Expr]) -> Expr:
     return maximum(*dict.fromkeys(terms))
 
 
-def _most(bodies: Sequence[Activity], key: StepKey) -> dict[str, Expr]:
+def _most_steps_at_once(bodies: Sequence[Activity], key: StepKey) -> dict[str, Expr]:
     """Return the largest number of steps that can be under way at once, by the name that `key`
     gives them [1].
     """
-    known: dict[int, dict[str, Expr]] = {}
+    requests_by_node: dict[int, dict[str, Expr]] = {}
 
-    def counted(node: Activity) -> str | None:
+    def key_of_node(node: Activity) -> str | None:
         return key(node) if isinstance(node, Step) else None
 
-    return _by_name((most_at_once(body, counted, known) for body in bodies), largest)
+    return _combined_by_name(
+        (most_at_once(body, key_of_node, requests_by_node) for body in bodies), largest
+    )
 
 
 class ParallelWork:
@@ -277,7 +296,7 @@ class ParallelWork:
             for pipeline in pipelines
             if any(stage.kind == "serial" for stage in pipeline.stages)
         }
-        self._numbers: dict[tuple[str, str], Expr] = {}
+        self._expr_by_symbol: dict[tuple[str, str], Expr] = {}
         useful = {step for step in model.steps if step.component in model.useful}
         # Of branches that are not waited for any number may be under way.
         counts_useful = REPLIES not in model.constructs
@@ -285,36 +304,44 @@ class ParallelWork:
         counts_useful = counts_useful and any(name in model.useful for name in self.components)
         if counts_useful and not model.population.open:
             self._count_useful(model, bodies, useful)
-        works = {} if by_state else work_of_steps(model, lambda step: step.component)
-        self._numbers |= {("work of", name): works[name] for name in self.components}
+        work_by_component = {} if by_state else work_of_steps(model, lambda step: step.component)
+        self._expr_by_symbol |= {
+            ("work of", name): work_by_component[name] for name in self.components
+        }
         for name, pipeline in self.pipelines.items():
-            self._numbers["stages", name], self._numbers["places", name] = _serial_work(
-                pipeline, model
+            self._expr_by_symbol["stages", name], self._expr_by_symbol["places", name] = (
+                _serial_work(pipeline, model)
             )
-        self._tape = Tape([*self._numbers.values()] or [zero(TIME)])
+        self._tape = Tape([*self._expr_by_symbol.values()] or [zero(TIME)])
 
     def _count_useful(self, model: Model, bodies: Sequence[Activity], useful: set[Step]) -> None:
-        def counted(step: Step) -> str | None:
+        def useful_key(step: Step) -> str | None:
             return "" if step in useful else None
 
-        def placed(step: Step) -> str | None:
-            return _place(step) if step in useful else None
+        def useful_place(step: Step) -> str | None:
+            return _place_of_step(step) if step in useful else None
 
-        self._numbers["most", ""] = _most(bodies, counted)[""]
-        at_places = _most(bodies, placed)
-        self._numbers |= {("at", place): number for place, number in at_places.items()}
+        self._expr_by_symbol["most", ""] = _most_steps_at_once(bodies, useful_key)[""]
+        steps_by_place = _most_steps_at_once(bodies, useful_place)
+        self._expr_by_symbol |= {("at", place): number for place, number in steps_by_place.items()}
         resources = {
-            place: model.resources[place] for place in at_places if place in model.resources
+            place: model.resources[place] for place in steps_by_place if place in model.resources
         }
-        self._numbers |= {("servers", place): _servers(each) for place, each in resources.items()}
-        self._numbers["work", ""] = work_of_steps(model, counted)[""]
+        self._expr_by_symbol |= {
+            ("servers", place): _servers(resource) for place, resource in resources.items()
+        }
+        self._expr_by_symbol["work", ""] = work_of_steps(model, useful_key)[""]
 
     def numbers(self, values: Values) -> dict[tuple[str, str], Array]:
         """Evaluate the symbols of `slipstick.method.closed_form` at aligned points: w, w_r and W_u
         of the useful steps, W of each component, and W and w of each pipeline.
         """
         return dict(
-            zip(self._numbers, self._tape.run(only(values, self._tape.parameters)), strict=False)
+            zip(
+                self._expr_by_symbol,
+                self._tape.run(only(values, self._tape.parameters)),
+                strict=False,
+            )
         )
 
     def columns(
@@ -331,13 +358,16 @@ class ParallelWork:
         account : seconds of a processor by component
         spans : mean time of one execution of each pipeline, where it is known [s]
         """
-        numbers = self.numbers(values)
+        value_by_symbol = self.numbers(values)
         columns = dict[str, Array]()
-        if ("work", "") in numbers:
-            speedup = SPEEDUP.equation(size, EFFICIENCY.equation(numbers["work", ""], time))
-            columns = {"efficiency": speedup / self.workers(numbers, size), "speedup": speedup}
+        if ("work", "") in value_by_symbol:
+            speedup = SPEEDUP.equation(size, EFFICIENCY.equation(value_by_symbol["work", ""], time))
+            columns = {
+                "efficiency": speedup / self.workers(value_by_symbol, size),
+                "speedup": speedup,
+            }
         for name in self.components:
-            work = numbers["work of", name]
+            work = value_by_symbol["work of", name]
             columns[f"occupation[{name}]"] = work / time
             # The account follows the line that ends last; all other work of a component is hidden
             # behind it. A maximum of random times is split approximately, so that the difference
@@ -345,8 +375,8 @@ class ParallelWork:
             hidden = work - account.get(name, np.zeros(1))
             columns[f"overlap[{name}]"] = np.where(hidden > ROUNDING * work, hidden, 0.0) / time
         for name in self.pipelines.keys() & spans.keys():
-            columns[f"bubble[{name}]"] = 1 - numbers["stages", name] / (
-                numbers["places", name] * spans[name]
+            columns[f"bubble[{name}]"] = 1 - value_by_symbol["stages", name] / (
+                value_by_symbol["places", name] * spans[name]
             )
         return {name: np.broadcast_to(column, np.shape(time)) for name, column in columns.items()}
 
@@ -354,39 +384,39 @@ class ParallelWork:
         """Count the processors and servers P that can do useful work, from the result of `numbers`
         [1].
         """
-        limits = [
-            _limit(place, size * number, size, numbers.get(("servers", place), np.inf))
-            for (kind, place), number in numbers.items()
-            if kind == "at"
+        workers_by_place = [
+            _workers_at(place, size * most_steps, size, numbers.get(("servers", place), np.inf))
+            for (symbol, place), most_steps in numbers.items()
+            if symbol == "at"
         ]
         # A processor counts even while it waits. Steps side by side need servers, so that there are
         # never more workers than the places for them.
         count: Array = np.maximum(
-            size, np.minimum(size * numbers["most", ""], sum(limits, np.zeros(1)))
+            size, np.minimum(size * numbers["most", ""], sum(workers_by_place, np.zeros(1)))
         )
         return count
 
 
-def _limit(place: str, requests: Array, size: Array | float, servers: Array | float) -> Array:
+def _workers_at(place: str, requests: Array, size: Array | float, servers: Array | float) -> Array:
     """Return how many of the requests of all processors can be under way at a resource, or at none."""
     if place == PROCESSORS:
         # The others of a processor that is alone are outside the model.
         return np.where(np.equal(size, 1), requests, size)
-    limited: Array = np.minimum(servers, requests)
-    return limited
+    served_requests: Array = np.minimum(servers, requests)
+    return served_requests
 
 
 def _servers(resource: ResourceKind) -> Expr:
     """Return how many steps a resource can serve at once; for a station with rates, its greatest
     speed relative to that for one step.
     """
-    alone = resource.speed_alone
-    if isinstance(resource, Station) and alone is not None:
-        return maximum(*resource.rates) / alone
+    speed_alone = resource.speed_alone
+    if isinstance(resource, Station) and speed_alone is not None:
+        return maximum(*resource.rates) / speed_alone
     return Number(float(resource.capacity))
 
 
-def _place(step: Step) -> str:
+def _place_of_step(step: Step) -> str:
     if step.resource is None:
         return NOWHERE
     return PROCESSORS if is_processor(step.resource) else step.resource
@@ -396,8 +426,11 @@ def _serial_work(pipeline: Pipeline, model: Model) -> tuple[Expr, Expr]:
     """Return the time of all steps in the serial stages of a pipeline in one execution [s], and how
     many of these steps can be under way at once [1].
     """
-    serial = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
-    serial_stages_only = replace(pipeline, stages=serial)
+    serial_stages = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
+    serial_stages_only = replace(pipeline, stages=serial_stages)
     work = total_work(serial_stages_only, lambda node: time_of(node, model, lambda _: ""))
-    places = [_most(stage.bodies, lambda _: "").get("", Number(0.0)) for stage in serial]
-    return work.get("", zero(TIME)), total(places)
+    steps_by_stage = [
+        _most_steps_at_once(stage.bodies, lambda _: "").get("", Number(0.0))
+        for stage in serial_stages
+    ]
+    return work.get("", zero(TIME)), total(steps_by_stage)
