@@ -399,14 +399,14 @@ def test_points_that_differ_in_derivatives_alone_are_factored_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     factored: list[int] = []
-    solver = chain_module._balanced
+    solver = chain_module._solved_with_fixed
 
     def counted(generator: Any, method: str, start: Any) -> Any:
         factored.append(len(start))
         return solver(generator, method, start)
 
     monkeypatch.setattr(chain_module, "SMALL", 2)
-    monkeypatch.setattr(chain_module, "_balanced", counted)
+    monkeypatch.setattr(chain_module, "_solved_with_fixed", counted)
     model = closed_model(delay(1.0, scv=1.0) >> service("bus", 1.0, scv=1.0), 8)
     answer = solve(model, method="markov-chain")
     assert sum(answer.share["time"].values()) == pytest.approx(1.0)

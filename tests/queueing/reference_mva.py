@@ -52,7 +52,7 @@ def mean_values(network: NetworkArrays) -> NetworkSolution:
 def _recursion(closed: ClosedPart) -> ClosedSolution:
     demand, delay, population = closed.demand, closed.delay, closed.population
     check_size(closed)
-    pace = demand / closed.last[:, None]
+    pace = demand / closed.last_speed[:, None]
     points, classes, stations = demand.shape
     present = {(0,) * classes: np.zeros((points, stations))}
     queue, throughput = np.zeros(demand.shape), np.zeros((points, classes))

@@ -97,7 +97,7 @@ def test_many_customers_are_compiled_from_the_start(monkeypatch: pytest.MonkeyPa
         chosen.append(given.settings.kernel)
         return ended
 
-    monkeypatch.setattr(run, "_steady", steady)
+    monkeypatch.setattr(run, "_steady_run", steady)
     for customers in (10, 1_000_000):
         builder = Builder()
         builder.delay(ServiceTime("exponential", 2.0))
@@ -143,7 +143,7 @@ def test_replications_are_runs_of_streams_of_their_own_and_are_combined_by_numbe
 
 
 def len_of(seen: Quantiles) -> float:
-    return float(sum(counts.sum() for counts, _ in seen._done) + seen._part_size)
+    return float(sum(counts.sum() for counts, _ in seen._full_sections) + seen._part_length)
 
 
 def test_replications_grow_until_the_mean_is_known_or_the_budget_ends() -> None:

@@ -334,10 +334,15 @@ def one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
 
 
 def _unit_suggestion(first_dimension: Dimension, second_dimension: Dimension) -> str:
-    """Return a suggestion, for a message, how quantities of two dimensions can be brought to one."""
+    """Return a suggestion, for a message, how quantities of two dimensions can be brought to
+    one.
+    """
     if COUNT in (first_dimension, second_dimension):
         dimension = second_dimension if first_dimension == COUNT else first_dimension
-        return f"write the plain number with a unit of [{dimension}], or divide the [{dimension}] by one"
+        return (
+            f"write the plain number with a unit of [{dimension}], or divide the"
+            f" [{dimension}] by one"
+        )
     return (
         f"multiply the [{second_dimension}] by a quantity in [{first_dimension / second_dimension}]"
     )
@@ -439,12 +444,16 @@ def check_radix(radix: float) -> None:
 
 
 def maximum(*operands: Like) -> Expr:
-    """Build the maximum of operands, whose derivative belongs to the first operand that attains it."""
+    """Build the maximum of operands, whose derivative belongs to the first operand that attains
+    it.
+    """
     return _extreme("max", max, operands)
 
 
 def minimum(*operands: Like) -> Expr:
-    """Build the minimum of operands, whose derivative belongs to the first operand that attains it."""
+    """Build the minimum of operands, whose derivative belongs to the first operand that attains
+    it.
+    """
     return _extreme("min", min, operands)
 
 
@@ -537,7 +546,8 @@ def parameters_among(nodes: Iterable[Expr]) -> tuple[Parameter, ...]:
     for node in nodes:
         if isinstance(node, Parameter) and parameters_by_name.setdefault(node.name, node) != node:
             raise ModelError(
-                f"parameter {node.name} stands for two values, {parameters_by_name[node.name].value} and"
+                f"parameter {node.name} stands for two values,"
+                f" {parameters_by_name[node.name].value} and"
                 f" {node.value}; give each a name of its own"
             )
     return tuple(parameters_by_name.values())

@@ -2,9 +2,9 @@
 derivative.
 
 They are nodes because composing them from arithmetic loses all digits somewhere: 1 - r^n over 1 - r
-at r = 1, a^c / c! at c = 200. `operators` says how each is computed, `symbolic` what SymPy and paper
-make of it. Arguments that count (servers, terms, stages) are whole numbers; there is no derivative
-by them.
+at r = 1, a^c / c! at c = 200. `operators` says how each is computed, `symbolic` what SymPy and
+paper make of it. Arguments that count (servers, terms, stages) are whole numbers; there is no
+derivative by them.
 """
 
 from __future__ import annotations

@@ -385,13 +385,13 @@ class Tape:
         output_registers = [
             owner_by_register.get(register, register) for register in self._output_registers
         ]
-        output_registers, watched_registers = (
+        output_registers, monitored_registers = (
             (output_registers, [])
             if watch is None
             else (output_registers[:1], output_registers[1:])
         )
         buffer_by_register, buffer_count = _buffer_numbers(
-            varying_instructions, owner_by_register, watched_registers
+            varying_instructions, owner_by_register, monitored_registers
         )
         # An output is computed where it is to stay, which saves a copy of every chunk.
         output_by_register = {
@@ -426,7 +426,7 @@ class Tape:
                 )
                 chunk_registers[step.out] = result
             if watch is not None:
-                watch([chunk_registers[register] for register in watched_registers])
+                watch([chunk_registers[register] for register in monitored_registers])
         return [
             (
                 output_by_register[source]
@@ -514,7 +514,7 @@ def _owner_by_register(instructions: Sequence[Instruction]) -> dict[int, int]:
 def _buffer_numbers(
     instructions: Sequence[Instruction],
     owner_by_register: Mapping[int, int],
-    watched_registers: Sequence[int],
+    monitored_registers: Sequence[int],
 ) -> tuple[dict[int, int], int]:
     """Assign a buffer to each result, which is reused after the last instruction that reads it."""
     last_reader = {
@@ -522,7 +522,7 @@ def _buffer_numbers(
         for index, instruction in enumerate(instructions)
         for arg in instruction.args
     }
-    last_reader |= dict.fromkeys(watched_registers, len(instructions))
+    last_reader |= dict.fromkeys(monitored_registers, len(instructions))
     buffer_by_register: dict[int, int] = {}
     free_buffers: list[int] = []
     buffer_count = 0

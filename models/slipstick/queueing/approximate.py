@@ -103,120 +103,144 @@ class SeenOnArrival:
         return self._seen(weight, self.busy, self.busy_shift, station, rank)
 
     def _seen(
-        self, weight: Array, numbers: Array, shift: Array | None, station: int, rank: Array | None
+        self,
+        weight: Array,
+        number_by_class: Array,
+        shift: Array | None,
+        station: int,
+        rank: Array | None,
     ) -> Array:
         """Return the weighted sum of the numbers of all classes, the arriving customer left out,
         (P, R); `rank` (R, R) says how much class j counts for class r, 1 for all by default.
         """
-        weighted = weight * numbers[:, :, station]
+        weighted_numbers = weight * number_by_class[:, :, station]
         if rank is None:
-            total = weighted.sum(axis=1, keepdims=True) - self.own * weighted
+            seen_number = weighted_numbers.sum(axis=1, keepdims=True) - self.own * weighted_numbers
         else:
-            total = weighted @ rank.T - np.diagonal(rank) * self.own * weighted
+            seen_number = (
+                weighted_numbers @ rank.T - np.diagonal(rank) * self.own * weighted_numbers
+            )
         if shift is None:
-            return np.asarray(total)
-        change = shift[:, :, :, station] * weight[:, None]
-        return np.asarray(total + (change if rank is None else change * rank).sum(axis=2))
+            return np.asarray(seen_number)
+        seen_change = shift[:, :, :, station] * weight[:, None]
+        return np.asarray(
+            seen_number + (seen_change if rank is None else seen_change * rank).sum(axis=2)
+        )
 
 
-def _residence_times(network: NetworkArrays, seen: SeenOnArrival, other_customers: Array) -> Array:
+def _residence_times(
+    network: NetworkArrays, arrival_numbers: SeenOnArrival, other_customers: Array
+) -> Array:
     """Return the residence times in one cycle, all visits together [s], (P, R, K);
     `other_customers` as in `all_busy_by_load` (P, R).
     """
-    number_kind = np.result_type(seen.queue, network.service, network.visits)
-    time = np.empty(seen.queue.shape, dtype=number_kind)
+    dtype = np.result_type(arrival_numbers.queue, network.service, network.visits)
+    residence = np.empty(arrival_numbers.queue.shape, dtype=dtype)
     for station, discipline in enumerate(network.discipline):
         service = network.service[:, :, station]
         if DISCIPLINES[discipline].delay:
-            time[:, :, station] = service
+            residence[:, :, station] = service
         elif network.rates[station] is not None:
-            time[:, :, station] = _by_rates(network, seen, station)
+            residence[:, :, station] = _rates_residence(network, arrival_numbers, station)
         elif not network.without_product_form[station]:
-            time[:, :, station] = _product_form_residence(network, seen, other_customers, station)
+            residence[:, :, station] = _product_form_residence(
+                network, arrival_numbers, other_customers, station
+            )
         else:
-            time[:, :, station] = _waiting_in_line(network, seen, other_customers, station)
-    time *= network.visits
-    return time
+            residence[:, :, station] = _line_residence(
+                network, arrival_numbers, other_customers, station
+            )
+    residence *= network.visits
+    return residence
 
 
 def _product_form_residence(
-    network: NetworkArrays, seen: SeenOnArrival, other_customers: Array, station: int
+    network: NetworkArrays, arrival_numbers: SeenOnArrival, other_customers: Array, station: int
 ) -> Array:
     servers = network.servers[station]
     unit_weights = np.ones((1, len(network.classes)))
-    present_others = seen.waiting(unit_weights, station)
+    present_others = arrival_numbers.waiting(unit_weights, station)
     if servers > 1:
-        busy = seen.served(unit_weights, station)
+        busy_servers = arrival_numbers.served(unit_weights, station)
         # Each of those who wait delays by a service over c; those in service delay by one such
         # part, if all c are busy. At one server both are the arrival theorem. Errors: `MEASURED`,
         # "several servers".
         present_others = (
-            clamped(present_others - busy) + all_busy_by_load(busy, servers, other_customers)
+            clamped(present_others - busy_servers)
+            + all_busy_by_load(busy_servers, servers, other_customers)
         ) / servers
     residence: Array = network.service[:, :, station] * (1 + present_others)
     return residence
 
 
-def _by_rates(network: NetworkArrays, seen: SeenOnArrival, station: int) -> Array:
+def _rates_residence(network: NetworkArrays, arrival_numbers: SeenOnArrival, station: int) -> Array:
     rates = network.rates[station]
     assert rates is not None
-    present = 1 + seen.waiting(np.ones((1, len(network.classes))), station)
-    last = rates.shape[1] - 1
+    number_present = 1 + arrival_numbers.waiting(np.ones((1, len(network.classes))), station)
+    last_index = rates.shape[1] - 1
     # The speed at the mean number present, between those at the two whole numbers around it: an
     # assumption, for the arrival theorem takes the mean over all numbers. Errors: `MEASURED`,
     # "speeds by the number present".
-    whole_below = np.floor(present.real).astype(int)
-    low = np.clip(whole_below - 1, 0, max(0, last - 1))
-    fraction = np.where(present.real - 1 >= last, last - low, present - 1 - low)
-    rates_of_points = np.broadcast_to(rates, (len(present), last + 1))
+    whole_below = np.floor(number_present.real).astype(int)
+    index_below = np.clip(whole_below - 1, 0, max(0, last_index - 1))
+    fraction = np.where(
+        number_present.real - 1 >= last_index,
+        last_index - index_below,
+        number_present - 1 - index_below,
+    )
+    rates_of_points = np.broadcast_to(rates, (len(number_present), last_index + 1))
     speed_below, speed_above = (
-        np.take_along_axis(rates_of_points, np.minimum(low + step, last), axis=1) for step in (0, 1)
+        np.take_along_axis(rates_of_points, np.minimum(index_below + offset, last_index), axis=1)
+        for offset in (0, 1)
     )
     residence: Array = (
         network.service[:, :, station]
-        * present
+        * number_present
         / (speed_below + (speed_above - speed_below) * fraction)
     )
     return residence
 
 
-def _waiting_in_line(
-    network: NetworkArrays, seen: SeenOnArrival, other_customers: Array, station: int
+def _line_residence(
+    network: NetworkArrays, arrival_numbers: SeenOnArrival, other_customers: Array, station: int
 ) -> Array:
     service = network.service[:, :, station]
     servers = network.servers[station]
     rank = network.priority[:, station]
-    not_behind = None
+    rank_weights = None
     discipline = DISCIPLINES[network.discipline[station]]
     # Measured (benchmarks/approximations.py): Linearizer's corrections improve queues in the order
     # of arrival, but neither the work in service nor anything with priorities.
-    seen = replace(seen, busy_shift=None)
+    arrival_numbers = replace(arrival_numbers, busy_shift=None)
     if discipline.ranked:
-        seen = replace(seen, queue_shift=None)
-        not_behind = (rank[None, :] <= rank[:, None]).astype(float)
+        arrival_numbers = replace(arrival_numbers, queue_shift=None)
+        rank_weights = (rank[None, :] <= rank[:, None]).astype(float)
     unit_weights = np.ones_like(service)
-    residual = residual_time(service, network.scv[:, :, station])
-    waiting = clamped(
-        seen.waiting(service, station, not_behind) - seen.served(service, station, not_behind)
+    residual_service = residual_time(service, network.scv[:, :, station])
+    waiting_work = clamped(
+        arrival_numbers.waiting(service, station, rank_weights)
+        - arrival_numbers.served(service, station, rank_weights)
     )
-    residual_work = seen.served(residual, station, not_behind if discipline.preemptive else None)
+    residual_work = arrival_numbers.served(
+        residual_service, station, rank_weights if discipline.preemptive else None
+    )
     if servers > 1:
         # At several servers the residual work delays only while all are busy, so it counts with
         # that probability, given how many are in service (Sakasegawa).
-        all_served = seen.served(unit_weights, station)
-        number_served = np.where(all_served.real > 0, all_served, 1)
+        number_in_service = arrival_numbers.served(unit_weights, station)
+        positive_number = np.where(number_in_service.real > 0, number_in_service, 1)
         residual_work = residual_work * np.where(
-            all_served.real > 0,
-            all_busy_by_load(all_served, servers, other_customers) / number_served,
+            number_in_service.real > 0,
+            all_busy_by_load(number_in_service, servers, other_customers) / positive_number,
             0,
         )
-    wait = (waiting + residual_work) / servers
+    wait = (waiting_work + residual_work) / servers
     if not discipline.ranked:
         return np.asarray(service + wait)
     # Those of higher ranks who come during the wait go first: the wait, and with preemption the
     # service too, is as long as if the server had the rest of its capacity only.
     higher_rank = (rank[None, :] < rank[:, None]).astype(float)
-    utilization_ahead = seen.served(unit_weights, station, higher_rank) / servers
+    utilization_ahead = arrival_numbers.served(unit_weights, station, higher_rank) / servers
     free_share = 1 - clamped(utilization_ahead, high=MOST_BUSY)
     service_alone: Array = service / free_share if discipline.preemptive else service
     return np.asarray(service_alone + wait / free_share)
@@ -230,27 +254,31 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
     >>> approximations_of(network_arrays([1.0], population=3, servers=2))
     ('several servers: probability that all are busy by Sakasegawa (1977)',)
     """
-    line = np.array(
+    is_line = np.array(
         [DISCIPLINES[discipline].queued for discipline in network.discipline], dtype=bool
     )
-    ranked = np.array(
+    is_ranked = np.array(
         [DISCIPLINES[discipline].ranked for discipline in network.discipline], dtype=bool
     )
-    speeds = (
+    has_rates = (
         np.array([speeds_of_station is not None for speeds_of_station in network.rates], dtype=bool)
         & ~network.delays
     )
-    uneven = np.array([bool(reason) for reason in network.without_product_form], dtype=bool)
-    several_servers = ~network.delays & ~speeds & (network.servers > 1)
-    used = {
+    lacks_product_form = np.array(
+        [bool(reason) for reason in network.without_product_form], dtype=bool
+    )
+    several_servers = ~network.delays & ~has_rates & (network.servers > 1)
+    stations_by_approximation = {
         "several servers: probability that all are busy by Sakasegawa (1977)": several_servers,
-        "first come first served: residual work by Reiser (1979)": line & uneven & ~speeds,
+        "first come first served: residual work by Reiser (1979)": is_line
+        & lacks_product_form
+        & ~has_rates,
         "priorities: waiting work by rank after Bryant, Krzesinski, Lakshmi and Chandy (1984)": (
-            ranked & ~speeds
+            is_ranked & ~has_rates
         ),
-        "rates: speed at the mean number that an arrival meets": speeds,
+        "rates: speed at the mean number that an arrival meets": has_rates,
     }
-    return tuple(text for text, where in used.items() if where.any())
+    return tuple(text for text, is_used in stations_by_approximation.items() if is_used.any())
 
 
 NEWTON_RULE = (
@@ -269,7 +297,7 @@ method changes them.
 
 
 def _by_newton(
-    demand: Array, delay: Array, count: Array, change: Array | float
+    demand: Array, delay: Array, population: Array, queue_change: Array | float
 ) -> tuple[Array, Array, int]:
     """Solve a product-form network of delays and single servers by Newton's method; return
     throughput (P, R), residence time (P, R, K) and the number of steps.
@@ -281,86 +309,118 @@ def _by_newton(
     off by more than a factor of two. Of 179 random networks the mean is 5.9 steps, 7.9 without
     that.
     """
-    flow = _flow_of_alike_queues(demand, delay, count).astype(np.result_type(demand, delay, change))
-    own = 1 / np.maximum(count, 1)[:, :, None]
-    step = 0
-    run = loop(newton_steps, flow, np.asarray(change))
-    if run and not isinstance(change, np.ndarray):
-        step = run(demand, delay, count, flow, MOST_NEWTON, MOST_AT_ONCE)
-    if not step:
-        flow, step = _newton_steps(demand, delay, count, own, change, flow)
-    x = flow[:, :, None] * demand
-    share_met = 1 / (1 + x * own)
-    return flow, demand * share_met * _congestion(x * share_met, change)[1], step
+    throughput = _starting_throughput(demand, delay, population).astype(
+        np.result_type(demand, delay, queue_change)
+    )
+    own_share = 1 / np.maximum(population, 1)[:, :, None]
+    step_count = 0
+    compiled_steps = loop(newton_steps, throughput, np.asarray(queue_change))
+    if compiled_steps and not isinstance(queue_change, np.ndarray):
+        step_count = compiled_steps(
+            demand, delay, population, throughput, MOST_NEWTON, MOST_AT_ONCE
+        )
+    if not step_count:
+        throughput, step_count = _newton_steps(
+            demand, delay, population, own_share, queue_change, throughput
+        )
+    load = throughput[:, :, None] * demand
+    share_met = 1 / (1 + load * own_share)
+    return (
+        throughput,
+        demand * share_met * _congestion(load * share_met, queue_change)[1],
+        step_count,
+    )
 
 
 def _newton_steps(
-    demand: Array, delay: Array, count: Array, own: Array, change: Array | float, flow: Array
+    demand: Array,
+    delay: Array,
+    population: Array,
+    own_share: Array,
+    queue_change: Array | float,
+    throughput: Array,
 ) -> tuple[Array, int]:
-    """Iterate throughputs by Newton's method, starting at `flow`; return the solution (P, R) and
-    the number of steps. `newton_steps` is the same, compiled.
+    """Iterate throughputs by Newton's method, starting at `throughput`; return the solution (P, R)
+    and the number of steps. `newton_steps` is the same, compiled.
     """
     # A class without customers has no cycle; a cycle of 1 s keeps its row of the system regular.
-    idle = count == 0
-    settled = np.zeros(len(count), dtype=bool)
-    away = delay + idle
-    keeps = len(count) > 1 or bool(idle.any())
+    is_empty = population == 0
+    is_settled = np.zeros(len(population), dtype=bool)
+    regular_delay = delay + is_empty
+    has_fixed_rows = len(population) > 1 or bool(is_empty.any())
     for step in range(1, MOST_NEWTON + 1):
-        x = flow[:, :, None] * demand
-        share_met = 1 / (1 + x * own)
-        load = x * share_met
-        spare, congestion = _congestion(load, change)
+        load_alone = throughput[:, :, None] * demand
+        share_met = 1 / (1 + load_alone * own_share)
+        load = load_alone * share_met
+        idle_part, congestion = _congestion(load, queue_change)
         # The derivative of b = x / (1 + x / N) by the throughput.
         squared_demand = demand * share_met * share_met
         slope = squared_demand * congestion
         # d Q_rk / d X_s = slope_rk [r = s] + load_rk slope_sk / (1 - a)
-        steep = (load / spare) @ slope.transpose(0, 2, 1)
+        jacobian = (load / idle_part) @ slope.transpose(0, 2, 1)
         # Every (R + 1)-th number of a flattened matrix lies on its diagonal.
-        steep.reshape(len(count), -1)[:, :: count.shape[1] + 1] += away + sum_over_stations(slope)
-        present = flow * delay + sum_over_stations(load * congestion)
+        jacobian.reshape(len(population), -1)[:, :: population.shape[1] + 1] += (
+            regular_delay + sum_over_stations(slope)
+        )
+        customers_present = throughput * delay + sum_over_stations(load * congestion)
         # Newton for the reciprocal of the population, which is nearly straight near saturation;
         # beyond a factor of two it would overshoot.
-        damping = np.minimum(np.maximum(present.real * own[:, :, 0], 0.5), 2)
-        missing = (count - present) * damping
-        move = np.linalg.solve(steep, missing[:, :, None])[:, :, 0]
-        if keeps:
-            move = np.where(idle | settled[:, None], 0, move)
-        flow = flow + _within((flow + idle).real, move.real, squared_demand.real, spare.real) * move
+        damping = np.minimum(np.maximum(customers_present.real * own_share[:, :, 0], 0.5), 2)
+        missing_customers = (population - customers_present) * damping
+        throughput_step = np.linalg.solve(jacobian, missing_customers[:, :, None])[:, :, 0]
+        if has_fixed_rows:
+            throughput_step = np.where(is_empty | is_settled[:, None], 0, throughput_step)
+        throughput = (
+            throughput
+            + _step_fraction(
+                (throughput + is_empty).real,
+                throughput_step.real,
+                squared_demand.real,
+                idle_part.real,
+            )
+            * throughput_step
+        )
         # Newton squares the error with each step: after one of 1e-11 what is left is rounding.
-        settled |= _settled(move, 1e-11 * np.abs(flow.real), flow, 1e-9)
-        if settled.all():
-            return flow, step
+        is_settled |= _points_settled(
+            throughput_step, 1e-11 * np.abs(throughput.real), throughput, 1e-9
+        )
+        if is_settled.all():
+            return throughput, step
     raise NoAnswerError(f"Newton's method does not settle within {MOST_NEWTON} steps")
 
 
-def _congestion(load: Array, change: Array | float) -> tuple[Array, Array]:
+def _congestion(load: Array, queue_change: Array | float) -> tuple[Array, Array]:
     """Return 1 - a, the idle part of each station, (P, 1, K), and 1 + L + C, the mean number
     present at an arrival with the arriving customer, (P, 1 or R, K).
     """
-    spare = 1 - np.add.reduce(load, axis=1, keepdims=True)
-    if isinstance(change, float):
-        return spare, 1 / spare
-    return spare, (1 + (load * change).sum(axis=1, keepdims=True)) / spare + change
+    idle_part = 1 - np.add.reduce(load, axis=1, keepdims=True)
+    if isinstance(queue_change, float):
+        return idle_part, 1 / idle_part
+    return idle_part, (
+        1 + (load * queue_change).sum(axis=1, keepdims=True)
+    ) / idle_part + queue_change
 
 
-def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
+def _starting_throughput(demand: Array, delay: Array, population: Array) -> Array:
     """Return throughputs to start at, as if all queues were equal, with no station loaded above N /
     (1 + N) by all classes together, (P, R) [1/s].
     """
-    total = count.sum(axis=1, keepdims=True)
-    mean_congestion = 1 + (total - 1) / max(1, demand.shape[2])
+    all_customers = population.sum(axis=1, keepdims=True)
+    mean_congestion = 1 + (all_customers - 1) / max(1, demand.shape[2])
     cycle = delay.real + demand.real.sum(axis=2) * np.maximum(mean_congestion, 1)
-    flow = np.where(count > 0, count / np.where(cycle == 0, 1, cycle), 0.0)
+    throughput = np.where(population > 0, population / np.where(cycle == 0, 1, cycle), 0.0)
     # Newton's method has to start below saturation, where 1 - a is positive.
-    highest_load = total / (1 + total)
-    loads = (flow[:, :, None] * demand.real).sum(axis=1)
-    busiest = loads.max(axis=1, initial=0.0, keepdims=True)
-    least = np.maximum(highest_load, 1e-300)
-    reduction = highest_load / np.where(busiest > highest_load, busiest, least)
-    return np.asarray(flow * reduction)
+    highest_load = all_customers / (1 + all_customers)
+    load_by_station = (throughput[:, :, None] * demand.real).sum(axis=1)
+    largest_load = load_by_station.max(axis=1, initial=0.0, keepdims=True)
+    positive_load = np.maximum(highest_load, 1e-300)
+    reduction = highest_load / np.where(largest_load > highest_load, largest_load, positive_load)
+    return np.asarray(throughput * reduction)
 
 
-def _within(flow: Array, move: Array, utilization_share: Array, spare: Array) -> Array:
+def _step_fraction(
+    throughput: Array, throughput_step: Array, utilization_share: Array, idle_part: Array
+) -> Array:
     """Return the fraction of a step, (P, 1), that takes at most `MOST_AT_ONCE` of a throughput and
     of a station's idle capacity.
 
@@ -369,77 +429,90 @@ def _within(flow: Array, move: Array, utilization_share: Array, spare: Array) ->
     """
     # A step that used up the idle capacity would make `1 - a` negative, and the next step
     # senseless.
-    growth = np.add.reduce(move[:, :, None] * utilization_share, axis=1, keepdims=True) / spare
-    lost = np.maximum.reduce(move / -flow, axis=1, keepdims=True, initial=MOST_AT_ONCE)
-    most_growth = np.maximum.reduce(growth, axis=2, initial=MOST_AT_ONCE)
-    return np.asarray(MOST_AT_ONCE / np.maximum(most_growth, lost))
+    load_growth = (
+        np.add.reduce(throughput_step[:, :, None] * utilization_share, axis=1, keepdims=True)
+        / idle_part
+    )
+    throughput_loss = np.maximum.reduce(
+        throughput_step / -throughput, axis=1, keepdims=True, initial=MOST_AT_ONCE
+    )
+    most_growth = np.maximum.reduce(load_growth, axis=2, initial=MOST_AT_ONCE)
+    return np.asarray(MOST_AT_ONCE / np.maximum(most_growth, throughput_loss))
 
 
-def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> NDArray[np.bool_]:
-    """Return the points whose iteration has converged: no number moves by more than `within`, and
-    no derivative by more than a fraction of the largest, (P,).
+def _points_settled(
+    change: Array, tolerance: Array, new_values: Array, slope_tolerance: float
+) -> NDArray[np.bool_]:
+    """Return the points whose iteration has converged: no number moves by more than `tolerance`,
+    and no derivative by more than a fraction of the largest, (P,).
 
     A point that has settled stays as it is while others move, so that its answer does not depend on
     theirs. Points with derivatives, which differ in the parameter that moves, settle together: some
     derivatives are rounding alone.
     """
-    is_small = (np.abs(move.real) <= within).reshape(len(move), -1)
-    near = np.asarray(np.logical_and.reduce(is_small, axis=1))
-    if np.iscomplexobj(after):
-        slope_move = np.abs(move.imag).max(initial=0.0)
-        steady = slope_move <= slopes_within * np.abs(after.imag).max(initial=0.0)
-        near[:] = near.all() and steady
-    return near
+    is_small = (np.abs(change.real) <= tolerance).reshape(len(change), -1)
+    has_settled = np.asarray(np.logical_and.reduce(is_small, axis=1))
+    if np.iscomplexobj(new_values):
+        slope_move = np.abs(change.imag).max(initial=0.0)
+        slopes_settled = slope_move <= slope_tolerance * np.abs(new_values.imag).max(initial=0.0)
+        has_settled[:] = has_settled.all() and slopes_settled
+    return has_settled
 
 
 def _by_substitution(
-    network: NetworkArrays, count: Array, shift: Shift | None, queue: Array
+    network: NetworkArrays, population: Array, shift: Shift | None, queue: Array
 ) -> tuple[Array, Array, int]:
     """Solve a network with stations of any kind by substitution; return throughput (P, R),
     residence time (P, R, K) and the number of steps.
 
-    The customers of the closed classes are `count` (P, R), and the iteration starts at `queue` (P,
-    R, K).
+    The customers of the closed classes are `population` (P, R), and the iteration starts at `queue`
+    (P, R, K).
     """
-    closed = network.closed
+    is_closed = network.closed
     demand = network.demand
-    own = np.where(closed & (count > 0), 1 / np.maximum(count, 1), 0.0)
+    own_share = np.where(is_closed & (population > 0), 1 / np.maximum(population, 1), 0.0)
     # With an open class any number of others may be present.
     other_customers = (
-        count.sum(axis=1, keepdims=True) - (count > 0)
-        if closed.all()
-        else np.full(count.shape, np.inf)
+        population.sum(axis=1, keepdims=True) - (population > 0)
+        if is_closed.all()
+        else np.full(population.shape, np.inf)
     )
-    size = np.maximum(count.sum(axis=1), 1)[:, None, None]
-    kind = np.result_type(queue, demand, network.think, network.arrivals, network.scv)
-    queue, busy = queue.astype(kind), np.zeros(queue.shape, dtype=kind)
-    settled = np.zeros(len(count), dtype=bool)
+    all_customers = np.maximum(population.sum(axis=1), 1)[:, None, None]
+    dtype = np.result_type(queue, demand, network.think, network.arrivals, network.scv)
+    queue, busy_servers = queue.astype(dtype), np.zeros(queue.shape, dtype=dtype)
+    is_settled = np.zeros(len(population), dtype=bool)
     for step in range(1, MOST_SUBSTITUTIONS + 1):
-        time = _residence_times(
-            network, SeenOnArrival(queue, busy, own, *(shift or ())), other_customers
+        residence = _residence_times(
+            network, SeenOnArrival(queue, busy_servers, own_share, *(shift or ())), other_customers
         )
-        cycle = network.think + time.sum(axis=2)
-        cycle_or_one = np.where((count > 0) & closed, cycle, 1)
-        flow = np.where(closed, count / cycle_or_one, network.arrivals)
-        next_queue = flow[:, :, None] * time
-        served = flow[:, :, None] * demand
+        cycle = network.think + residence.sum(axis=2)
+        cycle_or_one = np.where((population > 0) & is_closed, cycle, 1)
+        throughput = np.where(is_closed, population / cycle_or_one, network.arrivals)
+        next_queue = throughput[:, :, None] * residence
+        next_busy_servers = throughput[:, :, None] * demand
         # Before the second step nothing is known to be in service, so a first difference says
         # nothing.
         if step > 1:
-            still = _settled(
-                next_queue - queue, 1e-11 * np.maximum(size, next_queue.real), next_queue, 1e-7
+            queues_settled = _points_settled(
+                next_queue - queue,
+                1e-11 * np.maximum(all_customers, next_queue.real),
+                next_queue,
+                1e-7,
             )
-            settled |= still & _settled(
-                served - busy, 1e-11 * np.maximum(1, served.real), served, 1e-7
+            is_settled |= queues_settled & _points_settled(
+                next_busy_servers - busy_servers,
+                1e-11 * np.maximum(1, next_busy_servers.real),
+                next_busy_servers,
+                1e-7,
             )
-            if settled.all():
-                return flow, time, step
+            if is_settled.all():
+                return throughput, residence, step
         # A substitution that has not settled for long may swing between two states, and the middle
         # of them is nearer to the solution.
-        new = next_queue if step < DAMPED_AFTER else (queue + next_queue) / 2
-        unchanged = settled[:, None, None]
-        queue = np.where(unchanged, queue, new)
-        busy = np.where(unchanged, busy, served)
+        damped_queue = next_queue if step < DAMPED_AFTER else (queue + next_queue) / 2
+        is_fixed = is_settled[:, None, None]
+        queue = np.where(is_fixed, queue, damped_queue)
+        busy_servers = np.where(is_fixed, busy_servers, next_busy_servers)
     raise NoAnswerError(
         f"the approximation does not settle within {MOST_SUBSTITUTIONS:,} steps; a station may be"
         " at its limit"
@@ -477,11 +550,14 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
     'throughput 0.1 % (95 of 100 within 0.7 %), response time 0.2 % (2.3 %), measured with single servers'
     """
     constructs = {_construct(network, station) for station in range(len(network.stations))}
-    worst = max(constructs, key=list(MEASURED).index, default="single servers")
-    flow, most_flow, response, most_response = MEASURED[worst][corrected]
+    worst_construct = max(constructs, key=list(MEASURED).index, default="single servers")
+    throughput_error, large_throughput_error, response_error, large_response_error = MEASURED[
+        worst_construct
+    ][corrected]
     return (
-        f"throughput {flow:g} % (95 of 100 within {most_flow:g} %), response time {response:g} % "
-        f"({most_response:g} %), measured with {worst}"
+        f"throughput {throughput_error:g} % (95 of 100 within {large_throughput_error:g} %),"
+        f" response time {response_error:g} % "
+        f"({large_response_error:g} %), measured with {worst_construct}"
     )
 
 
@@ -565,7 +641,9 @@ def schweitzer(network: NetworkArrays) -> NetworkSolution:
     (array([[0.87086859]]), False)
     """
     answer = _solve(
-        network, "Bard-Schweitzer", lambda fixed_point, count, demand: fixed_point(count, None)
+        network,
+        "Bard-Schweitzer",
+        lambda fixed_point, population, demand: fixed_point(population, None),
     )
     return replace(
         answer, usual_error="" if answer.exact else usual_error(network, corrected=False)
@@ -600,37 +678,47 @@ def linearizer(network: NetworkArrays) -> NetworkSolution:
 def _solve(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
     is_product_form = network.plain or (network.single | network.delays).all()
     if is_product_form and not any(network.without_product_form):
-        return _product_form(network, name, scheme)
-    return _general(network, name, scheme)
+        return _by_product_form(network, name, scheme)
+    return _by_general_substitution(network, name, scheme)
 
 
-def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
+def _by_product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
     """Solve a product-form network of delays and single servers: take open classes out exactly,
     then iterate by Newton's method.
     """
-    closed = closed_part(network)
-    check_some_time(network, closed.delay + closed.demand.sum(axis=2), closed.classes)
-    demand = closed.demand / closed.last[:, None]
-
-    def fixed_point(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
-        copies = len(count) // len(demand)
-        change = 0.0 if shift is None else shift[0].sum(axis=2)
-        repeated_demand = np.repeat(demand, copies, axis=0)
-        repeated_delay = np.repeat(closed.delay, copies, axis=0)
-        return _by_newton(repeated_demand, repeated_delay, count, change)
-
-    flow, time, steps = scheme(fixed_point, closed.population.astype(float), demand)
-    names = [network.stations[k] for k in closed.queueing]
-    flow, time, notes = _within_capacity(flow, time, demand, closed.population, names)
-    queue = flow[:, :, None] * time
-    # A Poisson arrival finds the mean numbers present, so its residence is stretched by the queues.
-    time_factor = (1 + queue.sum(axis=1)) / closed.last
-    closed_solution = ClosedSolution(
-        flow, queue, [None] * demand.shape[2], np.ones(len(flow), dtype=bool)
+    closed_network = closed_part(network)
+    check_some_time(
+        network, closed_network.delay + closed_network.demand.sum(axis=2), closed_network.classes
     )
-    answer = whole_solution(network, closed, closed_solution, time_factor, {}, name)
+    demand = closed_network.demand / closed_network.last_speed[:, None]
+
+    def fixed_point(population: Array, shift: Shift | None) -> tuple[Array, Array, int]:
+        variants_per_point = len(population) // len(demand)
+        queue_change = 0.0 if shift is None else shift[0].sum(axis=2)
+        repeated_demand = np.repeat(demand, variants_per_point, axis=0)
+        repeated_delay = np.repeat(closed_network.delay, variants_per_point, axis=0)
+        return _by_newton(repeated_demand, repeated_delay, population, queue_change)
+
+    throughput, residence, step_count = scheme(
+        fixed_point, closed_network.population.astype(float), demand
+    )
+    station_names = [network.stations[k] for k in closed_network.queueing]
+    throughput, residence, notes = _within_capacity(
+        throughput, residence, demand, closed_network.population, station_names
+    )
+    queue = throughput[:, :, None] * residence
+    # A Poisson arrival finds the mean numbers present, so its residence is stretched by the queues.
+    time_factor = (1 + queue.sum(axis=1)) / closed_network.last_speed
+    closed_solution = ClosedSolution(
+        throughput, queue, [None] * demand.shape[2], np.ones(len(throughput), dtype=bool)
+    )
+    answer = whole_solution(network, closed_network, closed_solution, time_factor, {}, name)
     return replace(
-        answer, exact=not closed.classes.size, rule=NEWTON_RULE, iterations=steps, notes=notes
+        answer,
+        exact=not closed_network.classes.size,
+        rule=NEWTON_RULE,
+        iterations=step_count,
+        notes=notes,
     )
 
 
@@ -638,67 +726,81 @@ def _refuse_overtaking(network: NetworkArrays) -> None:
     """Refuse several classes where customers overtake each other: errors of a third were seen
     against chains.
     """
-    for k, (name, why) in enumerate(
+    for station, (name, reason) in enumerate(
         zip(network.stations, network.without_product_form, strict=True)
     ):
-        visitors = (network.demand[:, :, k] != 0).any(axis=0)
+        visitors = (network.demand[:, :, station] != 0).any(axis=0)
         several_closed = visitors.sum() > 1 and (visitors & network.closed).any()
-        if why and several_closed and network.discipline[k] in OVERTAKING_DISCIPLINES:
+        if reason and several_closed and network.discipline[station] in OVERTAKING_DISCIPLINES:
             raise ModelError(
-                f"{name} {why}; approximate methods take that for one class only; ask for"
+                f"{name} {reason}; approximate methods take that for one class only; ask for"
                 " markov-chain or simulation"
             )
 
 
-def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
+def _by_general_substitution(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
     """Solve a network with stations of any kind, by substitution."""
     _refuse_overtaking(network)
-    load = np.broadcast_to(open_load(network), (network.points, len(network.stations)))
+    open_loads = np.broadcast_to(open_load(network), (network.points, len(network.stations)))
     cycle = network.think + network.demand.sum(axis=2)
     # A closed class whose cycle takes no time would have an infinite throughput.
     check_some_time(network, cycle[:, network.closed], np.flatnonzero(network.closed))
 
-    def fixed_point(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
-        copies = len(count) // network.points
+    def fixed_point(population: Array, shift: Shift | None) -> tuple[Array, Array, int]:
+        variants_per_point = len(population) // network.points
         network_of_copies = (
-            network.select(np.repeat(np.arange(network.points), copies)) if copies > 1 else network
+            network.select(np.repeat(np.arange(network.points), variants_per_point))
+            if variants_per_point > 1
+            else network
         )
         return _by_substitution(
             network_of_copies,
-            count,
+            population,
             shift,
-            _first_guess(network_of_copies, count, np.repeat(load, copies, axis=0)),
+            _first_guess(
+                network_of_copies, population, np.repeat(open_loads, variants_per_point, axis=0)
+            ),
         )
 
-    customers = np.where(network.closed, network.population, 0).astype(float)
-    flow, time, steps = scheme(fixed_point, customers, network.demand)
-    stations = range(load.shape[1])
+    closed_population = np.where(network.closed, network.population, 0).astype(float)
+    throughput, residence, step_count = scheme(fixed_point, closed_population, network.demand)
+    stations = range(open_loads.shape[1])
     # Closed classes have what open ones leave of the highest speed.
-    highest_speeds = [speeds(network, k).max(axis=1) * np.ones(network.points) for k in stations]
-    limit = np.stack(highest_speeds, axis=1)
-    closed_demand = np.where(network.closed[:, None], network.demand / (limit - load)[:, None], 0)
+    highest_speeds = [
+        speeds(network, station).max(axis=1) * np.ones(network.points) for station in stations
+    ]
+    speed_limit = np.stack(highest_speeds, axis=1)
+    closed_demand = np.where(
+        network.closed[:, None], network.demand / (speed_limit - open_loads)[:, None], 0
+    )
     demand = np.where(network.delays, 0, closed_demand)
-    flow, time, notes = _within_capacity(flow, time, demand, network.population, network.stations)
+    throughput, residence, notes = _within_capacity(
+        throughput, residence, demand, network.population, network.stations
+    )
     is_empty = network.closed & (network.population == 0)
-    time = np.where(is_empty[:, :, None], 0, time)
-    queue = flow[:, :, None] * time
-    nothing: tuple[Array | None, ...] = (None,) * len(network.stations)
+    residence = np.where(is_empty[:, :, None], 0, residence)
+    queue = throughput[:, :, None] * residence
+    no_probabilities: tuple[Array | None, ...] = (None,) * len(network.stations)
     return NetworkSolution(
-        throughput=flow,
-        residence=time,
+        throughput=throughput,
+        residence=residence,
         queue=queue,
-        utilization=_utilization(network, flow, queue),
-        probability=nothing,
+        utilization=_utilization(network, throughput, queue),
+        probability=no_probabilities,
         method=name,
         exact=False,
         rule=SUBSTITUTION_RULE,
-        iterations=steps,
+        iterations=step_count,
         notes=(*approximations_of(network), *notes),
     )
 
 
 def _within_capacity(
-    flow: Array, time: Array, demand: Array, count: Array, names: Sequence[str]
+    throughput: Array,
+    residence: Array,
+    demand: Array,
+    population: Array,
+    station_names: Sequence[str],
 ) -> tuple[Array, Array, tuple[str, ...]]:
     """Lower throughputs that load a station slightly above its capacity; the difference is waiting
     time there.
@@ -708,63 +810,68 @@ def _within_capacity(
     above 1. More than `MOST_OVER` stays as it is, for the checks to refuse. Of what open classes
     leave of a station, one cycle a second takes `demand` (P, R, K).
     """
-    busy = (flow[:, :, None] * demand).sum(axis=1)
-    over = (busy.real > 1) & (busy.real < MOST_OVER)
-    if not over.any():
-        return flow, time, ()
-    is_used = (demand != 0) & (flow != 0)[:, :, None]
-    factor = np.where(over[:, None] & is_used, busy[:, None], 1)
-    worst = factor.real.argmax(axis=2)[:, :, None]
-    lower = np.take_along_axis(factor, worst, axis=2)[:, :, 0]
-    time = time.astype(factor.dtype)
-    slower = flow / lower
+    utilization = (throughput[:, :, None] * demand).sum(axis=1)
+    is_over = (utilization.real > 1) & (utilization.real < MOST_OVER)
+    if not is_over.any():
+        return throughput, residence, ()
+    is_used = (demand != 0) & (throughput != 0)[:, :, None]
+    class_factor = np.where(is_over[:, None] & is_used, utilization[:, None], 1)
+    worst_station = class_factor.real.argmax(axis=2)[:, :, None]
+    reduction_factor = np.take_along_axis(class_factor, worst_station, axis=2)[:, :, 0]
+    residence = residence.astype(class_factor.dtype)
+    lower_throughput = throughput / reduction_factor
     # All of the longer cycle is waiting at the worst station, so that N = X (Z + R) still holds.
-    cycle = count / np.where(flow == 0, 1, flow)
-    longer_cycle = count / np.where(slower == 0, 1, slower) - cycle
-    worst_time = np.take_along_axis(time, worst, axis=2)
-    np.put_along_axis(time, worst, worst_time + longer_cycle[:, :, None], axis=2)
+    cycle = population / np.where(throughput == 0, 1, throughput)
+    longer_cycle = population / np.where(lower_throughput == 0, 1, lower_throughput) - cycle
+    worst_time = np.take_along_axis(residence, worst_station, axis=2)
+    np.put_along_axis(residence, worst_station, worst_time + longer_cycle[:, :, None], axis=2)
     notes = (
-        f"{name} came out busy for {busy.real[:, k].max():.6g} of the time; throughputs were"
+        f"{name} came out busy for {utilization.real[:, station].max():.6g} of the time;"
+        " throughputs were"
         " lowered to its capacity"
-        for k, name in enumerate(names)
-        if over[:, k].any()
+        for station, name in enumerate(station_names)
+        if is_over[:, station].any()
     )
-    return slower, time, tuple(notes)
+    return lower_throughput, residence, tuple(notes)
 
 
-def _first_guess(network: NetworkArrays, count: Array, load: Array) -> Array:
+def _first_guess(network: NetworkArrays, population: Array, load: Array) -> Array:
     """Return queue lengths at which the iteration starts: closed customers in proportion to demand,
     open ones as if there were no closed ones and the servers were shared, (P, R, K).
     """
     demand = network.demand
     cycle = network.think + demand.sum(axis=2)
-    share = demand / np.where(cycle == 0, 1, cycle)[:, :, None]
+    demand_share = demand / np.where(cycle == 0, 1, cycle)[:, :, None]
     stations = range(load.shape[1])
-    last_speeds = [np.broadcast_to(speeds(network, k)[:, -1], len(load)) for k in stations]
-    limit = np.stack(last_speeds, axis=1)
-    free = 1 - np.where(network.delays, 0, load / limit)
-    opened: Array = network.arrivals[:, :, None] * demand / free[:, None]
-    return np.where(network.closed[:, None], count[:, :, None] * share, opened)
+    last_speeds = [
+        np.broadcast_to(speeds(network, station)[:, -1], len(load)) for station in stations
+    ]
+    speed_limit = np.stack(last_speeds, axis=1)
+    idle_part = 1 - np.where(network.delays, 0, load / speed_limit)
+    open_queue: Array = network.arrivals[:, :, None] * demand / idle_part[:, None]
+    return np.where(network.closed[:, None], population[:, :, None] * demand_share, open_queue)
 
 
-def _utilization(network: NetworkArrays, flow: Array, queue: Array) -> Array:
+def _utilization(network: NetworkArrays, throughput: Array, queue: Array) -> Array:
     """Return the utilization of each class at each station, (P, R, K); where speeds depend on the
     number present, an estimate: the work over the speed at the mean queue.
     """
-    work = flow[:, :, None] * network.demand
-    busy: Array = work / np.where(network.delays, 1, network.servers)
+    work = throughput[:, :, None] * network.demand
+    utilization: Array = work / np.where(network.delays, 1, network.servers)
     for station, rates in enumerate(network.rates):
         if rates is not None and not network.delays[station]:
-            customers = queue[:, :, station].real.sum(axis=1).round().astype(int)
-            present = np.clip(customers, 1, rates.shape[1])
-            rates_of_points = np.broadcast_to(rates, (len(flow), rates.shape[1]))
-            pace = np.take_along_axis(rates_of_points, present[:, None] - 1, axis=1)
-            busy[:, :, station] = work[:, :, station] / pace
-    return busy
+            rounded_queue = queue[:, :, station].real.sum(axis=1).round().astype(int)
+            number_present = np.clip(rounded_queue, 1, rates.shape[1])
+            rates_of_points = np.broadcast_to(rates, (len(throughput), rates.shape[1]))
+            speed = np.take_along_axis(rates_of_points, number_present[:, None] - 1, axis=1)
+            utilization[:, :, station] = work[:, :, station] / speed
+    return utilization
 
 
-def _linearize(fixed_point: FixedPoint, count: Array, demand: Array) -> tuple[Array, Array, int]:
-    points, classes = count.shape
+def _linearize(
+    fixed_point: FixedPoint, population: Array, demand: Array
+) -> tuple[Array, Array, int]:
+    points, classes = population.shape
     corrections = (classes + 1) * classes**2 * demand.shape[2]
     check_cost(
         "corrections",
@@ -775,41 +882,45 @@ def _linearize(fixed_point: FixedPoint, count: Array, demand: Array) -> tuple[Ar
         points=points,
     )
     # At every point N, then N with one fewer of each class in turn.
-    fewer = np.concatenate([np.zeros((1, classes)), np.eye(classes)])
-    variants = np.maximum(count[:, None] - fewer, 0)
+    removed_customers = np.concatenate([np.zeros((1, classes)), np.eye(classes)])
+    population_by_variant = np.maximum(population[:, None] - removed_customers, 0)
     # [variant, r, j]: customers of j met by one of r; an open class has a queue but no count, and 1
     # leaves it as it is.
     population_left = np.where(
         # Of N_j, one customer less for class j itself: the arriving customer does not meet itself.
-        count[:, None, None] > 0,
-        np.maximum(variants[:, :, None] - np.eye(classes), 0),
+        population[:, None, None] > 0,
+        np.maximum(population_by_variant[:, :, None] - np.eye(classes), 0),
         1,
     )
-    per_head = np.where(variants > 0, variants, 1)[..., None]
+    customers_or_one = np.where(population_by_variant > 0, population_by_variant, 1)[..., None]
     shift: Shift | None = None
-    total = 0
+    all_steps = 0
     for _ in range(ROUNDS):
-        flow, time, steps = fixed_point(variants.reshape(points * (classes + 1), classes), shift)
-        flow = flow.reshape(points, classes + 1, classes, 1)
-        queue = flow * time.reshape(points, classes + 1, *demand.shape[1:])
-        busy = flow * demand[:, None]
-        shift = (
-            _change(queue / per_head, population_left),
-            _change(busy / per_head, population_left),
+        throughput, residence, step_count = fixed_point(
+            population_by_variant.reshape(points * (classes + 1), classes), shift
         )
-        total += steps
+        throughput = throughput.reshape(points, classes + 1, classes, 1)
+        queue = throughput * residence.reshape(points, classes + 1, *demand.shape[1:])
+        busy_servers = throughput * demand[:, None]
+        shift = (
+            _change_by_removal(queue / customers_or_one, population_left),
+            _change_by_removal(busy_servers / customers_or_one, population_left),
+        )
+        all_steps += step_count
     assert shift is not None
-    queue, busy = (values[:: classes + 1] for values in shift)
-    flow, time, steps = fixed_point(count, (queue, busy))
-    return flow, time, total + steps
+    queue, busy_servers = (values[:: classes + 1] for values in shift)
+    throughput, residence, step_count = fixed_point(population, (queue, busy_servers))
+    return throughput, residence, all_steps + step_count
 
 
-def _change(share: Array, population_left: Array) -> Array:
+def _change_by_removal(queue_share: Array, population_left: Array) -> Array:
     """Return by how much the numbers of class j change when a customer of class r has left, for
     every variant, (B, R, R, K) by [r, j].
     """
-    change = share[:, None, 1:] - share[:, None, :1]
+    queue_change = queue_share[:, None, 1:] - queue_share[:, None, :1]
     points, variants = population_left.shape[:2]
     return np.asarray(
-        (population_left[..., None] * change).reshape(points * variants, *change.shape[2:])
+        (population_left[..., None] * queue_change).reshape(
+            points * variants, *queue_change.shape[2:]
+        )
     )

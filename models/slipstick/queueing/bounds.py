@@ -32,25 +32,29 @@ def asymptotic(network: NetworkArrays) -> Bounds:
     >>> asymptotic(network_arrays([0.6, 0.4], population=4, think=1.0))
     (array([[0.8]]), array([[1.66666667]]))
     """
-    count = network.population
-    closed = network.closed
-    shortest, longest, capacity = _cycles(network)
+    population = network.population
+    is_closed = network.closed
+    shortest_cycle, longest_cycle, highest_speed = _extreme_cycles(network)
     with np.errstate(divide="ignore", invalid="ignore"):
-        without_waits = count / shortest
-        behind_all = count / longest
-    bottleneck_bound = _nearest(network, capacity)
-    high = np.where(without_waits.real <= bottleneck_bound.real, without_waits, bottleneck_bound)
-    if network.all_closed and count.all():
-        return behind_all, high
-    unused = closed & (count == 0)
-    low, high = (
-        np.where(unused, 0.0, np.where(closed, bound, network.arrivals))
-        for bound in (behind_all, high)
+        throughput_without_waits = population / shortest_cycle
+        throughput_behind_all = population / longest_cycle
+    bottleneck_bound = _bottleneck_throughput(network, highest_speed)
+    upper_bound = np.where(
+        throughput_without_waits.real <= bottleneck_bound.real,
+        throughput_without_waits,
+        bottleneck_bound,
     )
-    return low, high
+    if network.all_closed and population.all():
+        return throughput_behind_all, upper_bound
+    is_empty = is_closed & (population == 0)
+    lower_bound, upper_bound = (
+        np.where(is_empty, 0.0, np.where(is_closed, bound, network.arrivals))
+        for bound in (throughput_behind_all, upper_bound)
+    )
+    return lower_bound, upper_bound
 
 
-def _cycles(network: NetworkArrays) -> tuple[Array, Array, Array]:
+def _extreme_cycles(network: NetworkArrays) -> tuple[Array, Array, Array]:
     """Return the shortest and the longest cycle of each class, (P, R) [s], and the highest speed
     of each station, (P, K).
     """
@@ -62,15 +66,19 @@ def _cycles(network: NetworkArrays) -> tuple[Array, Array, Array]:
             network.think + network.work * customers,
             np.ones((1, demand.shape[2])),
         )
-    least, most, capacity = _service_factors(network)
-    if np.isfinite(most).all():
-        longest = np.einsum("prk,pk->pr", demand, most)
+    least_factor, greatest_factor, highest_speed = _service_factors(network)
+    if np.isfinite(greatest_factor).all():
+        longest_service = np.einsum("prk,pk->pr", demand, greatest_factor)
     else:
         # Zero demand times an infinite wait counts as 0.
-        longest = np.multiply(
-            demand, most[:, None], out=np.zeros_like(demand), where=demand != 0
+        longest_service = np.multiply(
+            demand, greatest_factor[:, None], out=np.zeros_like(demand), where=demand != 0
         ).sum(axis=2)
-    return network.think + np.einsum("prk,pk->pr", demand, least), network.think + longest, capacity
+    return (
+        network.think + np.einsum("prk,pk->pr", demand, least_factor),
+        network.think + longest_service,
+        highest_speed,
+    )
 
 
 def saturation_population(network: NetworkArrays) -> Array:
@@ -85,8 +93,10 @@ def saturation_population(network: NetworkArrays) -> Array:
     """
     cycle, _ = full_speed_demands(network)
     with np.errstate(invalid="ignore"):
-        crossing: Array = cycle * _nearest(network, _service_factors(network)[2])
-    return crossing
+        crossing_population: Array = cycle * _bottleneck_throughput(
+            network, _service_factors(network)[2]
+        )
+    return crossing_population
 
 
 def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
@@ -104,61 +114,69 @@ def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
     >>> cycle.tolist(), demand.tolist()
     ([[2.0]], [[[0.6, 0.2]]])
     """
-    least, _, capacity = _service_factors(network)
+    least_factor, _, highest_speed = _service_factors(network)
     return (
-        network.think + np.einsum("prk,pk->pr", network.demand, least),
-        network.demand / capacity[:, None],
+        network.think + np.einsum("prk,pk->pr", network.demand, least_factor),
+        network.demand / highest_speed[:, None],
     )
 
 
-def _nearest(network: NetworkArrays, capacity: Array) -> Array:
+def _bottleneck_throughput(network: NetworkArrays, highest_speed: Array) -> Array:
     """Return the highest throughput of each class that its slowest station can serve beside the
     open classes, (P, R) [1/s].
 
     The least is that by real parts, so that its derivative is that of the bottleneck.
     """
-    limits = (capacity if network.all_closed else capacity - open_load(network))[:, None]
+    free_speed = (highest_speed if network.all_closed else highest_speed - open_load(network))[
+        :, None
+    ]
     if network.demand.shape[2] == 0:
         return np.full(network.demand.shape[:2], np.inf)
-    if np.result_type(limits, network.demand).kind != "c":
+    if np.result_type(free_speed, network.demand).kind != "c":
         with np.errstate(divide="ignore"):
-            by_station = np.ascontiguousarray((limits / network.demand).transpose(2, 0, 1))
-        return np.asarray(by_station.min(axis=0))
-    limit = quotient(limits, network.demand, np.inf)
-    least: Array = np.take_along_axis(limit, limit.real.argmin(axis=2)[:, :, None], axis=2)[:, :, 0]
-    return least
+            throughput_by_station = np.ascontiguousarray(
+                (free_speed / network.demand).transpose(2, 0, 1)
+            )
+        return np.asarray(throughput_by_station.min(axis=0))
+    station_limit = quotient(free_speed, network.demand, np.inf)
+    lowest_limit: Array = np.take_along_axis(
+        station_limit, station_limit.real.argmin(axis=2)[:, :, None], axis=2
+    )[:, :, 0]
+    return lowest_limit
 
 
 def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
     """Return, for each station and by the numbers n that may be present, the least and the greatest
     n / s(n), s being the speed, and the highest speed, (P, K).
     """
-    total = network.population.sum(axis=1)[:, None]
+    all_customers = network.population.sum(axis=1)[:, None]
     # Open customers are without number where they come.
-    endless = np.asarray(
+    is_unbounded = np.asarray(
         (np.where(network.closed, 0.0, network.arrivals)[:, :, None] * network.demand).any(axis=1)
     )
-    least = np.ones((network.points, len(network.stations)))
+    least_factor = np.ones((network.points, len(network.stations)))
     # All customers of the network at one station are its longest queue.
-    most = np.maximum(1.0, total / network.servers)
-    capacity = least * network.servers
-    most[:, network.delays], capacity[:, network.delays] = 1.0, np.inf
+    greatest_factor = np.maximum(1.0, all_customers / network.servers)
+    highest_speed = least_factor * network.servers
+    greatest_factor[:, network.delays], highest_speed[:, network.delays] = 1.0, np.inf
     for station, rates in enumerate(network.rates):
         if rates is None or network.delays[station]:
             continue
         speed = rates.real
         n = np.arange(1.0, speed.shape[1] + 1)
-        within = (n <= np.maximum(total, 1)) | endless[:, [station]]
+        can_be_present = (n <= np.maximum(all_customers, 1)) | is_unbounded[:, [station]]
         # Without product form one customer may have the speed of all that are present.
-        sharing = 1 if network.without_product_form[station] else n
-        least[:, station] = np.where(within, sharing / speed, np.inf).min(axis=1)
-        most[:, station] = np.maximum(
-            np.where(within, n / speed, 0.0).max(axis=1), total[:, 0] / speed[:, -1]
+        sharing_customers = 1 if network.without_product_form[station] else n
+        least_factor[:, station] = np.where(can_be_present, sharing_customers / speed, np.inf).min(
+            axis=1
         )
-        capacity[:, station] = speed.max(axis=1)
+        greatest_factor[:, station] = np.maximum(
+            np.where(can_be_present, n / speed, 0.0).max(axis=1), all_customers[:, 0] / speed[:, -1]
+        )
+        highest_speed[:, station] = speed.max(axis=1)
     if not network.all_closed or any(network.without_product_form):
-        most[:, ~_wait_limited(network)] = np.inf
-    return least, most, capacity
+        greatest_factor[:, ~_wait_limited(network)] = np.inf
+    return least_factor, greatest_factor, highest_speed
 
 
 def _wait_limited(network: NetworkArrays) -> NDArray[np.bool_]:
@@ -168,35 +186,48 @@ def _wait_limited(network: NetworkArrays) -> NDArray[np.bool_]:
     """
     if not network.all_closed:
         return np.zeros(len(network.stations), dtype=bool)
-    unlike_product_form = np.array([not flag for flag in network.without_product_form], dtype=bool)
-    blind = np.array(
+    has_product_form = np.array([not reason for reason in network.without_product_form], dtype=bool)
+    is_blind = np.array(
         [DISCIPLINES[discipline].blind for discipline in network.discipline], dtype=bool
     )
-    return np.asarray(unlike_product_form | (blind & network.single & (len(network.classes) == 1)))
+    return np.asarray(has_product_form | (is_blind & network.single & (len(network.classes) == 1)))
 
 
-def _one_class(network: NetworkArrays, name: str) -> tuple[Array, Array, Array, Array]:
+def _one_class_demands(
+    network: NetworkArrays, bounds_name: str
+) -> tuple[Array, Array, Array, Array]:
     """Return N (P,), Z (P,) [s], the demands D of the stations (P, K) [s] and the largest of them
     (P,) of a network of one closed class, or raise; all are real.
     """
     if len(network.classes) != 1 or not network.closed.all():
-        raise ModelError(f"{name} bounds are for one closed class; asymptotic bounds take any")
+        raise ModelError(
+            f"{bounds_name} bounds are for one closed class; asymptotic bounds take any"
+        )
     for station in np.flatnonzero(~network.single & ~network.delays):
         raise ModelError(
-            f"{network.stations[station]} is not a single server of one speed, which {name} bounds"
+            f"{network.stations[station]} is not a single server of one speed, which"
+            f" {bounds_name} bounds"
             " need; asymptotic bounds take any"
         )
-    for name_of_station, why in zip(network.stations, network.without_product_form, strict=True):
-        if why:  # with scv 9 the throughput of two stations lies 16 % below the balanced job bound
+    for name_of_station, reason in zip(network.stations, network.without_product_form, strict=True):
+        if (
+            reason
+        ):  # with scv 9 the throughput of two stations lies 16 % below the balanced job bound
             raise ModelError(
-                f"{name_of_station} {why}, so there is no product form, which {name} bounds need; asymptotic"
+                f"{name_of_station} {reason}, so there is no product form, which {bounds_name}"
+                " bounds need; asymptotic"
                 " bounds take any"
             )
     demand = network.demand[:, 0].real
-    queueing = demand[:, ~network.delays]
+    queueing_demand = demand[:, ~network.delays]
     # A delay is think time for the other stations.
-    away = network.think[:, 0].real + demand[:, network.delays].sum(axis=1)
-    return network.population[:, 0].astype(float), away, queueing, queueing.max(axis=1, initial=0.0)
+    think = network.think[:, 0].real + demand[:, network.delays].sum(axis=1)
+    return (
+        network.population[:, 0].astype(float),
+        think,
+        queueing_demand,
+        queueing_demand.max(axis=1, initial=0.0),
+    )
 
 
 def balanced_job(network: NetworkArrays) -> Bounds:
@@ -217,25 +248,32 @@ def balanced_job(network: NetworkArrays) -> Bounds:
     >>> balanced_job(network_arrays([0.6, 0.4], population=4, think=1.0))
     (array([[1.1627907]]), array([[1.45454545]]))
     """
-    count, away, demand, slowest = _one_class(network, "balanced job")
-    total = demand.sum(axis=1)
+    count, think, demand, largest_demand = _one_class_demands(network, "balanced job")
+    total_demand = demand.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = total / max(1, demand.shape[1])
-        low = count / (away + total + (count - 1) * slowest / (1 + away / (count * total)))
-        high = np.minimum(
-            1 / slowest, count / (away + total + (count - 1) * mean / (1 + away / total))
+        mean_demand = total_demand / max(1, demand.shape[1])
+        lower_bound = count / (
+            think
+            + total_demand
+            + (count - 1) * largest_demand / (1 + think / (count * total_demand))
         )
-    return _without_stations(count, away, total, low, high)
+        upper_bound = np.minimum(
+            1 / largest_demand,
+            count / (think + total_demand + (count - 1) * mean_demand / (1 + think / total_demand)),
+        )
+    return _bounds_without_stations(count, think, total_demand, lower_bound, upper_bound)
 
 
-def _without_stations(count: Array, away: Array, total: Array, low: Array, high: Array) -> Bounds:
+def _bounds_without_stations(
+    count: Array, think: Array, total_demand: Array, lower_bound: Array, upper_bound: Array
+) -> Bounds:
     with np.errstate(divide="ignore", invalid="ignore"):
-        free = count / away
-    low, high = (
-        np.where(count == 0, 0.0, np.where(total > 0, bound, free))[:, None]
-        for bound in (low, high)
+        throughput_alone = count / think
+    lower_bound, upper_bound = (
+        np.where(count == 0, 0.0, np.where(total_demand > 0, bound, throughput_alone))[:, None]
+        for bound in (lower_bound, upper_bound)
     )
-    return low, high
+    return lower_bound, upper_bound
 
 
 def proportional(network: NetworkArrays) -> Bounds:
@@ -257,37 +295,57 @@ def proportional(network: NetworkArrays) -> Bounds:
     >>> proportional(network_arrays([0.6, 0.4], population=4))
     (array([[1.50214592]]), array([[1.5625]]))
     """
-    count, away, demand, slowest = _one_class(network, "proportional")
-    total = demand.sum(axis=1)
+    count, think, demand, largest_demand = _one_class_demands(network, "proportional")
+    total_demand = demand.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         # Relative to the largest, so that no power under- or overflows.
-        share = demand / slowest[:, None]
+        relative_demand = demand / largest_demand[:, None]
         power_mean = (
-            slowest
-            * (share ** count[:, None]).sum(axis=1)
-            / (share ** (count[:, None] - 1)).sum(axis=1)
+            largest_demand
+            * (relative_demand ** count[:, None]).sum(axis=1)
+            / (relative_demand ** (count[:, None] - 1)).sum(axis=1)
         )
-        before, _ = _asymptotic(count - 1, away, total, slowest)
-        low = count / (away + total + power_mean * (count - 1 - away * before))
-    return _without_stations(
-        count, away, total, low, _proportional_high(count, away, demand, slowest)
+        throughput_before, _ = _asymptotic_of_one_class(
+            count - 1, think, total_demand, largest_demand
+        )
+        lower_bound = count / (
+            think + total_demand + power_mean * (count - 1 - think * throughput_before)
+        )
+    return _bounds_without_stations(
+        count,
+        think,
+        total_demand,
+        lower_bound,
+        _upper_proportional(count, think, demand, largest_demand),
     )
 
 
-def _proportional_high(count: Array, away: Array, demand: Array, slowest: Array) -> Array:
+def _upper_proportional(count: Array, think: Array, demand: Array, largest_demand: Array) -> Array:
     """Return the upper proportional bound of N customers, (P,) [1/s]."""
-    total = demand.sum(axis=1)
+    total_demand = demand.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        two = slowest * ((demand / slowest[:, None]) ** 2).sum(axis=1) / (total / slowest)
-        _, before = _asymptotic(count - 1, away, total, slowest)
-        high = np.minimum(1 / slowest, count / (away + total + two * (count - 1 - away * before)))
-    return np.where(count > 0, high, 0.0)
+        second_power_mean = (
+            largest_demand
+            * ((demand / largest_demand[:, None]) ** 2).sum(axis=1)
+            / (total_demand / largest_demand)
+        )
+        _, throughput_before = _asymptotic_of_one_class(
+            count - 1, think, total_demand, largest_demand
+        )
+        upper_bound = np.minimum(
+            1 / largest_demand,
+            count
+            / (think + total_demand + second_power_mean * (count - 1 - think * throughput_before)),
+        )
+    return np.where(count > 0, upper_bound, 0.0)
 
 
-def _asymptotic(count: Array, away: Array, total: Array, slowest: Array) -> tuple[Array, Array]:
-    low = count / (away + count * total)
-    high = np.minimum(count / (away + total), 1 / slowest)
-    return np.where(count > 0, low, 0.0), np.where(count > 0, high, 0.0)
+def _asymptotic_of_one_class(
+    count: Array, think: Array, total_demand: Array, largest_demand: Array
+) -> tuple[Array, Array]:
+    lower_bound = count / (think + count * total_demand)
+    upper_bound = np.minimum(count / (think + total_demand), 1 / largest_demand)
+    return np.where(count > 0, lower_bound, 0.0), np.where(count > 0, upper_bound, 0.0)
 
 
 def geometric(network: NetworkArrays) -> Bounds:
@@ -313,26 +371,29 @@ def geometric(network: NetworkArrays) -> Bounds:
     >>> geometric(network_arrays([0.6, 0.4], population=4))
     (array([[1.50273823]]), array([[1.55494366]]))
     """
-    count, away, demand, slowest = _one_class(network, "geometric")
-    total = demand.sum(axis=1)
+    count, think, demand, largest_demand = _one_class_demands(network, "geometric")
+    total_demand = demand.sum(axis=1)
     customers_met = count - 1
     bounds = []
     with np.errstate(divide="ignore", invalid="ignore"):
-        fast = _proportional_high(customers_met, away, demand, slowest)
-        for flow, m in (
-            (customers_met / (away + total + slowest * customers_met), customers_met),
-            (fast, count),
+        upper_throughput = _upper_proportional(customers_met, think, demand, largest_demand)
+        for throughput, m in (
+            (
+                customers_met / (think + total_demand + largest_demand * customers_met),
+                customers_met,
+            ),
+            (upper_throughput, count),
         ):
-            spare = slowest[:, None] - demand
-            y = demand * flow[:, None]
+            demand_gap = largest_demand[:, None] - demand
+            y = demand * throughput[:, None]
             # Where y may be 1, at the slowest station, the term is left out: its factor is 0.
-            queues = np.where(spare > 0, spare * (y - y ** count[:, None]) / (1 - y), 0.0).sum(
-                axis=1
-            )
-            b = away + total + slowest * customers_met - queues
+            queue_sum = np.where(
+                demand_gap > 0, demand_gap * (y - y ** count[:, None]) / (1 - y), 0.0
+            ).sum(axis=1)
+            b = think + total_demand + largest_demand * customers_met - queue_sum
             # Without rounding b is Z + N Dmax at the least, and the root at least |Z - N Dmax|.
             bounds.append(
-                2 * count / (b + np.sqrt(np.maximum(0.0, b * b - 4 * away * slowest * m)))
+                2 * count / (b + np.sqrt(np.maximum(0.0, b * b - 4 * think * largest_demand * m)))
             )
-    low, high = bounds
-    return _without_stations(count, away, total, low, high)
+    lower_bound, upper_bound = bounds
+    return _bounds_without_stations(count, think, total_demand, lower_bound, upper_bound)

@@ -48,20 +48,20 @@ def lru_hit_ratios(popularity: Array, capacity: float) -> NDArray[np.float64]:
             f"the capacity of a cache lies between 0 and the {len(weights)} objects, got"
             f" {capacity:g}"
         )
-    chances = weights / weights.sum()
-    low = 0.0
-    high = float(capacity)
+    request_probabilities = weights / weights.sum()
+    shortest_time = 0.0
+    longest_time = float(capacity)
     # The expected number in the cache rises with t: bracket the root, then bisect to rounding.
-    while -np.expm1(-chances * high).sum() < capacity:
-        low = high
-        high = 2 * high
+    while -np.expm1(-request_probabilities * longest_time).sum() < capacity:
+        shortest_time = longest_time
+        longest_time = 2 * longest_time
     for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
+        middle_time = (shortest_time + longest_time) / 2
+        if middle_time in (shortest_time, longest_time):
             break
-        if -np.expm1(-chances * middle).sum() < capacity:
-            low = middle
+        if -np.expm1(-request_probabilities * middle_time).sum() < capacity:
+            shortest_time = middle_time
         else:
-            high = middle
-    ratios: NDArray[np.float64] = -np.expm1(-chances * high)
+            longest_time = middle_time
+    ratios: NDArray[np.float64] = -np.expm1(-request_probabilities * longest_time)
     return ratios

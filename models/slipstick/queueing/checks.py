@@ -51,76 +51,95 @@ def checked(
 
 
 class _SolutionCheck:
-    def __init__(self, network: NetworkArrays, solution: NetworkSolution, within: float) -> None:
+    def __init__(self, network: NetworkArrays, solution: NetworkSolution, tolerance: float) -> None:
         self.network = network
         self.method = solution.method
-        self.within = within
+        self.tolerance = tolerance
         names = ("throughput", "residence", "queue", "utilization")
-        self.x, self.r, self.q, self.u = (getattr(solution, name).real for name in names)
-        self.chance = [None if chance is None else chance.real for chance in solution.probability]
-        self.d = network.demand.real
-        self.z = network.think.real
-        self.n = network.population
+        self.throughputs, self.residences, self.queues, self.utilizations = (
+            getattr(solution, name).real for name in names
+        )
+        self.probability_by_station = [
+            None if probabilities is None else probabilities.real
+            for probabilities in solution.probability
+        ]
+        self.demands = network.demand.real
+        self.think_times = network.think.real
+        self.populations = network.population
 
     def numbers(self) -> None:
         """Check that every number is finite and none is negative."""
         all_values = np.concatenate(
-            [values.reshape(-1) for values in (self.x, self.r, self.q, self.u)]
+            [
+                values.reshape(-1)
+                for values in (self.throughputs, self.residences, self.queues, self.utilizations)
+            ]
         )
-        if np.isfinite(all_values.sum()) and all_values.min(initial=0.0) >= -self.within:
+        if np.isfinite(all_values.sum()) and all_values.min(initial=0.0) >= -self.tolerance:
             return
         for name, values in (
-            ("throughput", self.x),
-            ("residence", self.r),
-            ("queue", self.q),
-            ("utilization", self.u),
+            ("throughput", self.throughputs),
+            ("residence", self.residences),
+            ("queue", self.queues),
+            ("utilization", self.utilizations),
         ):
-            if not (np.isfinite(values.sum()) and values.min(initial=0.0) >= -self.within):
-                place = tuple(np.argwhere(~np.isfinite(values) | (values < -self.within))[0])
+            if not (np.isfinite(values.sum()) and values.min(initial=0.0) >= -self.tolerance):
+                value_index = tuple(
+                    np.argwhere(~np.isfinite(values) | (values < -self.tolerance))[0]
+                )
                 raise NoAnswerError(
-                    f"{self.method}: {name} of {self._where(place)} is {values[place]:g}"
+                    f"{self.method}: {name} of {self._class_and_station(value_index)} is"
+                    f" {values[value_index]:g}"
                 )
 
     def little(self) -> None:
         """Check Q = X R at every station."""
-        self._equal("Little's law at a station, Q = X R", self.q, self.x[:, :, None] * self.r)
+        self._check_equal(
+            "Little's law at a station, Q = X R",
+            self.queues,
+            self.throughputs[:, :, None] * self.residences,
+        )
 
     def population(self) -> None:
         """Check that customers at the stations and away add up to the population, and that a class
         without customers is nowhere.
         """
-        away = self.x * self.z
+        thinking = self.throughputs * self.think_times
         closed = self.network.closed
-        count = self._closed(self.n)
-        customers = sum_over_stations(self.q) + away
-        customers_by_cycles = away + self.x * sum_over_stations(self.r)
-        for law, sums in (
+        populations = self._closed_columns(self.populations)
+        customers = sum_over_stations(self.queues) + thinking
+        customers_by_cycles = thinking + self.throughputs * sum_over_stations(self.residences)
+        for law, counted_population in (
             ("population, sum of Q + X Z = N", customers),
             ("Little's law in all, X (Z + R) = N", customers_by_cycles),
         ):
-            self._equal(law, self._closed(sums), count, closed)
+            self._check_equal(law, self._closed_columns(counted_population), populations, closed)
 
     def utilization(self) -> None:
         """Check the utilization law: busy servers do the work that the throughput brings, and are
         at most all of them.
         """
         network = self.network
-        busy_servers = self.u
-        work = self.x[:, :, None] * self.d
+        busy_servers = self.utilizations
+        work = self.throughputs[:, :, None] * self.demands
         if not network.plain:
             # At stations with rates the utilization is the part of the time that they are not
             # empty, and at delays a number present: neither is work over servers.
-            counted = network.without_rates & ~network.delays
-            busy_servers = busy_servers * counted
-            work = work / network.servers * counted
-        self._equal("flow balance, U c = X D", busy_servers, work)
-        busy = self.u[:, 0] if self.u.shape[1] == 1 else np.einsum("prk->pk", self.u)
-        busy = busy if network.plain else busy * ~network.delays
-        if busy.max(initial=0.0) > 1 + self.within:
-            point, station = np.argwhere(busy > 1 + self.within)[0]
+            has_servers = network.without_rates & ~network.delays
+            busy_servers = busy_servers * has_servers
+            work = work / network.servers * has_servers
+        self._check_equal("flow balance, U c = X D", busy_servers, work)
+        busy_part = (
+            self.utilizations[:, 0]
+            if self.utilizations.shape[1] == 1
+            else np.einsum("prk->pk", self.utilizations)
+        )
+        busy_part = busy_part if network.plain else busy_part * ~network.delays
+        if busy_part.max(initial=0.0) > 1 + self.tolerance:
+            point, station = np.argwhere(busy_part > 1 + self.tolerance)[0]
             raise NoAnswerError(
                 f"{self.method}: {network.stations[station]} is busy for"
-                f" {busy[point, station]:.12g} of the time, above 1"
+                f" {busy_part[point, station]:.12g} of the time, above 1"
             )
 
     def probabilities(self) -> None:
@@ -128,71 +147,92 @@ class _SolutionCheck:
         they must also add up to 1 and have the queue length as their mean.
         """
         network = self.network
-        for station, chance in enumerate(self.chance):
-            if chance is None:
+        for station, number_probabilities in enumerate(self.probability_by_station):
+            if number_probabilities is None:
                 continue
-            name = network.stations[station]
-            wrong = (chance < -self.within) | (chance > 1 + self.within)
-            if wrong.any():
-                point, n = np.argwhere(wrong)[0]
+            station_name = network.stations[station]
+            is_out_of_range = (number_probabilities < -self.tolerance) | (
+                number_probabilities > 1 + self.tolerance
+            )
+            if is_out_of_range.any():
+                point, number_present = np.argwhere(is_out_of_range)[0]
                 raise NoAnswerError(
-                    f"{self.method}: P({n} present at {name}) is {chance[point, n]:g}"
+                    f"{self.method}: P({number_present} present at {station_name}) is"
+                    f" {number_probabilities[point, number_present]:g}"
                 )
             # With open classes only the first numbers present are shown, and do not add up to 1.
             if network.all_closed or not (~network.closed & (network.arrivals != 0)).any():
-                mean = chance @ np.arange(chance.shape[1])
-                self._equal(
-                    f"probabilities at {name} add up to 1", chance.sum(axis=1), np.ones(len(chance))
+                mean_number = number_probabilities @ np.arange(number_probabilities.shape[1])
+                self._check_equal(
+                    f"probabilities at {station_name} add up to 1",
+                    number_probabilities.sum(axis=1),
+                    np.ones(len(number_probabilities)),
                 )
-                self._equal(
-                    f"probabilities at {name} give its queue",
-                    mean,
-                    self.q[:, :, station].sum(axis=1),
+                self._check_equal(
+                    f"probabilities at {station_name} give its queue",
+                    mean_number,
+                    self.queues[:, :, station].sum(axis=1),
                 )
 
     def bounds(self) -> None:
         """Check that asymptotic bounds enclose the throughput."""
-        closed = self.network.closed
-        low, high = (self._closed(bound.real) for bound in asymptotic(self.network))
-        flow = self._closed(self.x)
-        wrong = (flow > high * (1 + self.within)) | (flow < low * (1 - self.within))
-        if wrong.any():
-            place = tuple(np.argwhere(wrong)[0])
+        is_closed = self.network.closed
+        low, high = (self._closed_columns(bound.real) for bound in asymptotic(self.network))
+        throughput = self._closed_columns(self.throughputs)
+        is_outside = (throughput > high * (1 + self.tolerance)) | (
+            throughput < low * (1 - self.tolerance)
+        )
+        if is_outside.any():
+            value_index = tuple(np.argwhere(is_outside)[0])
             raise NoAnswerError(
-                f"{self.method}: throughput of {self._names(closed)[place[1]]} is"
-                f" {flow[place]:.12g}, outside its asymptotic bounds {low[place]:.12g} and"
-                f" {high[place]:.12g}"
+                f"{self.method}: throughput of {self._class_names(is_closed)[value_index[1]]} is"
+                f" {throughput[value_index]:.12g}, outside its asymptotic bounds"
+                f" {low[value_index]:.12g} and"
+                f" {high[value_index]:.12g}"
             )
 
-    def _closed(self, values: Array) -> Array:
+    def _closed_columns(self, values: Array) -> Array:
         """Return the columns of the closed classes of an array (P, R)."""
         return values if self.network.all_closed else values[:, self.network.closed]
 
-    def _equal(
-        self, law: str, left_side: Array, right_side: Array, chosen: Array | None = None
+    def _check_equal(
+        self, law: str, left_side: Array, right_side: Array, chosen_classes: Array | None = None
     ) -> None:
-        if (np.abs(left_side - right_side) <= self.within * np.abs(right_side)).all():
+        if (np.abs(left_side - right_side) <= self.tolerance * np.abs(right_side)).all():
             return
         scale = np.maximum(np.maximum(np.abs(left_side), np.abs(right_side)), 1e-300)
         # A number that is tiny beside the population is as good as zero.
-        slack = self.within * np.maximum(
+        difference_limit = self.tolerance * np.maximum(
             scale, 1e-3 * (scale.max(initial=0.0) if scale.ndim > 2 else scale)
         )
-        wrong = np.abs(left_side - right_side) > slack
-        if wrong.any():
-            place = tuple(np.argwhere(wrong)[0])
-            where = f" for {self._where(place, chosen)}" if len(place) > 1 else ""
+        differs = np.abs(left_side - right_side) > difference_limit
+        if differs.any():
+            value_index = tuple(np.argwhere(differs)[0])
+            subject = (
+                f" for {self._class_and_station(value_index, chosen_classes)}"
+                if len(value_index) > 1
+                else ""
+            )
             raise NoAnswerError(
-                f"{self.method} breaks {law}{where}: {left_side[place]:.12g} and {right_side[place]:.12g}"
+                f"{self.method} breaks {law}{subject}: {left_side[value_index]:.12g} and"
+                f" {right_side[value_index]:.12g}"
             )
 
-    def _names(self, chosen: Array | None) -> list[str]:
+    def _class_names(self, chosen_classes: Array | None) -> list[str]:
         all_classes = np.ones(len(self.network.classes), dtype=bool)
         return [
-            self.network.classes[r]
-            for r in np.flatnonzero(all_classes if chosen is None else chosen)
+            self.network.classes[class_index]
+            for class_index in np.flatnonzero(
+                all_classes if chosen_classes is None else chosen_classes
+            )
         ]
 
-    def _where(self, place: tuple[int, ...], chosen: Array | None = None) -> str:
-        name = self._names(chosen)[place[1]]
-        return f"{name} at {self.network.stations[place[2]]}" if len(place) > 2 else name
+    def _class_and_station(
+        self, value_index: tuple[int, ...], chosen_classes: Array | None = None
+    ) -> str:
+        class_name = self._class_names(chosen_classes)[value_index[1]]
+        return (
+            f"{class_name} at {self.network.stations[value_index[2]]}"
+            if len(value_index) > 2
+            else class_name
+        )

@@ -21,7 +21,7 @@ from slipstick.errors import MissingExtraError
 from slipstick.late import np
 from slipstick.queueing.network import Array
 
-_ASKED: ContextVar[bool] = ContextVar("compiled loops", default=False)
+_IS_COMPILED: ContextVar[bool] = ContextVar("compiled loops", default=False)
 
 
 @contextmanager
@@ -41,19 +41,19 @@ def compiled_loops() -> Iterator[None]:
     """
     if find_spec("numba") is None:
         raise MissingExtraError("numba", "compiled loops of queueing networks", "fast")
-    token = _ASKED.set(True)
+    token = _IS_COMPILED.set(True)
     try:
         yield
     finally:
-        _ASKED.reset(token)
+        _IS_COMPILED.reset(token)
 
 
 def loop(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | None:
     """Return the compiled form of a loop, if compiled loops are on and no array carries
     derivatives; else None.
     """
-    real = _ASKED.get() and all(array.dtype.kind == "f" for array in arrays)
-    return _compiled(function) if real else None
+    is_real = _IS_COMPILED.get() and all(array.dtype.kind == "f" for array in arrays)
+    return _compiled(function) if is_real else None
 
 
 @cache
@@ -73,21 +73,23 @@ def recurrences(series: Array, paces: Array) -> None:
     """
     for point in range(series.shape[0]):
         row = series[point]
-        for k in range(paces.shape[0]):
-            term = 0.0
-            pace = paces[k, point]
-            for n in range(row.size):
-                term = row[n] + pace * term
-                row[n] = term
+        for station in range(paces.shape[0]):
+            sum_so_far = 0.0
+            pace = paces[station, point]
+            for number in range(row.size):
+                sum_so_far = row[number] + pace * sum_so_far
+                row[number] = sum_so_far
 
 
 def power_sums(series: Array, paces: Array, population: Array) -> Array:
     """Sum pace^j series(N - j) over j >= 1, (P, K), with series (P, L), paces (P, K) and N (P,)."""
     sums = np.zeros(paces.shape)
     for point in range(paces.shape[0]):
-        for n in range(population[point]):
-            for k in range(paces.shape[1]):
-                sums[point, k] = paces[point, k] * (sums[point, k] + series[point, n])
+        for number in range(population[point]):
+            for station in range(paces.shape[1]):
+                sums[point, station] = paces[point, station] * (
+                    sums[point, station] + series[point, number]
+                )
     return sums
 
 
@@ -96,8 +98,8 @@ def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
     class 0 in the outermost loop.
 
     With B z(n) = sum over r of pace_r z(n - e_r), station k adds g_k = g_(k-1) + B g_k to the
-    stations before it; in the last g, the constant G, each station once more is h_k = G + B h_k. One
-    plane, without class 0, is written over for each customer of class 0.
+    stations before it; in the last g, the constant G, each station once more is h_k = G + B h_k.
+    One plane, without class 0, is written over for each customer of class 0.
 
     Parameters
     ----------
@@ -110,50 +112,50 @@ def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
     G(N) (P,), and at N - e_r, G and all h (P, R, 1 + K)
     """
     points, classes, stations = pace.shape
-    total = np.zeros(points)
+    constants = np.zeros(points)
     with_one_less = np.zeros((points, classes, 1 + stations))
     stride = np.ones(classes, np.int64)
     for r in range(classes - 2, 0, -1):
         stride[r] = stride[r + 1] * (counts[r + 1] + 1)
-    size = 1
+    plane_size = 1
     for r in range(1, classes):
-        size *= counts[r] + 1
+        plane_size *= counts[r] + 1
     for point in range(points):
-        plane = np.zeros((size, 2 * stations))
-        numbers = np.zeros(classes, np.int64)
-        for number_of_first in range(counts[0] + 1):
-            numbers[0] = number_of_first
-            if number_of_first == counts[0]:
+        plane = np.zeros((plane_size, 2 * stations))
+        customers = np.zeros(classes, np.int64)
+        for first_customers in range(counts[0] + 1):
+            customers[0] = first_customers
+            if first_customers == counts[0]:
                 # The plane still holds the populations with one customer of class 0 fewer.
-                with_one_less[point, 0] = plane[size - 1, stations - 1 :]
-            for place in range(size):
+                with_one_less[point, 0] = plane[plane_size - 1, stations - 1 :]
+            for cell in range(plane_size):
                 value = 1.0
                 for r in range(classes):
-                    value *= factor[point, r, numbers[r]]
+                    value *= factor[point, r, customers[r]]
                 for column in range(2 * stations):
                     k = column % stations
-                    term = pace[point, 0, k] * plane[place, column]
+                    term = pace[point, 0, k] * plane[cell, column]
                     for r in range(1, classes):
-                        if numbers[r] > 0:
-                            term += pace[point, r, k] * plane[place - stride[r], column]
-                    plane[place, column] = value + term
+                        if customers[r] > 0:
+                            term += pace[point, r, k] * plane[cell - stride[r], column]
+                    plane[cell, column] = value + term
                     if column < stations:
                         value += term
                 r = classes - 1
-                while r > 0 and numbers[r] == counts[r]:
-                    numbers[r] = 0
+                while r > 0 and customers[r] == counts[r]:
+                    customers[r] = 0
                     r -= 1
                 if r > 0:
-                    numbers[r] += 1
+                    customers[r] += 1
         for r in range(1, classes):
             if counts[r] > 0:
-                with_one_less[point, r] = plane[size - 1 - stride[r], stations - 1 :]
-        total[point] = plane[size - 1, stations - 1]
-    return total, with_one_less
+                with_one_less[point, r] = plane[plane_size - 1 - stride[r], stations - 1 :]
+        constants[point] = plane[plane_size - 1, stations - 1]
+    return constants, with_one_less
 
 
 def newton_steps(
-    demand: Array, delay: Array, count: Array, flow: Array, most: int, most_at_once: float
+    demand: Array, delay: Array, count: Array, flow: Array, most_steps: int, most_at_once: float
 ) -> int:
     """Run the Newton iteration of `slipstick.queueing.approximate`, step by step the same, until
     every point settles.
@@ -162,7 +164,7 @@ def newton_steps(
     ----------
     demand, delay, count : (P, R, K), (P, R) and (P, R)
     flow : throughputs to start at, and those that are found (P, R)
-    most : steps of a point
+    most_steps : steps of a point
     most_at_once : part of a throughput and of what a station has to spare that a step takes at most
 
     Returns
@@ -170,68 +172,76 @@ def newton_steps(
     the steps of the point that takes most, or 0 if one does not settle
     """
     points, classes, stations = demand.shape
-    demand_squares = np.empty((stations, classes))
+    squared_demand = np.empty((stations, classes))
     load = np.empty(classes)
-    spare = np.empty(stations)
-    steep = np.empty((classes, classes))
-    move = np.empty(classes)
-    longest = 0
+    idle_part = np.empty(stations)
+    jacobian = np.empty((classes, classes))
+    throughput_step = np.empty(classes)
+    most_steps_taken = 0
     for point in range(points):
-        x = flow[point]
-        n = count[point]
-        settled = False
+        throughput = flow[point]
+        customers = count[point]
+        is_settled = False
         step = 0
-        while not settled:
+        while not is_settled:
             step += 1
-            if step > most:
+            if step > most_steps:
                 return 0
             for r in range(classes):
-                move[r] = x[r] * delay[point, r]
+                throughput_step[r] = throughput[r] * delay[point, r]
                 for s in range(classes):
-                    steep[r, s] = 0.0
-                steep[r, r] = delay[point, r] + (n[r] == 0)
+                    jacobian[r, s] = 0.0
+                jacobian[r, r] = delay[point, r] + (customers[r] == 0)
             for k in range(stations):
-                spare[k] = 1.0
+                idle_part[k] = 1.0
                 for r in range(classes):
-                    once = 1 / (1 + x[r] * demand[point, r, k] / max(n[r], 1.0))
-                    demand_squares[k, r], load[r] = (
-                        demand[point, r, k] * once * once,
-                        x[r] * demand[point, r, k] * once,
+                    share_met = 1 / (
+                        1 + throughput[r] * demand[point, r, k] / max(customers[r], 1.0)
                     )
-                    spare[k] -= load[r]
+                    squared_demand[k, r], load[r] = (
+                        demand[point, r, k] * share_met * share_met,
+                        throughput[r] * demand[point, r, k] * share_met,
+                    )
+                    idle_part[k] -= load[r]
                 for r in range(classes):
-                    move[r] += load[r] / spare[k]
-                    steep[r, r] += demand_squares[k, r] / spare[k]
+                    throughput_step[r] += load[r] / idle_part[k]
+                    jacobian[r, r] += squared_demand[k, r] / idle_part[k]
                     for s in range(classes):
-                        steep[r, s] += load[r] / spare[k] * demand_squares[k, s] / spare[k]
+                        jacobian[r, s] += (
+                            load[r] / idle_part[k] * squared_demand[k, s] / idle_part[k]
+                        )
             for r in range(classes):
                 # Newton for the reciprocal of the population, which is nearly straight near
                 # saturation; beyond a factor of two it would overshoot.
-                move[r] = (n[r] - move[r]) * min(max(move[r] / max(n[r], 1.0), 0.5), 2.0)
+                throughput_step[r] = (customers[r] - throughput_step[r]) * min(
+                    max(throughput_step[r] / max(customers[r], 1.0), 0.5), 2.0
+                )
             # The matrix is a diagonal one and a product of positive ones: without exchange of rows.
             for r in range(classes):
                 for s in range(r + 1, classes):
-                    factor = steep[s, r] / steep[r, r]
-                    move[s] -= factor * move[r]
+                    factor = jacobian[s, r] / jacobian[r, r]
+                    throughput_step[s] -= factor * throughput_step[r]
                     for c in range(r + 1, classes):
-                        steep[s, c] -= factor * steep[r, c]
+                        jacobian[s, c] -= factor * jacobian[r, c]
             for r in range(classes - 1, -1, -1):
                 for c in range(r + 1, classes):
-                    move[r] -= steep[r, c] * move[c]
-                move[r] /= steep[r, r]
+                    throughput_step[r] -= jacobian[r, c] * throughput_step[c]
+                throughput_step[r] /= jacobian[r, r]
             growth_limit = most_at_once
             for k in range(stations):
                 growth = 0.0
                 for r in range(classes):
-                    growth += move[r] * demand_squares[k, r]
-                growth_limit = max(growth_limit, growth / spare[k])
-            settled = True
+                    growth += throughput_step[r] * squared_demand[k, r]
+                growth_limit = max(growth_limit, growth / idle_part[k])
+            is_settled = True
             for r in range(classes):
-                growth_limit = max(growth_limit, -move[r] / (x[r] + (n[r] == 0)))
+                growth_limit = max(
+                    growth_limit, -throughput_step[r] / (throughput[r] + (customers[r] == 0))
+                )
             for r in range(classes):
-                x[r] += most_at_once / growth_limit * move[r]
+                throughput[r] += most_at_once / growth_limit * throughput_step[r]
                 # Newton squares the error with each step: after one of 1e-11 what is left is
                 # rounding.
-                settled = settled and abs(move[r]) <= 1e-11 * abs(x[r])
-        longest = max(longest, step)
-    return longest
+                is_settled = is_settled and abs(throughput_step[r]) <= 1e-11 * abs(throughput[r])
+        most_steps_taken = max(most_steps_taken, step)
+    return most_steps_taken

@@ -60,9 +60,11 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
         return _single_queue(network)
     check_product_form(network)
 
-    def solve(closed: ClosedPart) -> ClosedSolution:
-        solve_classes = solve_single_class if len(closed.classes) == 1 else solve_multi_class
-        return _mended(solve_classes(closed, marginals), closed)
+    def solve(closed_network: ClosedPart) -> ClosedSolution:
+        solve_classes = (
+            solve_single_class if len(closed_network.classes) == 1 else solve_multi_class
+        )
+        return _solved_in_range(solve_classes(closed_network, marginals), closed_network)
 
     name = "exact mean values, by scaled normalizing constants"
     return solve_mixed(network, name, solve, populations_together=True)
@@ -76,32 +78,34 @@ def is_single_queue(network: NetworkArrays) -> bool:
     service time, or ranks; at several servers ranks, with one exponential service time.
     """
     visits = network.visits.real
-    queues = np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.delays)
-    if len(queues) != 1 or network.closed.any() or network.losses or network.not_poisson:
+    queue_stations = np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.delays)
+    if len(queue_stations) != 1 or network.closed.any() or network.losses or network.not_poisson:
         return False
-    k = int(queues[0])
-    visited_once = np.isin(visits[:, :, k], (0, 1)).all()
-    discipline = DISCIPLINES[network.discipline[k]]
+    station = int(queue_stations[0])
+    visited_once = np.isin(visits[:, :, station], (0, 1)).all()
+    discipline = DISCIPLINES[network.discipline[station]]
     if not visited_once or not any(network.without_product_form):
         return False
-    return bool(network.single[k] and discipline.queued) or _has_servers_with_ranks(network, k)
+    return bool(network.single[station] and discipline.queued) or _has_servers_with_ranks(
+        network, station
+    )
 
 
-def _has_servers_with_ranks(network: NetworkArrays, k: int) -> bool:
+def _has_servers_with_ranks(network: NetworkArrays, station: int) -> bool:
     """Return whether a station has several servers, priorities, and one exponential service time
     for all classes.
     """
-    present = (network.demand.real[:, :, k] != 0).any(axis=0)
-    service = network.service.real[:, present, k]
-    scv = network.scv.real[:, present, k]
+    visits_station = (network.demand.real[:, :, station] != 0).any(axis=0)
+    service = network.service.real[:, visits_station, station]
+    scv = network.scv.real[:, visits_station, station]
     one_exponential = (service == service[:, :1]).all() and (scv == 1).all()
-    several_servers = network.rates[k] is None and network.servers[k] > 1
-    arriving = (network.arrivals.real[:, present] > 0).all()
+    several_servers = network.rates[station] is None and network.servers[station] > 1
+    all_arrive = (network.arrivals.real[:, visits_station] > 0).all()
     return bool(
         several_servers
         and one_exponential
-        and arriving
-        and DISCIPLINES[network.discipline[k]].ranked
+        and all_arrive
+        and DISCIPLINES[network.discipline[station]].ranked
     )
 
 
@@ -119,79 +123,89 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
     for reason in saturated(network, network.limited).values():
         raise NoAnswerError(reason)
     is_visited = (network.demand.real != 0).any(axis=(0, 1))
-    k = int(np.flatnonzero(is_visited & ~network.delays)[0])
-    if not network.single[k]:
-        return _servers_with_ranks(network, k)
-    discipline = DISCIPLINES[network.discipline[k]]
-    service = network.service[:, :, k]
-    visits = network.visits[:, :, k]
-    rate = network.arrivals * visits
-    rank = network.priority[:, k] if discipline.ranked else np.zeros(len(network.classes))
-    higher = (rank[:, None] < rank).astype(float)
-    upto = (rank[:, None] <= rank).astype(float)
-    residual = rate * service**2 * (1 + network.scv[:, :, k]) / 2
-    share_free_of_higher = 1 - (rate * service) @ higher
+    station = int(np.flatnonzero(is_visited & ~network.delays)[0])
+    if not network.single[station]:
+        return _servers_with_ranks(network, station)
+    discipline = DISCIPLINES[network.discipline[station]]
+    service = network.service[:, :, station]
+    visits = network.visits[:, :, station]
+    arrival_rate = network.arrivals * visits
+    rank = network.priority[:, station] if discipline.ranked else np.zeros(len(network.classes))
+    is_higher = (rank[:, None] < rank).astype(float)
+    is_up_to_own = (rank[:, None] <= rank).astype(float)
+    residual_by_class = arrival_rate * service**2 * (1 + network.scv[:, :, station]) / 2
+    share_free_of_higher = 1 - (arrival_rate * service) @ is_higher
     residual_work = (
-        residual @ upto if discipline.preemptive else residual.sum(axis=1, keepdims=True)
+        residual_by_class @ is_up_to_own
+        if discipline.preemptive
+        else residual_by_class.sum(axis=1, keepdims=True)
     )
     # What is there on arrival is served beside what comes ahead of it: hence the own rank once, the
     # higher ranks twice.
-    wait = residual_work / (share_free_of_higher * (1 - (rate * service) @ upto))
+    wait = residual_work / (share_free_of_higher * (1 - (arrival_rate * service) @ is_up_to_own))
     residence = network.demand.astype(wait.dtype)
-    residence[:, :, k] = visits * (
+    residence[:, :, station] = visits * (
         wait + (service / share_free_of_higher if discipline.preemptive else service)
     )
-    flow = network.arrivals[:, :, None]
+    throughput = network.arrivals[:, :, None]
     return NetworkSolution(
         throughput=network.arrivals.copy(),
         residence=residence,
-        queue=flow * residence,
-        utilization=flow * network.demand,
+        queue=throughput * residence,
+        utilization=throughput * network.demand,
         probability=(None,) * len(network.stations),
         method="exact mean values of an M/G/1 queue",
         exact=True,
     )
 
 
-def _servers_with_ranks(network: NetworkArrays, k: int) -> NetworkSolution:
+def _servers_with_ranks(network: NetworkArrays, station: int) -> NetworkSolution:
     """Return the mean values of one M/M/c queue with priorities and one service time; s is the part
     of the servers that higher ranks keep busy, s' that part with the class's own rank.
 
-    Without preemption a class waits C E[S] / c / ((1 - s) (1 - s')), with C the probability that all
-    servers are busy. With preemption the ranks up to one are an M/M/c queue by themselves, so that a
-    rank has the difference of the numbers present of two such queues.
+    Without preemption a class waits C E[S] / c / ((1 - s) (1 - s')), with C the probability that
+    all servers are busy. With preemption the ranks up to one are an M/M/c queue by themselves, so
+    that a rank has the difference of the numbers present of two such queues.
 
-    Source: Cobham, Oper. Res. 2(1), 1954, 70-76 (several servers: his second case); Buzen and Bondi,
-    Oper. Res. 31(3), 1983, 456-465.
+    Source: Cobham, Oper. Res. 2(1), 1954, 70-76 (several servers: his second case); Buzen and
+    Bondi, Oper. Res. 31(3), 1983, 456-465.
     """
-    c = int(network.servers[k])
-    visits = network.visits[:, :, k]
-    present = (network.demand.real[:, :, k] != 0).any(axis=0)
-    service = network.service[:, present, k][:, :1]
-    rate = network.arrivals * visits
-    rank = network.priority[:, k]
-    higher = (rate @ (rank[:, None] < rank)) * service
-    up_to = (rate @ (rank[:, None] <= rank)) * service
-    if DISCIPLINES[network.discipline[k]].preemptive:
+    servers = int(network.servers[station])
+    visits = network.visits[:, :, station]
+    visits_station = (network.demand.real[:, :, station] != 0).any(axis=0)
+    service = network.service[:, visits_station, station][:, :1]
+    arrival_rate = network.arrivals * visits
+    rank = network.priority[:, station]
+    load_of_higher = (arrival_rate @ (rank[:, None] < rank)) * service
+    load_up_to_own = (arrival_rate @ (rank[:, None] <= rank)) * service
+    if DISCIPLINES[network.discipline[station]].preemptive:
         # Lower ranks do not exist for higher ones, so the number of a rank is a difference of two
         # queues without ranks.
-        number_of_rank = _number_present(up_to, c) - _number_present(higher, c)
-        time = np.where(
-            present, number_of_rank / np.where(present, up_to - higher, 1.0) * service, 0.0
+        number_of_rank = _number_present(load_up_to_own, servers) - _number_present(
+            load_of_higher, servers
+        )
+        residence_per_visit = np.where(
+            visits_station,
+            number_of_rank
+            / np.where(visits_station, load_up_to_own - load_of_higher, 1.0)
+            * service,
+            0.0,
         )
     else:
-        load = rate.sum(axis=1, keepdims=True) * service
-        residual_wait = erlang_c(load, c) * service / c
-        time = service + residual_wait / ((1 - higher / c) * (1 - up_to / c))
-    residence = network.demand.astype(time.dtype)
-    residence[:, :, k] = visits * time
-    flow = network.arrivals[:, :, None]
-    busy = np.where(network.delays, 1, network.servers)
+        load = arrival_rate.sum(axis=1, keepdims=True) * service
+        residual_wait = erlang_c(load, servers) * service / servers
+        residence_per_visit = service + residual_wait / (
+            (1 - load_of_higher / servers) * (1 - load_up_to_own / servers)
+        )
+    residence = network.demand.astype(residence_per_visit.dtype)
+    residence[:, :, station] = visits * residence_per_visit
+    throughput = network.arrivals[:, :, None]
+    server_count = np.where(network.delays, 1, network.servers)
     return NetworkSolution(
         throughput=network.arrivals.copy(),
         residence=residence,
-        queue=flow * residence,
-        utilization=flow * network.demand / busy,
+        queue=throughput * residence,
+        utilization=throughput * network.demand / server_count,
         probability=(None,) * len(network.stations),
         method="exact mean values of an M/M/c queue with ranks",
         exact=True,
@@ -201,27 +215,29 @@ def _servers_with_ranks(network: NetworkArrays, k: int) -> NetworkSolution:
 def _number_present(load: Array, servers: int) -> Array:
     """Return the mean number present in an M/M/c queue."""
     # Little's law for the queue: C a / (c - a) wait, with the load a in erlang.
-    waiting = erlang_c(np.where(load == 0, 1.0, load), servers) * load / (servers - load)
-    return np.where(load == 0, 0.0, load + waiting)
+    mean_waiting = erlang_c(np.where(load == 0, 1.0, load), servers) * load / (servers - load)
+    return np.where(load == 0, 0.0, load + mean_waiting)
 
 
-def _mended(answer: ClosedSolution, closed: ClosedPart) -> ClosedSolution:
+def _solved_in_range(solution: ClosedSolution, closed_network: ClosedPart) -> ClosedSolution:
     """Solve again, in logarithms, the few points whose constants left the range of doubles."""
-    if answer.in_range.all():
-        return answer
-    throughput = answer.throughput.copy()
-    queue = answer.queue.copy()
-    shown = list(answer.probability)
-    for point in np.flatnonzero(~answer.in_range):
-        single = slice(point, point + 1)
-        solution = solve_logarithms(closed.select(single))
-        throughput[single], queue[single] = solution.throughput, solution.queue
-        for k, (chance, own) in enumerate(zip(shown, solution.probability, strict=True)):
-            if chance is not None and own is not None:
-                shown[k] = mended = chance.copy()
-                mended[single] = 0
-                mended[single, : own.shape[1]] = own
-    return ClosedSolution(throughput, queue, shown, np.ones_like(answer.in_range))
+    if solution.in_range.all():
+        return solution
+    throughput = solution.throughput.copy()
+    queue = solution.queue.copy()
+    probabilities = list(solution.probability)
+    for point in np.flatnonzero(~solution.in_range):
+        point_row = slice(point, point + 1)
+        point_solution = solve_logarithms(closed_network.select(point_row))
+        throughput[point_row], queue[point_row] = point_solution.throughput, point_solution.queue
+        for place, (station_probability, point_probability) in enumerate(
+            zip(probabilities, point_solution.probability, strict=True)
+        ):
+            if station_probability is not None and point_probability is not None:
+                probabilities[place] = filled_probability = station_probability.copy()
+                filled_probability[point_row] = 0
+                filled_probability[point_row, : point_probability.shape[1]] = point_probability
+    return ClosedSolution(throughput, queue, probabilities, np.ones_like(solution.in_range))
 
 
 def convolution(network: NetworkArrays) -> NetworkSolution:
@@ -250,88 +266,102 @@ def convolution(network: NetworkArrays) -> NetworkSolution:
     return solve_mixed(network, "convolution in logarithms", solve_logarithms)
 
 
-def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
+def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     """Solve closed classes, of the same populations at all points, by convolution.
 
     Raises
     ------
     NoAnswerError : too many terms
     """
-    demand = closed.demand
-    last = closed.last
-    several = closed.several
-    population = closed.population
+    demand = closed_network.demand
+    last_speed = closed_network.last_speed
+    speeds_by_place = closed_network.speeds_by_place
+    population = closed_network.population
     points, classes, stations = demand.shape
-    box = tuple(int(customers) + 1 for customers in population[0])
-    work = points * (stations + 1) * prod(box) ** 2
-    work_in_words = f"convolution in logarithms would take {work:,} terms"
-    check_cost("terms", work, work_in_words, "ask for exact, for linearizer or schweitzer")
-    ones = np.ones((1, 1))
-    load = [demand[:, :, k] / (1 if k in several else last[:, k, None]) for k in range(stations)]
-    own = [_terms(station_load, several.get(k, ones), box) for k, station_load in enumerate(load)]
-    away = _terms(closed.delay, np.arange(1.0, sum(box) + 1)[None], box)
+    shape = tuple(int(customers) + 1 for customers in population[0])
+    term_count = points * (stations + 1) * prod(shape) ** 2
+    cost_text = f"convolution in logarithms would take {term_count:,} terms"
+    check_cost("terms", term_count, cost_text, "ask for exact, for linearizer or schweitzer")
+    constant_speed = np.ones((1, 1))
+    load_by_place = [
+        demand[:, :, k] / (1 if k in speeds_by_place else last_speed[:, k, None])
+        for k in range(stations)
+    ]
+    terms_by_place = [
+        _log_terms(station_load, speeds_by_place.get(k, constant_speed), shape)
+        for k, station_load in enumerate(load_by_place)
+    ]
+    think_terms = _log_terms(closed_network.delay, np.arange(1.0, sum(shape) + 1)[None], shape)
     # The network without a station is the product of those before and those behind it: 3 K
     # convolutions instead of K^2.
-    products_before = [away]
-    products_after = [np.full(away.shape, -np.inf)]
+    products_before = [think_terms]
+    products_after = [np.full(think_terms.shape, -np.inf)]
     products_after[0].reshape(points, -1)[:, 0] = 0
-    for terms in own:
+    for terms in terms_by_place:
         products_before.append(_convolve(products_before[-1], terms))
-    for terms in own[:0:-1]:
+    for terms in terms_by_place[:0:-1]:
         products_after.insert(0, _convolve(products_after[0], terms))
-    corner = tuple(n - 1 for n in box)
-    ends: list[Any] = [
-        corner,
-        *(tuple(n - (i == r) for i, n in enumerate(corner)) for r in range(classes)),
+    full_population = tuple(n - 1 for n in shape)
+    end_populations: list[Any] = [
+        full_population,
+        *(tuple(n - (i == r) for i, n in enumerate(full_population)) for r in range(classes)),
     ]
-    corners = [products_before[-1][(slice(None), *place)] for place in ends]
-    queue = np.zeros(demand.shape, dtype=corners[0].dtype)
-    shown = list[Array | None]()
-    present = np.indices(box).reshape(classes, -1)
-    for k, terms in enumerate(own):
-        elsewhere = _convolve(products_before[k], products_after[k])
-        total = corners[0].reshape(points, *(1,) * classes)
-        chance = np.exp(terms + elsewhere[_backwards(corner)] - total)
-        queue[:, :, k] = chance.reshape(points, -1) @ present.T
-        is_number = np.eye(sum(corner) + 1)[present.sum(axis=0)]
-        shown.append(chance.reshape(points, -1) @ is_number)
-    throughput = np.exp(np.stack(corners[1:], axis=1) - corners[0][:, None])
-    return ClosedSolution(throughput, queue, shown, np.ones(points, dtype=bool))
+    log_constants = [
+        products_before[-1][(slice(None), *end_population)] for end_population in end_populations
+    ]
+    queue = np.zeros(demand.shape, dtype=log_constants[0].dtype)
+    probability_by_place = list[Array | None]()
+    populations = np.indices(shape).reshape(classes, -1)
+    for k, terms in enumerate(terms_by_place):
+        other_places = _convolve(products_before[k], products_after[k])
+        log_constant = log_constants[0].reshape(points, *(1,) * classes)
+        probability = np.exp(terms + other_places[_reversed_slices(full_population)] - log_constant)
+        queue[:, :, k] = probability.reshape(points, -1) @ populations.T
+        is_number = np.eye(sum(full_population) + 1)[populations.sum(axis=0)]
+        probability_by_place.append(probability.reshape(points, -1) @ is_number)
+    throughput = np.exp(np.stack(log_constants[1:], axis=1) - log_constants[0][:, None])
+    return ClosedSolution(throughput, queue, probability_by_place, np.ones(points, dtype=bool))
 
 
-def _terms(load: Array, speed: Array, box: tuple[int, ...]) -> Array:
+def _log_terms(load: Array, speed: Array, shape: tuple[int, ...]) -> Array:
     """Return the logarithm of a station's factor f(n) in the product form, at every population n,
     (P, n_1.., n_R).
     """
-    present = np.indices(box)
-    total = present.sum(axis=0)
-    ranks = np.arange(total.max() + 1)
-    factorial = np.concatenate([[0.0], np.cumsum(np.log(ranks[1:]))])
-    pace = np.log(speed[:, np.minimum(ranks[1:] - 1, speed.shape[1] - 1)])
-    nothing = np.zeros((len(pace), 1))
-    paces = np.concatenate([nothing, np.cumsum(pace, axis=1)], axis=1)
+    populations = np.indices(shape)
+    total_population = populations.sum(axis=0)
+    numbers = np.arange(total_population.max() + 1)
+    factorial = np.concatenate([[0.0], np.cumsum(np.log(numbers[1:]))])
+    log_speed = np.log(speed[:, np.minimum(numbers[1:] - 1, speed.shape[1] - 1)])
+    zeros = np.zeros((len(log_speed), 1))
+    log_speed_sums = np.concatenate([zeros, np.cumsum(log_speed, axis=1)], axis=1)
     # Zero has no logarithm; exp(-1e5) is zero too.
-    logs = np.where(load == 0, -1e5, np.log(np.where(load == 0, 1, load)))
-    terms: Array = factorial[total] - factorial[present].sum(axis=0) - paces[:, total]
-    for r, count in enumerate(present):
-        terms = terms + logs[:, r].reshape(-1, *(1,) * len(box)) * count
+    log_load = np.where(load == 0, -1e5, np.log(np.where(load == 0, 1, load)))
+    terms: Array = (
+        factorial[total_population]
+        - factorial[populations].sum(axis=0)
+        - log_speed_sums[:, total_population]
+    )
+    for r, count in enumerate(populations):
+        terms = terms + log_load[:, r].reshape(-1, *(1,) * len(shape)) * count
     return terms
 
 
-def _convolve(a: Array, b: Array) -> Array:
+def _convolve(left_logs: Array, right_logs: Array) -> Array:
     """Convolve two arrays that are given by their logarithms, and return the logarithms of the
     result, (P, n_1.., n_R).
     """
-    product = np.empty(a.shape, dtype=np.result_type(a, b))
-    for place in np.ndindex(*a.shape[1:]):
-        box: Any = (slice(None), *(slice(n + 1) for n in place))
-        terms = (a[box] + b[box][_backwards(place)]).reshape(len(a), -1)
+    product = np.empty(left_logs.shape, dtype=np.result_type(left_logs, right_logs))
+    for population in np.ndindex(*left_logs.shape[1:]):
+        subpopulations: Any = (slice(None), *(slice(n + 1) for n in population))
+        terms = (
+            left_logs[subpopulations] + right_logs[subpopulations][_reversed_slices(population)]
+        ).reshape(len(left_logs), -1)
         # With the largest term taken out, the sum neither over- nor underflows.
-        top = terms.real.max(axis=1, keepdims=True)
-        target: Any = (slice(None), *place)
-        product[target] = np.log(np.exp(terms - top).sum(axis=1)) + top[:, 0]
+        largest_term = terms.real.max(axis=1, keepdims=True)
+        target: Any = (slice(None), *population)
+        product[target] = np.log(np.exp(terms - largest_term).sum(axis=1)) + largest_term[:, 0]
     return product
 
 
-def _backwards(place: tuple[int, ...]) -> Any:
-    return (slice(None), *(slice(None, None, -1) for _ in place))
+def _reversed_slices(population: tuple[int, ...]) -> Any:
+    return (slice(None), *(slice(None, None, -1) for _ in population))

@@ -39,14 +39,14 @@ def speeds(network: NetworkArrays, station: int) -> Array:
     rates = network.rates[station]
     if rates is not None:
         return rates
-    sums_in_words = (
+    cost_text = (
         f"{network.stations[station]} has {network.servers[station]:,} servers, and speeds are"
         " listed for each"
     )
     check_cost(
         "speeds",
         float(network.servers[station]),
-        sums_in_words,
+        cost_text,
         "make it a delay (discipline is), ask for simulation",
     )
     return np.arange(1.0, 1.0 + network.servers[station])[None]
@@ -55,10 +55,10 @@ def speeds(network: NetworkArrays, station: int) -> Array:
 def highest_speed(network: NetworkArrays, station: int) -> Array:
     """Return a station's speed with very many present, (P or 1,)."""
     rates = network.rates[station]
-    top_speeds: Array = (
+    last_speed: Array = (
         np.array([float(network.servers[station])]) if rates is None else rates[:, -1]
     )
-    return top_speeds
+    return last_speed
 
 
 def open_load(network: NetworkArrays) -> Array:
@@ -69,8 +69,8 @@ def open_load(network: NetworkArrays) -> Array:
     ------
     NoAnswerError : a station is saturated
     """
-    for why in () if network.all_closed else saturated(network).values():
-        raise NoAnswerError(why)
+    for reason in () if network.all_closed else saturated(network).values():
+        raise NoAnswerError(reason)
     return offered_load(network)
 
 
@@ -94,9 +94,9 @@ def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int,
     network : what is asked of which station
     limited : stations that are never saturated, because they lose customers (K,)
     """
-    wrong: dict[int, str] = {}
+    reason_by_point: dict[int, str] = {}
     if network.all_closed:
-        return wrong
+        return reason_by_point
     load = offered_load(network).real
     for station in np.flatnonzero(
         ~network.delays if limited is None else ~network.delays & ~limited
@@ -104,13 +104,13 @@ def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int,
         capacity = np.broadcast_to(highest_speed(network, station).real, len(load))
         is_saturated = (load[:, station] >= capacity) & (load[:, station] > 0)
         for point in np.flatnonzero(is_saturated).tolist():
-            wrong.setdefault(
+            reason_by_point.setdefault(
                 point,
                 f"station {network.stations[station]} is saturated: arrivals ask it for"
                 f" {load[point, station]:.6g} s of service a second, and it gives less than"
                 f" {capacity[point]:.6g}; lower the arrivals, shorten the demand, or add servers",
             )
-    return wrong
+    return reason_by_point
 
 
 def check_product_form(network: NetworkArrays) -> None:
@@ -120,10 +120,10 @@ def check_product_form(network: NetworkArrays) -> None:
     ------
     ModelError : naming the station and why
     """
-    for name, why in zip(network.stations, network.without_product_form, strict=True):
-        if why:
+    for name, reason in zip(network.stations, network.without_product_form, strict=True):
+        if reason:
             raise ModelError(
-                f"{name} {why}, so there is no product form; ask for schweitzer, linearizer,"
+                f"{name} {reason}, so there is no product form; ask for schweitzer, linearizer,"
                 " markov-chain or simulation"
             )
 
@@ -153,105 +153,129 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
         np.arange(network.demand.shape[1]) if network.all_closed else np.flatnonzero(network.closed)
     )
     demand = network.demand if network.all_closed else network.demand[:, classes]
-    last = np.ones((len(load), len(queueing)), dtype=load.dtype)
-    several = dict[int, Array]()
-    empty = dict[int, Array]()
+    last_speed = np.ones((len(load), len(queueing)), dtype=load.dtype)
+    speeds_by_place = dict[int, Array]()
+    empty_probability = dict[int, Array]()
     if not network.all_closed:
-        single = network.single[queueing]
-        last[:, single] -= load[:, queueing[single]]
+        is_single = network.single[queueing]
+        last_speed[:, is_single] -= load[:, queueing[is_single]]
     for place, station in () if network.plain else enumerate(queueing.tolist()):
         if network.single[station]:
             continue
         speed = speeds(network, station)
         most_customers = int(network.population.sum(axis=1).max(initial=0))
         if load[:, station].any():
-            sums = len(load) * speed.shape[1] * min(most_customers + 2, speed.shape[1])
-            sums_in_words = (
-                f"{network.stations[station]} takes {sums:,} terms of sums over what open classes"
+            term_count = len(load) * speed.shape[1] * min(most_customers + 2, speed.shape[1])
+            cost_text = (
+                f"{network.stations[station]} takes {term_count:,} terms of sums over what open"
+                " classes"
                 " leave of its speeds"
             )
             check_cost(
-                "terms", sums, sums_in_words, "make it a delay (discipline is), ask for simulation"
+                "terms",
+                term_count,
+                cost_text,
+                "make it a delay (discipline is), ask for simulation",
             )
-        remaining, empty_chance = _remaining_speeds(speed, load[:, station], most_customers)
-        last = last * np.ones((len(remaining), 1), dtype=remaining.dtype)
-        last[:, place] = remaining[:, -1]
-        empty[place] = empty_chance
-        if remaining.shape[1] > 1:
-            several[place] = remaining
-    all_queueing = len(queueing) == demand.shape[2]
-    away = network.think
-    count = network.population
+        remaining_speed, empty_at_place = _remaining_speeds(speed, load[:, station], most_customers)
+        last_speed = last_speed * np.ones((len(remaining_speed), 1), dtype=remaining_speed.dtype)
+        last_speed[:, place] = remaining_speed[:, -1]
+        empty_probability[place] = empty_at_place
+        if remaining_speed.shape[1] > 1:
+            speeds_by_place[place] = remaining_speed
+    all_have_queues = len(queueing) == demand.shape[2]
+    think = network.think
+    population = network.population
     if not network.all_closed:
-        away = away[:, classes]
-        count = count[:, classes]
-    delay = away
-    if not all_queueing:
-        delay = away + demand[:, :, network.delays].sum(axis=2)
+        think = think[:, classes]
+        population = population[:, classes]
+    delay = think
+    if not all_have_queues:
+        delay = think + demand[:, :, network.delays].sum(axis=2)
     return ClosedPart(
         classes=classes,
         queueing=queueing,
-        demand=demand if all_queueing else demand[:, :, queueing],
+        demand=demand if all_have_queues else demand[:, :, queueing],
         delay=delay,
-        population=count,
-        last=last,
-        several=several,
-        empty=empty,
+        population=population,
+        last_speed=last_speed,
+        speeds_by_place=speeds_by_place,
+        empty_probability=empty_probability,
     )
 
 
-def _remaining_speeds(speed: Array, load: Array, most: int) -> tuple[Array, Array]:
-    """Return the speeds at which up to `most` closed customers are served beside the open classes
-    (P, m), and P(no open customer | no closed one) (P,).
+def _remaining_speeds(speed: Array, load: Array, most_customers: int) -> tuple[Array, Array]:
+    """Return the speeds at which up to `most_customers` closed customers are served beside the open
+    classes (P, m), and P(no open customer | no closed one) (P,).
     """
     if not load.any():
         return speed, np.ones(1)
     if speed.shape[1] == 1:
-        remaining = speed - load[:, None]
-        return remaining, remaining[:, 0] / speed[:, 0]
-    logs = _log_sums(np.broadcast_to(speed, (len(load), speed.shape[1])), load, most + 1)
-    last = speed[:, -1:] - load[:, None]
-    ratios = np.exp(logs[:, :-1] - logs[:, 1:])
-    return np.concatenate([ratios, last], axis=1), np.exp(-logs[:, 0])
+        remaining_speed = speed - load[:, None]
+        return remaining_speed, remaining_speed[:, 0] / speed[:, 0]
+    log_sums = _log_sums(
+        np.broadcast_to(speed, (len(load), speed.shape[1])), load, most_customers + 1
+    )
+    last_remaining = speed[:, -1:] - load[:, None]
+    speed_ratios = np.exp(log_sums[:, :-1] - log_sums[:, 1:])
+    return np.concatenate([speed_ratios, last_remaining], axis=1), np.exp(-log_sums[:, 0])
 
 
-def _log_sums(speed: Array, load: Array, most: int) -> Array:
-    """Return log F(n) of `closed_part` for n up to `most`, or to the last speed, (P, n): a sum over
-    the speeds before the last, and the geometric rest in closed form.
+def _log_sums(speed: Array, load: Array, most_customers: int) -> Array:
+    """Return log F(n) of `closed_part` for n up to `most_customers`, or to the last speed, (P, n):
+    a sum over the speeds before the last, and the geometric rest in closed form.
     """
-    last = speed.shape[1] - 1
-    top = speed[:, -1, None]
+    last_index = speed.shape[1] - 1
+    last_speed = speed[:, -1, None]
     # A load of zero has no logarithm; 1e-300 adds nothing to any sum.
     load = np.where(load == 0, 1e-300, load)[:, None]
     log_products = -np.cumsum(np.log(speed), axis=1)
-    a = np.concatenate([np.zeros_like(load), log_products], axis=1)
-    rows = []
-    for n in range(min(last, most) + 1):
-        head = np.arange(n, last)
-        terms = _log_choose(head, n) + (head - n) * np.log(load) + a[:, n:last]
-        i = np.arange(min(n, last) + 1)
-        geometric_rest = _log_choose(last, i) + (last - i) * np.log(load) - (n - i) * np.log(top)
-        geometric_rest = geometric_rest - (n - i + 1) * np.log(1 - load / top) + a[:, last, None]
-        logs = np.concatenate([terms, geometric_rest], axis=1)
-        largest = logs.real.max(axis=1, keepdims=True)
-        rows.append(np.log(np.exp(logs - largest).sum(axis=1)) + largest[:, 0])
-    return np.stack(rows, axis=1)
+    log_speed_products = np.concatenate([np.zeros_like(load), log_products], axis=1)
+    log_sum_by_number = []
+    for n in range(min(last_index, most_customers) + 1):
+        numbers = np.arange(n, last_index)
+        log_terms = (
+            _log_choose(numbers, n)
+            + (numbers - n) * np.log(load)
+            + log_speed_products[:, n:last_index]
+        )
+        i = np.arange(min(n, last_index) + 1)
+        geometric_rest = (
+            _log_choose(last_index, i)
+            + (last_index - i) * np.log(load)
+            - (n - i) * np.log(last_speed)
+        )
+        geometric_rest = (
+            geometric_rest
+            - (n - i + 1) * np.log(1 - load / last_speed)
+            + log_speed_products[:, last_index, None]
+        )
+        all_log_terms = np.concatenate([log_terms, geometric_rest], axis=1)
+        largest_term = all_log_terms.real.max(axis=1, keepdims=True)
+        log_sum_by_number.append(
+            np.log(np.exp(all_log_terms - largest_term).sum(axis=1)) + largest_term[:, 0]
+        )
+    return np.stack(log_sum_by_number, axis=1)
 
 
 def _log_choose(n: Array | int, k: Array | int) -> Array:
-    largest = max(np.max(n, initial=0), np.max(k))
-    log_factorials = np.cumsum(np.log(np.arange(1.0, largest + 1)))
-    table = np.concatenate([[0.0], log_factorials])
-    chosen: Array = table[n] - table[k] - table[np.subtract(n, k)]
-    return chosen
+    largest_number = max(np.max(n, initial=0), np.max(k))
+    log_factorials = np.cumsum(np.log(np.arange(1.0, largest_number + 1)))
+    log_factorials_from_0 = np.concatenate([[0.0], log_factorials])
+    log_coefficient: Array = (
+        log_factorials_from_0[n]
+        - log_factorials_from_0[k]
+        - log_factorials_from_0[np.subtract(n, k)]
+    )
+    return log_coefficient
 
 
 def whole_solution(
     network: NetworkArrays,
-    closed: ClosedPart,
+    closed_network: ClosedPart,
     closed_solution: ClosedSolution,
-    ahead: Array,
-    idle: dict[int, Array],
+    present_at_arrival: Array,
+    idle_by_place: dict[int, Array],
     method: str,
 ) -> NetworkSolution:
     """Complete the solution of the closed classes to that of all classes at all stations.
@@ -259,55 +283,62 @@ def whole_solution(
     Parameters
     ----------
     network : all classes
-    closed, closed_solution : the closed classes and their solution, at the stations with a queue
-    ahead : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P, K): the
-        residence time of an open customer as a multiple of its demand
-    idle : for stations with rates, P(no closed customer), (P,)
+    closed_network, closed_solution : the closed classes and their solution, at the stations with a
+        queue
+    present_at_arrival : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P,
+        K): the residence time of an open customer as a multiple of its demand
+    idle_by_place : for stations with rates, P(no closed customer), (P,)
     method : its name in the solution
     """
     shape = network.service.shape
     demand = network.demand
     throughput = closed_solution.throughput
     queue = closed_solution.queue
-    kind = np.result_type(throughput, queue, demand, network.arrivals, network.think)
+    dtype = np.result_type(throughput, queue, demand, network.arrivals, network.think)
     if queue.shape == shape:
         # All classes are closed and all stations have a queue.
-        flow = throughput.astype(kind)
-        present = queue.astype(kind)
+        all_throughput = throughput.astype(dtype)
+        all_queues = queue.astype(dtype)
     else:
-        flow = np.where(network.closed, 0, network.arrivals).astype(kind)
-        flow[:, closed.classes] = throughput
-        present = np.zeros(shape, dtype=kind)
-        at_queues = np.zeros((*shape[:2], len(closed.queueing)), dtype=kind)
-        at_queues[:, closed.classes] = queue
-        present[:, :, closed.queueing] = at_queues
-        present[:, :, network.delays] = flow[:, :, None] * demand[:, :, network.delays]
-    residence = quotient(present, flow[:, :, None])
+        all_throughput = np.where(network.closed, 0, network.arrivals).astype(dtype)
+        all_throughput[:, closed_network.classes] = throughput
+        all_queues = np.zeros(shape, dtype=dtype)
+        queues_at_places = np.zeros((*shape[:2], len(closed_network.queueing)), dtype=dtype)
+        queues_at_places[:, closed_network.classes] = queue
+        all_queues[:, :, closed_network.queueing] = queues_at_places
+        all_queues[:, :, network.delays] = all_throughput[:, :, None] * demand[:, :, network.delays]
+    residence = quotient(all_queues, all_throughput[:, :, None])
     if not network.all_closed:
-        opened = ~network.closed
-        factor = np.ones((shape[0], 1, shape[2]), dtype=kind)
-        factor[:, 0, closed.queueing] = ahead
-        residence[:, opened] = demand[:, opened] * factor
-        present[:, opened] = flow[:, opened, None] * residence[:, opened]
-    shown: list[Array | None] = [None] * shape[2]
-    for station, chance in zip(closed.queueing.tolist(), closed_solution.probability, strict=True):
-        if chance is not None:
+        is_open = ~network.closed
+        time_factor = np.ones((shape[0], 1, shape[2]), dtype=dtype)
+        time_factor[:, 0, closed_network.queueing] = present_at_arrival
+        residence[:, is_open] = demand[:, is_open] * time_factor
+        all_queues[:, is_open] = all_throughput[:, is_open, None] * residence[:, is_open]
+    probability_by_station: list[Array | None] = [None] * shape[2]
+    for station, probability in zip(
+        closed_network.queueing.tolist(), closed_solution.probability, strict=True
+    ):
+        if probability is not None:
             load = open_load(network)[:, station]
-            shown[station] = (
-                _number_present(network, station, chance, load) if load.any() else chance
+            probability_by_station[station] = (
+                _number_probabilities(network, station, probability, load)
+                if load.any()
+                else probability
             )
     return NetworkSolution(
-        throughput=flow,
+        throughput=all_throughput,
         residence=residence,
-        queue=present,
-        utilization=_utilization(network, closed, flow, idle),
-        probability=tuple(shown),
+        queue=all_queues,
+        utilization=_utilization(network, closed_network, all_throughput, idle_by_place),
+        probability=tuple(probability_by_station),
         method=method,
         exact=True,
     )
 
 
-def _number_present(network: NetworkArrays, station: int, chance: Array, load: Array) -> Array:
+def _number_probabilities(
+    network: NetworkArrays, station: int, closed_probability: Array, load: Array
+) -> Array:
     """Return P(n present), open customers included, for n = 0, 1, ... up to `MOST_SHOWN`, (P, n).
 
     Of n present m are closed with the probability chance(m) C(n, m) rho^(n-m) a(n) / F(m); see
@@ -315,36 +346,43 @@ def _number_present(network: NetworkArrays, station: int, chance: Array, load: A
     """
     speed = speeds(network, station)
     points = len(load)
-    most = np.arange(MOST_SHOWN)
-    last = speed.shape[1] - 1
-    speed = np.broadcast_to(speed, (points, last + 1))
-    sums = _log_sums(speed, load, chance.shape[1])
-    steps = np.log(speed[:, np.minimum(most, last)])
-    sums_of_steps = np.cumsum(steps[:, :-1], axis=1)
-    product = -np.concatenate([np.zeros((points, 1)), sums_of_steps], axis=1)
-    gone = np.log(np.where(load == 0, 1e-300, load))[:, None]
-    probabilities = np.zeros((points, MOST_SHOWN), dtype=np.result_type(chance, product, gone))
-    for m in range(min(chance.shape[1], MOST_SHOWN)):
-        n = most[m:]
-        log_of_last_speed = max(0, m - last) * np.log(speed[:, -1] - load)
-        log_of_sum = (sums[:, min(m, last)] - log_of_last_speed)[:, None]
-        logs = _log_choose(n, m) + (n - m) * gone + product[:, m:] - log_of_sum
-        probabilities[:, m:] += chance[:, m, None] * np.exp(logs)
+    numbers = np.arange(MOST_SHOWN)
+    last_index = speed.shape[1] - 1
+    speed = np.broadcast_to(speed, (points, last_index + 1))
+    log_sums = _log_sums(speed, load, closed_probability.shape[1])
+    log_speeds = np.log(speed[:, np.minimum(numbers, last_index)])
+    sums_of_steps = np.cumsum(log_speeds[:, :-1], axis=1)
+    log_products = -np.concatenate([np.zeros((points, 1)), sums_of_steps], axis=1)
+    log_load = np.log(np.where(load == 0, 1e-300, load))[:, None]
+    probabilities = np.zeros(
+        (points, MOST_SHOWN), dtype=np.result_type(closed_probability, log_products, log_load)
+    )
+    for m in range(min(closed_probability.shape[1], MOST_SHOWN)):
+        n = numbers[m:]
+        log_of_last_speed = max(0, m - last_index) * np.log(speed[:, -1] - load)
+        log_of_sum = (log_sums[:, min(m, last_index)] - log_of_last_speed)[:, None]
+        log_probability = _log_choose(n, m) + (n - m) * log_load + log_products[:, m:] - log_of_sum
+        probabilities[:, m:] += closed_probability[:, m, None] * np.exp(log_probability)
     return probabilities
 
 
 def _utilization(
-    network: NetworkArrays, closed: ClosedPart, flow: Array, idle: dict[int, Array]
+    network: NetworkArrays,
+    closed_network: ClosedPart,
+    throughput: Array,
+    idle_by_place: dict[int, Array],
 ) -> Array:
-    work: Array = flow[:, :, None] * network.demand
+    work: Array = throughput[:, :, None] * network.demand
     if network.plain:
         return work
-    busy = work / network.shares
-    for place, empty in idle.items():
-        station_work = work[:, :, closed.queueing[place]]
-        share = quotient(station_work, station_work.sum(axis=1, keepdims=True))
-        busy[:, :, closed.queueing[place]] = share * (1 - empty * closed.empty[place])[:, None]
-    return busy
+    utilization = work / network.shares
+    for place, closed_idle in idle_by_place.items():
+        station_work = work[:, :, closed_network.queueing[place]]
+        class_share = quotient(station_work, station_work.sum(axis=1, keepdims=True))
+        utilization[:, :, closed_network.queueing[place]] = (
+            class_share * (1 - closed_idle * closed_network.empty_probability[place])[:, None]
+        )
+    return utilization
 
 
 Solver = Callable[[ClosedPart], ClosedSolution]
@@ -368,19 +406,30 @@ def solve_mixed(
     ------
     NoAnswerError : a station is saturated, or a cycle takes no time
     """
-    closed = closed_part(network)
-    check_some_time(network, closed.delay + sum_over_stations(closed.demand), closed.classes)
-    answer = _solve_closed(closed, solve, populations_together)
-    for name, numbers in (("throughput", answer.throughput), ("queue", answer.queue)):
-        if not np.isfinite(numbers).all():
+    closed_network = closed_part(network)
+    check_some_time(
+        network,
+        closed_network.delay + sum_over_stations(closed_network.demand),
+        closed_network.classes,
+    )
+    solution = _solve_closed(closed_network, solve, populations_together)
+    for name, values in (("throughput", solution.throughput), ("queue", solution.queue)):
+        if not np.isfinite(values).all():
             raise NoAnswerError(
                 f"{method}: a {name} leaves the range of doubles; look at the sizes of the demands"
             )
     present_at_arrival = (
-        closed.last if network.all_closed else _met_by_open_arrivals(closed, answer)
+        closed_network.last_speed
+        if network.all_closed
+        else _open_time_factor(closed_network, solution)
     )
     return whole_solution(
-        network, closed, answer, present_at_arrival, _idle(network, closed, answer), method
+        network,
+        closed_network,
+        solution,
+        present_at_arrival,
+        _idle_probabilities(network, closed_network, solution),
+        method,
     )
 
 
@@ -399,79 +448,93 @@ def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> Non
     """
     if cycle.all():
         return
-    wrong = (cycle == 0) & (network.population[:, classes] > 0)
-    if wrong.any():
-        name = network.classes[classes[np.argwhere(wrong)[0][1]]]
+    takes_no_time = (cycle == 0) & (network.population[:, classes] > 0)
+    if takes_no_time.any():
+        class_name = network.classes[classes[np.argwhere(takes_no_time)[0][1]]]
         raise NoAnswerError(
-            f"a cycle of {name} takes no time: all its demands and its think time are 0"
+            f"a cycle of {class_name} takes no time: all its demands and its think time are 0"
         )
 
 
-def _solve_closed(closed: ClosedPart, solve: Solver, populations_together: bool) -> ClosedSolution:
+def _solve_closed(
+    closed_network: ClosedPart, solve: Solver, populations_together: bool
+) -> ClosedSolution:
     """Solve all points, those of one population vector together; classes without customers drop
     out.
     """
-    if len(closed.population) == 1:
-        return _solve_present(closed, solve)
-    present = closed.population > 0
+    if len(closed_network.population) == 1:
+        return _solve_present(closed_network, solve)
+    has_customers = closed_network.population > 0
     # Points of one class share a series whatever their populations; several classes need one
     # lattice for all points.
-    as_one_population = populations_together and (present.sum(axis=1) <= 1).all()
-    if present.all() and (as_one_population or (closed.population == closed.population[0]).all()):
-        return _solve_present(closed, solve)
-    vectors, group = np.unique(
-        present if as_one_population else closed.population, axis=0, return_inverse=True
+    is_one_population = populations_together and (has_customers.sum(axis=1) <= 1).all()
+    if has_customers.all() and (
+        is_one_population or (closed_network.population == closed_network.population[0]).all()
+    ):
+        return _solve_present(closed_network, solve)
+    distinct_rows, row_of_point = np.unique(
+        has_customers if is_one_population else closed_network.population,
+        axis=0,
+        return_inverse=True,
     )
-    groups = [np.flatnonzero(group.reshape(-1) == vector) for vector in range(len(vectors))]
+    points_by_row = [
+        np.flatnonzero(row_of_point.reshape(-1) == row) for row in range(len(distinct_rows))
+    ]
     return solved_in_parts(
-        closed, groups, lambda part_of_points: _solve_present(part_of_points, solve)
+        closed_network, points_by_row, lambda part_of_points: _solve_present(part_of_points, solve)
     )
 
 
-def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
+def _solve_present(closed_network: ClosedPart, solve: Solver) -> ClosedSolution:
     """Solve for the closed classes that have customers; the throughput of the others is 0."""
-    points, classes, stations = closed.demand.shape
-    if classes and closed.population.all():
-        return solve(closed)
-    present_classes = np.flatnonzero(closed.population.any(axis=0))
+    points, classes, stations = closed_network.demand.shape
+    if classes and closed_network.population.all():
+        return solve(closed_network)
+    present_classes = np.flatnonzero(closed_network.population.any(axis=0))
     if len(present_classes) == classes > 0:
-        return solve(closed)
-    throughput = np.zeros_like(closed.delay)
-    queue = np.zeros_like(closed.demand)
+        return solve(closed_network)
+    throughput = np.zeros_like(closed_network.delay)
+    queue = np.zeros_like(closed_network.demand)
     if not len(present_classes):
         return ClosedSolution(
             throughput, queue, [np.ones((points, 1))] * stations, np.ones(points, dtype=bool)
         )
-    solution = solve(closed.select(slice(None), present_classes))
-    kind = np.result_type(solution.throughput, solution.queue)
-    throughput = throughput.astype(kind)
-    queue = queue.astype(kind)
+    solution = solve(closed_network.select(slice(None), present_classes))
+    dtype = np.result_type(solution.throughput, solution.queue)
+    throughput = throughput.astype(dtype)
+    queue = queue.astype(dtype)
     throughput[:, present_classes], queue[:, present_classes] = solution.throughput, solution.queue
     return replace(solution, throughput=throughput, queue=queue)
 
 
-def _met_by_open_arrivals(closed: ClosedPart, answer: ClosedSolution) -> Array:
+def _open_time_factor(closed_network: ClosedPart, solution: ClosedSolution) -> Array:
     """Return the factor by which closed customers prolong the service of an open customer at each
     station, E[(n + 1) / s(n + 1)] over their number n, (P, K).
     """
-    present_at_arrival: Array = (1 + answer.queue.sum(axis=1)) / closed.last
-    for k, speed in closed.several.items():
-        chance = answer.probability[k]
-        assert chance is not None
-        n = np.arange(chance.shape[1])
+    present_at_arrival: Array = (1 + solution.queue.sum(axis=1)) / closed_network.last_speed
+    for place, speed in closed_network.speeds_by_place.items():
+        probability = solution.probability[place]
+        assert probability is not None
+        n = np.arange(probability.shape[1])
         speed_at_arrival = speed[:, np.minimum(n, speed.shape[1] - 1)]
-        present_at_arrival[:, k] = (chance * (n + 1) / speed_at_arrival).sum(axis=1)
+        present_at_arrival[:, place] = (probability * (n + 1) / speed_at_arrival).sum(axis=1)
     return present_at_arrival
 
 
-def _idle(network: NetworkArrays, closed: ClosedPart, answer: ClosedSolution) -> dict[int, Array]:
+def _idle_probabilities(
+    network: NetworkArrays, closed_network: ClosedPart, solution: ClosedSolution
+) -> dict[int, Array]:
     """Return P(no closed customer) at stations with rates, by place, (P,)."""
-    chances = dict[int, Array]()
+    idle_by_place = dict[int, Array]()
     if network.plain:
-        return chances
-    for place, station in enumerate(closed.queueing):
+        return idle_by_place
+    for place, station in enumerate(closed_network.queueing):
         if network.rates[station] is not None:
-            chance = answer.probability[place]
-            work = (answer.throughput * closed.demand[:, :, place]).sum(axis=1)
-            chances[place] = 1 - work / closed.last[:, place] if chance is None else chance[:, 0]
-    return chances
+            probability = solution.probability[place]
+            work = (solution.throughput * closed_network.demand[:, :, place]).sum(axis=1)
+            idle_by_place[place] = (
+                1 - work / closed_network.last_speed[:, place]
+                if probability is None
+                else probability[:, 0]
+            )
+    return idle_by_place

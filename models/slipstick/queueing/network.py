@@ -115,10 +115,12 @@ class NetworkArrays:
         """
         if self.patience is None:
             return self.limited
-        comes = (self.visits.real > 0) & (self.service.real > 0) & ~self.closed[:, None]
-        impatient = comes.any(axis=(0, 1)) & ((self.patience.real > 0) | ~comes).all(axis=(0, 1))
-        never: NDArray[np.bool_] = self.limited | impatient
-        return never
+        arrives = (self.visits.real > 0) & (self.service.real > 0) & ~self.closed[:, None]
+        all_impatient = arrives.any(axis=(0, 1)) & ((self.patience.real > 0) | ~arrives).all(
+            axis=(0, 1)
+        )
+        is_never_saturated: NDArray[np.bool_] = self.limited | all_impatient
+        return is_never_saturated
 
     @cached_property
     def not_poisson(self) -> str:
@@ -166,8 +168,8 @@ class NetworkArrays:
         """Number of servers that share the work of each station; a delay counts as one, (K,)."""
         if self.plain:
             return self.servers
-        shares: NDArray[np.int64] = np.where(self.delays, 1, self.servers)
-        return shares
+        server_counts: NDArray[np.int64] = np.where(self.delays, 1, self.servers)
+        return server_counts
 
     @cached_property
     def limited(self) -> NDArray[np.bool_]:
@@ -192,8 +194,8 @@ class NetworkArrays:
     @cached_property
     def single(self) -> NDArray[np.bool_]:
         """Which stations are one server of constant speed, (K,)."""
-        single: NDArray[np.bool_] = self.without_rates & ~self.delays & (self.servers == 1)
-        return single
+        is_single: NDArray[np.bool_] = self.without_rates & ~self.delays & (self.servers == 1)
+        return is_single
 
     @cached_property
     def without_product_form(self) -> tuple[str, ...]:
@@ -208,18 +210,18 @@ class NetworkArrays:
             return ("",) * len(self.stations)
         visited = self.visits != 0
         times = self.service.real
-        high = np.max(times, axis=1, where=visited, initial=0.0)
-        low = np.min(times, axis=1, where=visited, initial=np.inf)
+        longest = np.max(times, axis=1, where=visited, initial=0.0)
+        shortest = np.min(times, axis=1, where=visited, initial=np.inf)
         # The same time may have been computed in two ways, which differ by rounding.
-        differ = (high > low * (1 + 1e-12)).any(axis=0)
-        uneven = (visited & (self.scv.real != 1) & (times != 0)).any(axis=(0, 1))
-        reasons = tuple(map(_why_not, self.discipline, differ, uneven))
+        differs = (longest > shortest * (1 + 1e-12)).any(axis=0)
+        is_not_exponential = (visited & (self.scv.real != 1) & (times != 0)).any(axis=(0, 1))
+        reasons = tuple(map(_product_form_reason, self.discipline, differs, is_not_exponential))
         if self.weights is None:
             return reasons
-        weighted = (self.weights != 1).any(axis=(0, 1))
+        has_weights = (self.weights != 1).any(axis=(0, 1))
         return tuple(
-            "shares its server by weights" if by_weight else why
-            for by_weight, why in zip(weighted, reasons, strict=True)
+            "shares its server by weights" if uses_weights else reason
+            for uses_weights, reason in zip(has_weights, reasons, strict=True)
         )
 
     def select(self, points: Any) -> NetworkArrays:
@@ -244,7 +246,7 @@ class NetworkArrays:
 
 def known_phases(
     scv: Array,
-    given: Mapping[tuple[str, str], PhaseType],
+    phases: Mapping[tuple[str, str], PhaseType],
     classes: Sequence[str],
     stations: Sequence[str],
 ) -> NDArray[np.bool_]:
@@ -254,13 +256,13 @@ def known_phases(
     Parameters
     ----------
     scv : of the service times (points, classes, stations)
-    given : phases by class and station
+    phases : phases by class and station
     classes, stations : their names
     """
     phases_known: NDArray[np.bool_] = (scv == 1).all(axis=0)
-    for label, station in given:
-        if label in classes:
-            phases_known[list(classes).index(label), list(stations).index(station)] = True
+    for class_name, station in phases:
+        if class_name in classes:
+            phases_known[list(classes).index(class_name), list(stations).index(station)] = True
     return phases_known
 
 
@@ -281,11 +283,11 @@ class ClosedPart:
     demand : (P, R, K) [s]
     delay : think time and demand at the delays (P, R) [s]
     population : (P, R)
-    last : speed of each of the stations with very many closed customers, (P or 1, K)
-    several : where the speed depends on their number, by place in K: with 1, 2, 3 ... of them, (P
-        or 1, m)
-    empty : P(no open customer | no closed customer) at stations that open classes use, by place in
-        K, (P,)
+    last_speed : speed of each of the stations with very many closed customers, (P or 1, K)
+    speeds_by_place : where the speed depends on their number, by place in K: with 1, 2, 3 ... of
+        them, (P or 1, m)
+    empty_probability : P(no open customer | no closed customer) at stations that open classes use,
+        by place in K, (P,)
     """
 
     classes: Array
@@ -293,37 +295,37 @@ class ClosedPart:
     demand: Array
     delay: Array
     population: Array
-    last: Array
-    several: Speeds
-    empty: dict[int, Array]
+    last_speed: Array
+    speeds_by_place: Speeds
+    empty_probability: dict[int, Array]
 
     def select(self, points: Any, classes: Any = slice(None)) -> ClosedPart:
         """Return the closed part at some of the points and for some of the classes, by slice, mask
         or indices.
         """
-        selected = {
+        selected_arrays = {
             name: getattr(self, name)[points][:, classes]
             for name in ("demand", "delay", "population")
         }
-        several_selected, empty = (
-            {k: _few(values, points) for k, values in by_station.items()}
-            for by_station in (self.several, self.empty)
+        selected_speeds, selected_empty = (
+            {place: _at_points(values, points) for place, values in values_by_place.items()}
+            for values_by_place in (self.speeds_by_place, self.empty_probability)
         )
-        last = _few(self.last, points)
+        last_speed = _at_points(self.last_speed, points)
         return replace(
             self,
             classes=self.classes[classes],
-            **selected,
-            last=last,
-            several=several_selected,
-            empty=empty,
+            **selected_arrays,
+            last_speed=last_speed,
+            speeds_by_place=selected_speeds,
+            empty_probability=selected_empty,
         )
 
 
-def _few(values: Array, points: Any) -> Array:
+def _at_points(values: Array, points: Any) -> Array:
     """Return the values at some of the points; an array of one value holds for all."""
-    selected_values: Array = values if len(values) == 1 else values[points]
-    return selected_values
+    values_at_points: Array = values if len(values) == 1 else values[points]
+    return values_at_points
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,41 +347,49 @@ class ClosedSolution:
 
 
 def solved_in_parts(
-    closed: ClosedPart, row_sets: Sequence[Array], solve: Callable[[ClosedPart], ClosedSolution]
+    closed_network: ClosedPart,
+    row_sets: Sequence[Array],
+    solve: Callable[[ClosedPart], ClosedSolution],
 ) -> ClosedSolution:
     """Solve the points part by part, and join the solutions in the order of the points.
 
     Parameters
     ----------
-    closed : all points
+    closed_network : all points
     row_sets : numbers of the points of each; together all
     solve : gives the solution of a part
     """
-    solutions = [solve(closed.select(rows)) for rows in row_sets]
-    points = len(closed.demand)
-    shown = list[Array | None]()
-    for chances in zip(*(solution.probability for solution in solutions), strict=True):
-        present = [probability for probability in chances if probability is not None]
-        if len(present) < len(chances):
-            shown.append(None)
+    solutions = [solve(closed_network.select(rows)) for rows in row_sets]
+    points = len(closed_network.demand)
+    probability_by_place = list[Array | None]()
+    for probability_by_part in zip(*(solution.probability for solution in solutions), strict=True):
+        known_probabilities = [
+            probability for probability in probability_by_part if probability is not None
+        ]
+        if len(known_probabilities) < len(probability_by_part):
+            probability_by_place.append(None)
             continue
         # Where a part has fewer customers, more of them have no probability.
-        column_of_all = np.zeros(
-            (points, max(probability.shape[1] for probability in present)),
-            dtype=np.result_type(*present),
+        all_probabilities = np.zeros(
+            (points, max(probability.shape[1] for probability in known_probabilities)),
+            dtype=np.result_type(*known_probabilities),
         )
-        for rows, chance in zip(row_sets, present, strict=True):
-            column_of_all[rows, : chance.shape[1]] = chance
-        shown.append(column_of_all)
+        for rows, part_probability in zip(row_sets, known_probabilities, strict=True):
+            all_probabilities[rows, : part_probability.shape[1]] = part_probability
+        probability_by_place.append(all_probabilities)
 
-    def placed(name: str) -> Array:
-        values = [getattr(solution, name) for solution in solutions]
-        column_of_all = np.zeros((points, *values[0].shape[1:]), dtype=np.result_type(*values))
-        for rows, values_of_rows in zip(row_sets, values, strict=True):
-            column_of_all[rows] = values_of_rows
-        return column_of_all
+    def joined(name: str) -> Array:
+        part_values = [getattr(solution, name) for solution in solutions]
+        all_values = np.zeros(
+            (points, *part_values[0].shape[1:]), dtype=np.result_type(*part_values)
+        )
+        for rows, row_values in zip(row_sets, part_values, strict=True):
+            all_values[rows] = row_values
+        return all_values
 
-    return ClosedSolution(placed("throughput"), placed("queue"), shown, placed("in_range"))
+    return ClosedSolution(
+        joined("throughput"), joined("queue"), probability_by_place, joined("in_range")
+    )
 
 
 def blocks(points: int, most: int) -> list[Array]:
@@ -455,14 +465,14 @@ class MarkovSolution(NetworkSolution):
     beyond: tuple[float, ...] = ()
 
 
-def quotient(above: Array, below: Array, otherwise: float = 0.0) -> Array:
+def quotient(numerator: Array, denominator: Array, otherwise: float = 0.0) -> Array:
     """Divide, and give another number where the divisor is 0."""
-    above, below = np.broadcast_arrays(above, below)
+    numerator, denominator = np.broadcast_arrays(numerator, denominator)
     return np.divide(
-        above,
-        below,
-        out=np.full(above.shape, otherwise, np.result_type(above, below, float)),
-        where=below != 0,
+        numerator,
+        denominator,
+        out=np.full(numerator.shape, otherwise, np.result_type(numerator, denominator, float)),
+        where=denominator != 0,
     )
 
 
@@ -470,9 +480,11 @@ def have_one_value(values: Array, where: NDArray[np.bool_]) -> NDArray[np.bool_]
     """Return the stations at which all visiting classes have the same value (..., K), from arrays
     (..., R, K).
     """
-    high = np.max(values.real, axis=-2, where=where, initial=0.0)
-    same: NDArray[np.bool_] = high <= np.min(values.real, axis=-2, where=where, initial=np.inf)
-    return same
+    largest = np.max(values.real, axis=-2, where=where, initial=0.0)
+    is_same: NDArray[np.bool_] = largest <= np.min(
+        values.real, axis=-2, where=where, initial=np.inf
+    )
+    return is_same
 
 
 def sum_over_stations(values: Array) -> Array:
@@ -486,14 +498,14 @@ def sum_over_stations(values: Array) -> Array:
     return total.reshape(points, classes)
 
 
-def _why_not(discipline: str, differ: bool, uneven: bool) -> str:
-    kind = DISCIPLINES[discipline]
-    if kind.ranked:
+def _product_form_reason(discipline: str, differ: bool, uneven: bool) -> str:
+    rules = DISCIPLINES[discipline]
+    if rules.ranked:
         return "has priorities"
-    if kind.product_form == ANY_SERVICE or not (differ or uneven):
+    if rules.product_form == ANY_SERVICE or not (differ or uneven):
         return ""
     return (
-        f"is {kind.title} and its"
+        f"is {rules.title} and its"
         f" {'service times differ between classes' if differ else 'scv is not 1'}"
     )
 
@@ -539,97 +551,121 @@ def network_arrays(
     >>> two.demand.shape, two.population.tolist(), two.stations
     ((1, 1, 2), [[20]], ('station 1', 'station 2'))
     """
-    cubes = {"service": _numbers(service), "visits": _numbers(visits), "scv": _numbers(scv)}
-    by_class = {"population": population, "arrivals": arrivals, "think": think}
-    squares = {
-        name: _numbers(0.0 if numbers is None else numbers) for name, numbers in by_class.items()
+    arrays_by_station = {
+        "service": _number_array(service),
+        "visits": _number_array(visits),
+        "scv": _number_array(scv),
+    }
+    class_inputs = {"population": population, "arrivals": arrivals, "think": think}
+    arrays_by_class = {
+        name: _number_array(0.0 if numbers is None else numbers)
+        for name, numbers in class_inputs.items()
     }
     # The last axes are stations, or classes.
-    points, kinds, count = np.broadcast(np.empty((1, 1, 1)), *cubes.values()).shape
-    named = np.empty((1, 1 if classes is None else len(classes)))
-    points, kinds = np.broadcast(np.empty((points, kinds)), named, *squares.values()).shape
+    points, class_count, station_count = np.broadcast(
+        np.empty((1, 1, 1)), *arrays_by_station.values()
+    ).shape
+    class_names_shape = np.empty((1, 1 if classes is None else len(classes)))
+    points, class_count = np.broadcast(
+        np.empty((points, class_count)), class_names_shape, *arrays_by_class.values()
+    ).shape
     if closed is None:
         has_both = population is not None and arrivals is not None
         closed = (
-            np.all(np.atleast_2d(squares["arrivals"]) == 0, axis=0)
+            np.all(np.atleast_2d(arrays_by_class["arrivals"]) == 0, axis=0)
             if has_both
             else arrivals is None
         )
-    spread: dict[str, Any] = {
-        name: _spread(numbers, (points, kinds, count), name) for name, numbers in cubes.items()
+    spread_arrays: dict[str, Any] = {
+        name: _spread_over(numbers, (points, class_count, station_count), name)
+        for name, numbers in arrays_by_station.items()
     }
     ranks = np.asarray(priority, dtype=np.int64)
-    number = _numbers(servers)
-    populations = squares.pop("population")
-    spread |= {name: _spread(numbers, (points, kinds), name) for name, numbers in squares.items()}
-    built = NetworkArrays(
-        **spread,
-        population=_spread(populations, (points, kinds), "population").astype(np.int64),
-        closed=np.full(kinds, closed, dtype=bool),
-        discipline=(discipline,) * count if isinstance(discipline, str) else tuple(discipline),
-        servers=_spread(number, (count,), "servers").astype(np.int64),
+    server_counts = _number_array(servers)
+    populations = arrays_by_class.pop("population")
+    spread_arrays |= {
+        name: _spread_over(numbers, (points, class_count), name)
+        for name, numbers in arrays_by_class.items()
+    }
+    network = NetworkArrays(
+        **spread_arrays,
+        population=_spread_over(populations, (points, class_count), "population").astype(np.int64),
+        closed=np.full(class_count, closed, dtype=bool),
+        discipline=(discipline,) * station_count
+        if isinstance(discipline, str)
+        else tuple(discipline),
+        servers=_spread_over(server_counts, (station_count,), "servers").astype(np.int64),
         rates=tuple(
-            None if speeds is None else np.atleast_2d(_numbers(speeds))
-            for speeds in rates or (None,) * count
+            None if speeds is None else np.atleast_2d(_number_array(speeds))
+            for speeds in rates or (None,) * station_count
         ),
-        priority=_spread(ranks[:, None] if ranks.ndim == 1 else ranks, (kinds, count), "priority"),
-        stations=tuple(stations or (f"station {k + 1}" for k in range(count))),
-        classes=tuple(classes or (f"class {r + 1}" for r in range(kinds))),
-        capacity=tuple(capacity or (None,) * count),
-        blocking=(blocking,) * count if isinstance(blocking, str) else tuple(blocking),
+        priority=_spread_over(
+            ranks[:, None] if ranks.ndim == 1 else ranks, (class_count, station_count), "priority"
+        ),
+        stations=tuple(stations or (f"station {k + 1}" for k in range(station_count))),
+        classes=tuple(classes or (f"class {r + 1}" for r in range(class_count))),
+        capacity=tuple(capacity or (None,) * station_count),
+        blocking=(blocking,) * station_count if isinstance(blocking, str) else tuple(blocking),
     )
-    _check(built, cubes | squares, {"population": populations, "servers": number})
-    return built
+    _check_values(
+        network,
+        arrays_by_station | arrays_by_class,
+        {"population": populations, "servers": server_counts},
+    )
+    return network
 
 
-def _numbers(values: ArrayLike) -> Array:
+def _number_array(values: ArrayLike) -> Array:
     array = np.asarray(values)
     return array if array.dtype.kind == "c" else array.astype(float)
 
 
-def _spread(values: Array, shape: tuple[int, ...], name: str) -> Array:
-    full = np.empty(shape, dtype=values.dtype)
+def _spread_over(values: Array, shape: tuple[int, ...], name: str) -> Array:
+    spread = np.empty(shape, dtype=values.dtype)
     try:
-        full[...] = values
+        spread[...] = values
     except ValueError:
         raise ModelError(
             f"{name} has the shape {values.shape}, which does not fit {shape}"
         ) from None
-    return full
+    return spread
 
 
-def _check(
-    built: NetworkArrays, given_numbers: dict[str, Array], whole_numbers: dict[str, Array]
+def _check_values(
+    network: NetworkArrays, number_arrays: dict[str, Array], whole_arrays: dict[str, Array]
 ) -> None:
     """Refuse values that no network can have; the numbers are checked as `given`, before they
     are spread over all points.
     """
-    count = len(built.stations)
+    station_count = len(network.stations)
     for name in ("discipline", "rates", "capacity", "blocking"):
-        if len(getattr(built, name)) != count:
+        if len(getattr(network, name)) != station_count:
             raise ModelError(
-                f"{name} is given for {len(getattr(built, name))} stations; there are {count}"
+                f"{name} is given for {len(getattr(network, name))} stations; there are"
+                f" {station_count}"
             )
-    for word_kind, known_words, used in (
-        ("blocking", BLOCKING, built.blocking),
-        ("discipline", DISCIPLINES, built.discipline),
+    for key_name, known_words, words_used in (
+        ("blocking", BLOCKING, network.blocking),
+        ("discipline", DISCIPLINES, network.discipline),
     ):
-        for station, discipline in zip(built.stations, used, strict=True):
-            if discipline not in known_words:
+        for station, word in zip(network.stations, words_used, strict=True):
+            if word not in known_words:
                 raise ModelError(
-                    f"{station}: there is no {word_kind} {discipline!r}; known: {', '.join(known_words)}"
+                    f"{station}: there is no {key_name} {word!r}; known: {', '.join(known_words)}"
                 )
-    for station, most, rates in zip(built.stations, built.capacity, built.rates, strict=True):
-        if most is not None and most < 1:
-            raise ModelError(f"{station}: capacity must be at least 1, got {most}")
+    for station, capacity, rates in zip(
+        network.stations, network.capacity, network.rates, strict=True
+    ):
+        if capacity is not None and capacity < 1:
+            raise ModelError(f"{station}: capacity must be at least 1, got {capacity}")
         if rates is not None and not (np.isfinite(rates).all() and (rates.real > 0).all()):
             raise ModelError(f"{station}: rates must be finite and above 0")
-    for name, values in (given_numbers | whole_numbers).items():
-        if not _in_range(values, name in whole_numbers):
-            _refuse_number(built, name, values, name in whole_numbers)
-    for station, number in zip(built.stations, built.servers.tolist(), strict=True):
-        if number < 1:
-            raise ModelError(f"{station}: servers is {number}; give 1 or more")
+    for name, values in (number_arrays | whole_arrays).items():
+        if not _in_range(values, name in whole_arrays):
+            _refuse_number(network, name, values, name in whole_arrays)
+    for station, server_count in zip(network.stations, network.servers.tolist(), strict=True):
+        if server_count < 1:
+            raise ModelError(f"{station}: servers is {server_count}; give 1 or more")
 
 
 def _in_range(values: Array, integral: bool) -> bool:
@@ -639,17 +675,24 @@ def _in_range(values: Array, integral: bool) -> bool:
     if values.size == 1:
         value = values.item()
         return bool(0 <= value.real < np.inf and (not integral or value == value.real // 1))
-    fits = values.real.min(initial=0.0) >= 0 and values.real.max(initial=0.0) < np.inf
-    return bool(fits and (not integral or (values == np.floor(values)).all()))
+    in_range = values.real.min(initial=0.0) >= 0 and values.real.max(initial=0.0) < np.inf
+    return bool(in_range and (not integral or (values == np.floor(values)).all()))
 
 
-def _refuse_number(built: NetworkArrays, name: str, values: Array, integral: bool) -> None:
-    full = np.broadcast_to(values, getattr(built, name).shape)
-    fits = np.isfinite(full) & (full.real >= 0) & (not integral or full == np.floor(full.real))
-    place = tuple(np.argwhere(~fits)[0])
-    where = built.classes[place[1]] if full.ndim > 1 else built.stations[place[0]]
-    where += f" at {built.stations[place[2]]}" if full.ndim > 2 else ""
-    kind = "whole" if integral else "finite"
+def _refuse_number(network: NetworkArrays, name: str, values: Array, integral: bool) -> None:
+    all_values = np.broadcast_to(values, getattr(network, name).shape)
+    is_allowed = (
+        np.isfinite(all_values)
+        & (all_values.real >= 0)
+        & (not integral or all_values == np.floor(all_values.real))
+    )
+    value_index = tuple(np.argwhere(~is_allowed)[0])
+    subject = (
+        network.classes[value_index[1]] if all_values.ndim > 1 else network.stations[value_index[0]]
+    )
+    subject += f" at {network.stations[value_index[2]]}" if all_values.ndim > 2 else ""
+    requirement = "whole" if integral else "finite"
     raise ModelError(
-        f"{where}: {name} is {full[place].real:g}; give a {kind} number that is not negative"
+        f"{subject}: {name} is {all_values[value_index].real:g}; give a {requirement} number"
+        " that is not negative"
     )

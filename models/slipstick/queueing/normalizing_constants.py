@@ -50,7 +50,7 @@ MOST_NUMBERS = 4_000_000
 """Points are taken in blocks, so that no array is larger unless one point needs it."""
 
 
-def solve_single_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolution:
+def solve_single_class(closed_network: ClosedPart, marginals: bool = False) -> ClosedSolution:
     """Solve a closed network of one class.
 
     Points that differ in nothing but the population share one series, so the curve over N costs one
@@ -58,78 +58,94 @@ def solve_single_class(closed: ClosedPart, marginals: bool = False) -> ClosedSol
 
     Parameters
     ----------
-    closed : the network; populations may differ between points
+    closed_network : the network; populations may differ between points
     marginals : whether to give the probabilities of single servers too; the others' are known in
         any case
     """
-    largest_population = int(closed.population.max(initial=0))
-    check_size(closed, marginals)
-    points, _, stations = closed.demand.shape
-    block = MOST_NUMBERS // ((largest_population + 1) * max(1, stations))
+    largest_population = int(closed_network.population.max(initial=0))
+    check_size(closed_network, marginals)
+    points, _, stations = closed_network.demand.shape
+    points_per_block = MOST_NUMBERS // ((largest_population + 1) * max(1, stations))
     # Of single servers a series is all that a point needs, and points that differ in the population
     # alone have one.
-    shared = points > block and not closed.several and not marginals
-    if (len(_distinct(closed)[0]) if shared else points) <= block:
-        return _solve_block(closed, marginals)
+    has_shared_series = (
+        points > points_per_block and not closed_network.speeds_by_place and not marginals
+    )
+    if (
+        len(_distinct_points(closed_network)[0]) if has_shared_series else points
+    ) <= points_per_block:
+        return _solve_block(closed_network, marginals)
     return solved_in_parts(
-        closed, blocks(points, block), lambda rows: _solve_block(rows, marginals)
+        closed_network,
+        blocks(points, points_per_block),
+        lambda block_rows: _solve_block(block_rows, marginals),
     )
 
 
-def _distinct(closed: ClosedPart) -> tuple[Array, Array]:
+def _distinct_points(closed_network: ClosedPart) -> tuple[Array, Array]:
     """Return the points that differ in more than their population, and for each point the index of
     the one that it equals.
     """
-    points = np.arange(len(closed.demand))
-    if len(points) == 1 or (closed.population == closed.population[0]).all():
+    points = np.arange(len(closed_network.demand))
+    if len(points) == 1 or (closed_network.population == closed_network.population[0]).all():
         return points, points
     columns_that_vary = [
-        values for values in (closed.last, *closed.several.values()) if len(values) > 1
+        values
+        for values in (closed_network.last_speed, *closed_network.speeds_by_place.values())
+        if len(values) > 1
     ]
     columns = np.concatenate(
-        [closed.demand[:, 0].T, closed.delay.T, *(values.T for values in columns_that_vary)]
+        [
+            closed_network.demand[:, 0].T,
+            closed_network.delay.T,
+            *(values.T for values in columns_that_vary),
+        ]
     )
     # Neighbours are often alike, and cheaper to compare than to sort; the rest are sorted as bytes,
     # all columns at once.
-    begins = np.ones(len(points), dtype=bool)
-    begins[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
-    keys = np.ascontiguousarray(columns[:, begins].T)
-    bytes_of_row = keys.dtype.itemsize * keys.shape[1]
-    row_bytes = keys.view(np.dtype((np.void, bytes_of_row)))[:, 0]
-    _, rows, row_of = np.unique(row_bytes, return_index=True, return_inverse=True)
+    is_new = np.ones(len(points), dtype=bool)
+    is_new[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
+    distinct_columns = np.ascontiguousarray(columns[:, is_new].T)
+    bytes_of_row = distinct_columns.dtype.itemsize * distinct_columns.shape[1]
+    row_bytes = distinct_columns.view(np.dtype((np.void, bytes_of_row)))[:, 0]
+    _, first_rows, row_of_point = np.unique(row_bytes, return_index=True, return_inverse=True)
     return (
-        (points[begins][rows], row_of[np.cumsum(begins) - 1])
-        if len(rows) < len(points)
+        (points[is_new][first_rows], row_of_point[np.cumsum(is_new) - 1])
+        if len(first_rows) < len(points)
         else (points, points)
     )
 
 
-def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
-    population = closed.population[:, 0]
-    rows, row_of = _distinct(closed)
+def _solve_block(closed_network: ClosedPart, marginals: bool) -> ClosedSolution:
+    population = closed_network.population[:, 0]
+    first_rows, row_of_point = _distinct_points(closed_network)
     largest_populations = population
-    if len(rows) < len(population):
-        closed = closed.select(rows)
-        largest_populations = np.zeros(len(rows), dtype=np.int64)
-        np.maximum.at(largest_populations, row_of, population)
-    demand = closed.demand[:, 0]
-    delay = closed.delay[:, 0]
-    pace = demand / closed.last
+    if len(first_rows) < len(population):
+        closed_network = closed_network.select(first_rows)
+        largest_populations = np.zeros(len(first_rows), dtype=np.int64)
+        np.maximum.at(largest_populations, row_of_point, population)
+    demand = closed_network.demand[:, 0]
+    delay = closed_network.delay[:, 0]
+    pace = demand / closed_network.last_speed
     scale = _scale(demand.real, pace.real, delay.real, largest_populations)
     # What leaves the range of doubles here is solved again in logarithms.
     with np.errstate(all="ignore"):
         length = int(largest_populations.max(initial=0)) + 1
-        series = _Series(scale * demand.T, scale * pace.T, closed.several, scale * delay, length)
-        total = series.total
-        constant = total[row_of, population]
-        constant_with_one_less = total[row_of, population - (population > 0)]
+        series = _Series(
+            scale * demand.T, scale * pace.T, closed_network.speeds_by_place, scale * delay, length
+        )
+        constants = series.total
+        constant = constants[row_of_point, population]
+        constant_with_one_less = constants[row_of_point, population - (population > 0)]
         # X = G(N - 1) / G(N): the common scale of demands and delays cancels but for one factor.
-        throughput = (population > 0) * scale[row_of] * constant_with_one_less / constant
-        queue, shown = series.stations(row_of, population, constant, marginals)
+        throughput = (population > 0) * scale[row_of_point] * constant_with_one_less / constant
+        queue, probability_by_place = series.stations(row_of_point, population, constant, marginals)
     # A constant below 1e-270 has lost digits, or stands for one that went to 0 on the way.
-    small = np.minimum(constant.real, constant_with_one_less.real)
-    in_range = np.isfinite(constant) & np.isfinite(constant_with_one_less) & (small > 1e-270)
-    return ClosedSolution(throughput[:, None], queue[:, None], shown, in_range)
+    smaller_constant = np.minimum(constant.real, constant_with_one_less.real)
+    in_range = (
+        np.isfinite(constant) & np.isfinite(constant_with_one_less) & (smaller_constant > 1e-270)
+    )
+    return ClosedSolution(throughput[:, None], queue[:, None], probability_by_place, in_range)
 
 
 def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
@@ -140,45 +156,52 @@ def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array
     delay.
     """
     cycle = np.maximum(delay + demand.sum(axis=1), 1e-300)
-    total = pace.sum(axis=1)
-    present = (population - 1) * total * total / (max(1, demand.shape[1]) * cycle)
-    times_between = (cycle + present) / np.maximum(population, 1)
-    slowest = np.maximum(pace.max(axis=1, initial=1e-300), times_between)
-    scale: Array = 1 / slowest
+    total_pace = pace.sum(axis=1)
+    mean_queue = (population - 1) * total_pace * total_pace / (max(1, demand.shape[1]) * cycle)
+    times_between = (cycle + mean_queue) / np.maximum(population, 1)
+    longest_time = np.maximum(pace.max(axis=1, initial=1e-300), times_between)
+    scale: Array = 1 / longest_time
     return scale
 
 
 class _Series:
     """The normalizing constants of a block of points, (P, N + 1), from loads and paces (K, P)."""
 
-    def __init__(self, load: Array, pace: Array, several: Speeds, away: Array, length: int) -> None:
+    def __init__(
+        self, load: Array, pace: Array, speeds_by_place: Speeds, delay_load: Array, length: int
+    ) -> None:
         self.load = load
         self.pace = pace
-        self.several = several
+        self.speeds_by_place = speeds_by_place
         self.length = length
-        kind = np.result_type(load, pace, away, *several.values())
-        if away.any():
+        dtype = np.result_type(load, pace, delay_load, *speeds_by_place.values())
+        if delay_load.any():
             numbers = np.arange(1.0, max(2, length))[None]
-            self.start = terms(away, numbers, length).astype(kind)
+            self.start = terms(delay_load, numbers, length).astype(dtype)
         else:
-            self.start = np.zeros((len(away), length), dtype=kind)
+            self.start = np.zeros((len(delay_load), length), dtype=dtype)
             # Without delays only the empty delay has a term.
             self.start[:, 0] = 1
-        self.singles = [k for k in range(len(load)) if k not in several]
-        base = self._add(self.start, self.singles)
+        self.singles = [place for place in range(len(load)) if place not in speeds_by_place]
+        series_of_singles = self._series_with(self.start, self.singles)
         # What a station of several speeds holds follows from the product of all others.
         self.without = {
-            k: self._add(base, [station for station in several if station != k]) for k in several
+            place: self._series_with(
+                series_of_singles, [station for station in speeds_by_place if station != place]
+            )
+            for place in speeds_by_place
         }
-        self.total = base
+        self.total = series_of_singles
         # One of them is enough: each is a product with its own station, so that all are equal.
-        for k in list(several)[:1]:
-            self.total = self._add(self.without[k], [k])
+        for place in list(speeds_by_place)[:1]:
+            self.total = self._series_with(self.without[place], [place])
 
-    def _add(self, series: Array, stations: list[int]) -> Array:
-        series = geometric(series, *(self.pace[k] for k in stations if k not in self.several))
-        for k in (k for k in stations if k in self.several):
-            series = serve(series, self.load[k], self.pace[k], self.several[k])
+    def _series_with(self, series: Array, stations: list[int]) -> Array:
+        series = geometric(
+            series, *(self.pace[place] for place in stations if place not in self.speeds_by_place)
+        )
+        for place in (place for place in stations if place in self.speeds_by_place):
+            series = serve(series, self.load[place], self.pace[place], self.speeds_by_place[place])
         return series
 
     def stations(
@@ -188,33 +211,35 @@ class _Series:
         point, from the normalizing constants of their populations, `constant` (P,).
         """
         queue = np.zeros((len(row), len(self.load)), dtype=self.total.dtype)
-        shown: list[Array | None] = [None] * len(self.load)
+        probability_by_place: list[Array | None] = [None] * len(self.load)
         if self.singles:
             queue[:, self.singles] = self._single_queues(row, population) / constant[:, None]
-        for k, without_station in self.without.items():
-            shown[k] = chance = (
-                self._marginal(k, without_station, row, population) / constant[:, None]
+        for place, without_station in self.without.items():
+            probability_by_place[place] = probability = (
+                self._marginal_terms(place, without_station, row, population) / constant[:, None]
             )
-            queue[:, k] = chance @ np.arange(self.length)
-        for k in self.singles if marginals else ():
-            without_station = self._add(
-                self.start, [station for station in range(len(self.load)) if station != k]
+            queue[:, place] = probability @ np.arange(self.length)
+        for place in self.singles if marginals else ():
+            without_station = self._series_with(
+                self.start, [station for station in range(len(self.load)) if station != place]
             )
-            shown[k] = self._marginal(k, without_station, row, population) / constant[:, None]
-        return queue, shown
+            probability_by_place[place] = (
+                self._marginal_terms(place, without_station, row, population) / constant[:, None]
+            )
+        return queue, probability_by_place
 
     def _single_queues(self, row: Array, population: Array) -> Array:
         """Return G(N) times the mean queues of the single servers, the sum of d^j G(N - j) over j
         >= 1: by powers where each row is asked for once, else by the recurrence.
         """
-        pace = (self.pace[self.singles] if self.several else self.pace).T
-        run = loop(power_sums, self.total)
-        if run:
-            return np.asarray(run(self.total[row], pace[row], population))
+        pace = (self.pace[self.singles] if self.speeds_by_place else self.pace).T
+        compiled_sums = loop(power_sums, self.total)
+        if compiled_sums:
+            return np.asarray(compiled_sums(self.total[row], pace[row], population))
         if len(row) == len(self.total):
-            back = self._backwards(self.total, row, population)
-            back[:, 0] = 0
-            return polynomial(back, pace)
+            backward_series = self._backwards(self.total, row, population)
+            backward_series[:, 0] = 0
+            return polynomial(backward_series, pace)
         stations = pace.shape[1]
         points = len(self.total)
         pace_of_rows = pace.T.reshape(-1)
@@ -230,50 +255,58 @@ class _Series:
         index = population[:, None] - np.arange(self.length)
         return np.where(index >= 0, series[row[:, None], np.maximum(index, 0)], 0.0)
 
-    def _marginal(self, k: int, without_station: Array, row: Array, population: Array) -> Array:
-        speed = self.several.get(k, np.ones((1, 1)))
-        own = terms(self.load[k] if k in self.several else self.pace[k], speed, self.length)
-        return own[row] * self._backwards(without_station, row, population)
+    def _marginal_terms(
+        self, place: int, without_station: Array, row: Array, population: Array
+    ) -> Array:
+        speed = self.speeds_by_place.get(place, np.ones((1, 1)))
+        station_terms = terms(
+            self.load[place] if place in self.speeds_by_place else self.pace[place],
+            speed,
+            self.length,
+        )
+        return station_terms[row] * self._backwards(without_station, row, population)
 
 
 def terms(load: Array, speed: Array, length: int) -> Array:
     """Return load^n / (s(1) ... s(n)) for n = 0..length-1, (P, length), times a constant of each
     point.
     """
-    speeds = min(speed.shape[1], length - 1)
-    ratio = np.empty((len(load), length), dtype=np.result_type(load, speed))
-    ratio[:, 0] = 1
-    ratio[:, 1 : speeds + 1] = load[:, None] / speed[:, :speeds]
-    ratio[:, speeds + 1 :] = (load / speed[:, -1])[:, None]
-    product: Array = np.multiply.accumulate(ratio, axis=1)
-    if product.real.max(initial=0.0) < 1e100:
-        return product
+    speed_count = min(speed.shape[1], length - 1)
+    ratios = np.empty((len(load), length), dtype=np.result_type(load, speed))
+    ratios[:, 0] = 1
+    ratios[:, 1 : speed_count + 1] = load[:, None] / speed[:, :speed_count]
+    ratios[:, speed_count + 1 :] = (load / speed[:, -1])[:, None]
+    term_array: Array = np.multiply.accumulate(ratios, axis=1)
+    if term_array.real.max(initial=0.0) < 1e100:
+        return term_array
     # Thousands of customers that think or are served at once: the terms are too large but in
     # logarithms.
-    logs = np.add.accumulate(np.log(np.where(ratio == 0, 1e-300, ratio)), axis=1)
-    scaled: Array = np.exp(logs - logs.real.max(axis=1, keepdims=True))
-    return scaled
+    log_terms = np.add.accumulate(np.log(np.where(ratios == 0, 1e-300, ratios)), axis=1)
+    scaled_terms: Array = np.exp(log_terms - log_terms.real.max(axis=1, keepdims=True))
+    return scaled_terms
 
 
-def polynomial(coefficients: Array, x: Array) -> Array:
+def polynomial(coefficients: Array, base: Array) -> Array:
     """Return sum of c(n) x^n for n = 0..L-1, with c (P, L) and several x for each, (P, K).
 
     Two tables of about sqrt(L) powers instead of one of L.
     """
     points, length = coefficients.shape
-    low = isqrt(length - 1) + 1
-    high = -(-length // low)
-    square = np.zeros((points, high * low), dtype=coefficients.dtype)
-    square[:, :length] = coefficients
-    powers = np.ones((*x.shape, low + 1), dtype=coefficients.dtype)
+    width = isqrt(length - 1) + 1
+    height = -(-length // width)
+    coefficient_blocks = np.zeros((points, height * width), dtype=coefficients.dtype)
+    coefficient_blocks[:, :length] = coefficients
+    powers = np.ones((*base.shape, width + 1), dtype=coefficients.dtype)
     # Two factors of each power, x^(low a) and x^b: sqrt(L) multiplications instead of L.
-    powers[..., 1:] = x[..., None]
+    powers[..., 1:] = base[..., None]
     np.multiply.accumulate(powers, axis=2, out=powers)
-    steps = np.ones((*x.shape, high), dtype=coefficients.dtype)
-    steps[..., 1:] = powers[..., low:]
-    np.multiply.accumulate(steps, axis=2, out=steps)
-    inner = powers[..., :low] @ square.reshape(points, high, low).transpose(0, 2, 1)
-    total: Array = (inner * steps).sum(axis=2)
+    outer_powers = np.ones((*base.shape, height), dtype=coefficients.dtype)
+    outer_powers[..., 1:] = powers[..., width:]
+    np.multiply.accumulate(outer_powers, axis=2, out=outer_powers)
+    inner_sums = powers[..., :width] @ coefficient_blocks.reshape(points, height, width).transpose(
+        0, 2, 1
+    )
+    total: Array = (inner_sums * outer_powers).sum(axis=2)
     return total
 
 
@@ -281,33 +314,33 @@ def geometric(series: Array, *paces: Array) -> Array:
     """Run y(n) = x(n) + pace y(n - 1) along each row for one pace (P,) after the other.
 
     Short rows, and many of them, are run side by side, number by number; others in blocks
-    (`_in_blocks`).
+    (`_recurrences_in_blocks`).
     """
     points, length = series.shape
-    kind = np.result_type(series, *paces)
-    run = loop(recurrences, series, *paces)
-    if run and paces:
-        run(series := series.copy(), np.array(paces))
+    dtype = np.result_type(series, *paces)
+    compiled_recurrences = loop(recurrences, series, *paces)
+    if compiled_recurrences and paces:
+        compiled_recurrences(series := series.copy(), np.array(paces))
         return series
     if length > SHORT_ROWS and (points < MANY_ROWS or length > 3 * SHORT_ROWS):
         for start in range(0, len(paces), MOST_TOGETHER):
-            series = _in_blocks(
-                series, np.stack(paces[start : start + MOST_TOGETHER], axis=1), kind
+            series = _recurrences_in_blocks(
+                series, np.stack(paces[start : start + MOST_TOGETHER], axis=1), dtype
             )
-        return series.astype(kind, copy=False)
-    terms: list[Any] = (
-        list(series.T.astype(kind)) if points > 1 else series[0].astype(kind).tolist()
+        return series.astype(dtype, copy=False)
+    terms_by_number: list[Any] = (
+        list(series.T.astype(dtype)) if points > 1 else series[0].astype(dtype).tolist()
     )
     for pace in paces if points > 1 else np.concatenate([np.zeros(0), *paces]).tolist():
 
-        def step(before: Any, term: Any, pace: Any = pace) -> Any:
-            return term + pace * before
+        def next_term(previous_term: Any, term: Any, pace: Any = pace) -> Any:
+            return term + pace * previous_term
 
-        terms = list(accumulate(terms, step))
-    return np.ascontiguousarray(np.array(terms, dtype=kind).reshape(length, points).T)
+        terms_by_number = list(accumulate(terms_by_number, next_term))
+    return np.ascontiguousarray(np.array(terms_by_number, dtype=dtype).reshape(length, points).T)
 
 
-def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
+def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) -> Array:
     """Run the recurrences of K paces (P, K), each on the row of the one before, as matrix products
     over blocks of a row.
 
@@ -318,61 +351,69 @@ def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
     """
     (points, length), stations = series.shape, paces.shape[1]
     width = min(128, 1 << (length - 1).bit_length() // 2)
-    rows = -(-length // width)
-    blocks = np.zeros((points, rows, width), dtype=kind)
-    blocks.reshape(points, -1)[:, :length] = series
+    row_count = -(-length // width)
+    series_blocks = np.zeros((points, row_count, width), dtype=dtype)
+    series_blocks.reshape(points, -1)[:, :length] = series
     # M from its right, from a one in every row, and from its left, to the last row: after 1, 2, 4
     # ... steps.
-    powers_of_step = np.empty((points, 2, stations, stations), dtype=kind)
+    powers_of_step = np.empty((points, 2, stations, stations), dtype=dtype)
     np.multiply(paces[:, :, None], np.tri(stations).T, out=powers_of_step[:, 0])
     powers_of_step[:, 1] = powers_of_step[:, 0].transpose(0, 2, 1)
-    powers = np.ones((points, 2, width, stations), dtype=kind)
-    filled = 1
+    powers = np.ones((points, 2, width, stations), dtype=dtype)
+    filled_width = 1
     powers[:, 1, 0] = paces
-    while filled < width:
-        np.matmul(powers[:, :, :filled], powers_of_step, out=powers[:, :, filled : 2 * filled])
+    while filled_width < width:
+        np.matmul(
+            powers[:, :, :filled_width],
+            powers_of_step,
+            out=powers[:, :, filled_width : 2 * filled_width],
+        )
         powers_of_step = powers_of_step @ powers_of_step
-        filled = 2 * filled
-    ends = blocks[:, :, ::-1] @ powers[:, 0]
-    step = powers_of_step[:, 0]
-    for exponent in range((rows - 1).bit_length()):
-        ends[:, 1 << exponent :] += ends[:, : -1 << exponent] @ step
-        step = step @ step
-    answer = np.zeros((points, 2 * width), dtype=kind)
-    answer[:, width:] = powers[:, 0, :, -1]
-    size = answer.itemsize
+        filled_width = 2 * filled_width
+    block_ends = series_blocks[:, :, ::-1] @ powers[:, 0]
+    step_power = powers_of_step[:, 0]
+    for exponent in range((row_count - 1).bit_length()):
+        block_ends[:, 1 << exponent :] += block_ends[:, : -1 << exponent] @ step_power
+        step_power = step_power @ step_power
+    response = np.zeros((points, 2 * width), dtype=dtype)
+    response[:, width:] = powers[:, 0, :, -1]
+    item_size = response.itemsize
     # By [i, j], what a one at i gives at j: rows that overlap in memory.
-    strides = (2 * width * size, -size, size)
-    within = np.ndarray((points, width, width), kind, answer, width * size, strides)
-    values = blocks @ within
-    values[:, 1:] += ends[:, :-1] @ powers[:, 1].transpose(0, 2, 1)
-    block: Array = values.reshape(points, -1)[:, :length]
-    return block
+    strides = (2 * width * item_size, -item_size, item_size)
+    response_matrix = np.ndarray(
+        (points, width, width), dtype, response, width * item_size, strides
+    )
+    values = series_blocks @ response_matrix
+    values[:, 1:] += block_ends[:, :-1] @ powers[:, 1].transpose(0, 2, 1)
+    joined_values: Array = values.reshape(points, -1)[:, :length]
+    return joined_values
 
 
 def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
     """Return the product of the other stations' series with that of a station of several speeds."""
     length = series.shape[1]
-    last = speed.shape[1] - 1
-    own = terms(load, speed, length)
-    head = min(last, length)
+    last_index = speed.shape[1] - 1
+    station_terms = terms(load, speed, length)
+    term_count = min(last_index, length)
     # A convolution of one row is a single call.
     if len(series) == 1:
-        served = np.convolve(own[0, :head], series[0])[None, :length]
+        served_series = np.convolve(station_terms[0, :term_count], series[0])[None, :length]
     else:
-        served = np.zeros(series.shape, dtype=np.result_type(series, own))
-        for n in range(head):
-            served[:, n:] += own[:, n, None] * series[:, : length - n]
-    if last >= length:
-        return served
-    geometric_rest = np.zeros(series.shape, dtype=served.dtype)
+        served_series = np.zeros(series.shape, dtype=np.result_type(series, station_terms))
+        for n in range(term_count):
+            served_series[:, n:] += station_terms[:, n, None] * series[:, : length - n]
+    if last_index >= length:
+        return served_series
+    geometric_rest = np.zeros(series.shape, dtype=served_series.dtype)
     # Beyond its last speed the terms of a station fall by one factor each, so the rest of the sum
     # is a recurrence.
-    geometric_rest[:, last:] = own[:, last, None] * series[:, : length - last]
-    return served + geometric(geometric_rest, pace)
+    geometric_rest[:, last_index:] = (
+        station_terms[:, last_index, None] * series[:, : length - last_index]
+    )
+    return served_series + geometric(geometric_rest, pace)
 
 
-def check_size(closed: ClosedPart, marginals: bool = False) -> None:
+def check_size(closed_network: ClosedPart, marginals: bool = False) -> None:
     """Refuse a lattice that would take long or fill the memory; its steps take about 1 ns, measured
     to a factor of three.
 
@@ -385,32 +426,37 @@ def check_size(closed: ClosedPart, marginals: bool = False) -> None:
     ------
     NoAnswerError : with the number of steps, and what to ask for instead
     """
-    vector = tuple(closed.population.max(axis=0, initial=0).tolist())
-    stations = closed.demand.shape[2]
-    count = sorted(vector)
-    classes = len(vector)
-    varying = stations if marginals else len(closed.several)
-    listed = sum(min(speed.shape[1], sum(count)) for speed in closed.several.values())
+    largest_population = tuple(closed_network.population.max(axis=0, initial=0).tolist())
+    stations = closed_network.demand.shape[2]
+    sorted_population = sorted(largest_population)
+    classes = len(largest_population)
+    varying_stations = stations if marginals else len(closed_network.speeds_by_place)
+    listed_speeds = sum(
+        min(speed.shape[1], sum(sorted_population))
+        for speed in closed_network.speeds_by_place.values()
+    )
     if classes == 1:
-        steps = (count[0] + 1) * (400 + 4 * stations * (1 + varying) + varying * listed // 5)
+        steps = (sorted_population[0] + 1) * (
+            400 + 4 * stations * (1 + varying_stations) + varying_stations * listed_speeds // 5
+        )
     else:
-        planes = sum(count) + 1
-        places = planes * prod(customers + 1 for customers in count[:-1])
-        singles = 400 + 4 * classes * stations + classes * stations**2 // 4
-        steps = places * (
-            singles + 4 * classes * varying * (planes + listed)
-        ) + 7000 * planes // len(closed.demand)
-    size = f"the lattice of populations {vector} takes {steps:,} steps"
-    otherwise = "ask for linearizer or schweitzer, which do not grow with it"
-    check_cost("lattice", steps, size, otherwise, points=len(closed.demand))
+        planes = sum(sorted_population) + 1
+        population_count = planes * prod(customers + 1 for customers in sorted_population[:-1])
+        single_steps = 400 + 4 * classes * stations + classes * stations**2 // 4
+        steps = population_count * (
+            single_steps + 4 * classes * varying_stations * (planes + listed_speeds)
+        ) + 7000 * planes // len(closed_network.demand)
+    size_text = f"the lattice of populations {largest_population} takes {steps:,} steps"
+    way_out = "ask for linearizer or schweitzer, which do not grow with it"
+    check_cost("lattice", steps, size_text, way_out, points=len(closed_network.demand))
 
 
-def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolution:
+def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> ClosedSolution:
     """Solve a closed network of several classes.
 
     Parameters
     ----------
-    closed : the network, of the same populations at all points
+    closed_network : the network, of the same populations at all points
     marginals : whether to give the probabilities of single servers too; costs as much again for
         each pair of them
 
@@ -418,76 +464,97 @@ def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolu
     ------
     NoAnswerError : the lattice is too large
     """
-    population = closed.population[0]
-    check_size(closed, marginals)
+    population = closed_network.population[0]
+    check_size(closed_network, marginals)
     # The largest class leads from plane to plane, so that the planes, stored by the other classes,
     # are small.
     order = np.argsort(-population, kind="stable")
-    size = prod(int(customers) + 1 for customers in population[order][1:])
-    points, _, stations = closed.demand.shape
+    plane_size = prod(int(customers) + 1 for customers in population[order][1:])
+    points, _, stations = closed_network.demand.shape
     if marginals:
-        several = {k: closed.several.get(k, closed.last[:, k, None]) for k in range(stations)}
-        closed = replace(closed, several=several)
-    numbers = size * (
-        int(population.sum()) + 1 if closed.several else 2 * closed.demand[0].size + 1
+        speeds_by_place = {
+            place: closed_network.speeds_by_place.get(
+                place, closed_network.last_speed[:, place, None]
+            )
+            for place in range(stations)
+        }
+        closed_network = replace(closed_network, speeds_by_place=speeds_by_place)
+    numbers_per_point = plane_size * (
+        int(population.sum()) + 1
+        if closed_network.speeds_by_place
+        else 2 * closed_network.demand[0].size + 1
     )
-    ordered = closed.select(slice(None), order)
-    solution = solved_in_parts(ordered, blocks(points, MOST_NUMBERS // numbers), _solve_lattice)
-    back = np.argsort(order, kind="stable")
-    return replace(solution, throughput=solution.throughput[:, back], queue=solution.queue[:, back])
+    ordered_network = closed_network.select(slice(None), order)
+    solution = solved_in_parts(
+        ordered_network, blocks(points, MOST_NUMBERS // numbers_per_point), _solve_lattice
+    )
+    original_order = np.argsort(order, kind="stable")
+    return replace(
+        solution,
+        throughput=solution.throughput[:, original_order],
+        queue=solution.queue[:, original_order],
+    )
 
 
-def _solve_lattice(closed: ClosedPart) -> ClosedSolution:
-    demand = closed.demand
-    delay = closed.delay
-    several = closed.several
-    population = closed.population[0]
-    pace = demand / closed.last[:, None]
+def _solve_lattice(closed_network: ClosedPart) -> ClosedSolution:
+    demand = closed_network.demand
+    delay = closed_network.delay
+    speeds_by_place = closed_network.speeds_by_place
+    population = closed_network.population[0]
+    pace = demand / closed_network.last_speed[:, None]
     scale = _scales(demand.real, pace.real, delay.real, population)
     load = demand * scale[:, :, None]
     pace = pace * scale[:, :, None]
     grid = _Grid(population)
     probability: list[Array | None] = [None] * demand.shape[2]
-    compiled_lattice = loop(lattice, pace, delay) if pace.shape[2] and not several else None
+    compiled_lattice = loop(lattice, pace, delay) if pace.shape[2] and not speeds_by_place else None
     with np.errstate(all="ignore"):
         if compiled_lattice:
-            total, with_one_less = compiled_lattice(
-                _powers(scale * delay, population), population, pace
+            constants, with_one_less = compiled_lattice(
+                _delay_terms(scale * delay, population), population, pace
             )
-            total_with_one_less = with_one_less[..., 0]
-            queue = pace * with_one_less[..., 1:] / total[:, None, None]
-        elif several:
-            start = grid.thinking(scale * delay)
-            total, total_with_one_less, queue, probability = _with_several(
-                grid, start, load, pace, several
+            constants_with_one_less = with_one_less[..., 0]
+            queue = pace * with_one_less[..., 1:] / constants[:, None, None]
+        elif speeds_by_place:
+            thinking_planes = grid.thinking(scale * delay)
+            constants, constants_with_one_less, queue, probability = _with_several(
+                grid, thinking_planes, load, pace, speeds_by_place
             )
         else:
-            total, total_with_one_less, queue = _singles_only(
+            constants, constants_with_one_less, queue = _singles_only(
                 grid, grid.thinking(scale * delay), pace
             )
-            queue = queue / total[:, None, None]
-        throughput = scale * total_with_one_less / total[:, None]
-    least = np.minimum(total.real, total_with_one_less.real.min(axis=1))
-    in_range = np.isfinite(total) & np.isfinite(total_with_one_less).all(axis=1) & (least > 1e-270)
+            queue = queue / constants[:, None, None]
+        throughput = scale * constants_with_one_less / constants[:, None]
+    least_constant = np.minimum(constants.real, constants_with_one_less.real.min(axis=1))
+    in_range = (
+        np.isfinite(constants)
+        & np.isfinite(constants_with_one_less).all(axis=1)
+        & (least_constant > 1e-270)
+    )
     return ClosedSolution(throughput, queue, probability, in_range)
 
 
-def _powers(away: Array, population: Array) -> Array:
+def _delay_terms(delay_load: Array, population: Array) -> Array:
     """Return the terms of 0, 1, ... customers of each class at delays (P, R, most)."""
-    most = int(population.max(initial=0))
-    speed = np.arange(1.0, most + 1)[None]
-    return np.stack([terms(own, speed, most + 1) for own in away.T], axis=1)
+    largest_population = int(population.max(initial=0))
+    speed = np.arange(1.0, largest_population + 1)[None]
+    return np.stack(
+        [terms(class_load, speed, largest_population + 1) for class_load in delay_load.T], axis=1
+    )
 
 
 def _scales(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
     """Return an estimate of the throughputs, (P, R) [1/s], as if each class queued behind its share
     of all others, with no station above its limit.
     """
-    away = delay + (demand - pace).sum(axis=2)
-    present = 1 + (population.sum() - 1) / max(1, demand.shape[2])
-    guess = population / np.maximum(away + pace.sum(axis=2) * present, 1e-300)
-    busiest = (pace * guess[:, :, None]).sum(axis=1).max(axis=1, initial=0.0, keepdims=True)
-    scale: Array = guess / np.maximum(busiest, 1.0)
+    time_away = delay + (demand - pace).sum(axis=2)
+    number_met = 1 + (population.sum() - 1) / max(1, demand.shape[2])
+    throughput_guess = population / np.maximum(time_away + pace.sum(axis=2) * number_met, 1e-300)
+    largest_load = (
+        (pace * throughput_guess[:, :, None]).sum(axis=1).max(axis=1, initial=0.0, keepdims=True)
+    )
+    scale: Array = throughput_guess / np.maximum(largest_load, 1.0)
     return scale
 
 
@@ -508,11 +575,11 @@ class _Grid:
             tuple(slice(-1) if i == r else slice(None) for i in range(other_classes))
             for r in range(other_classes)
         ]
-        last = tuple(self.population[1:])
-        self.corner = last
+        last_cell = tuple(self.population[1:])
+        self.corner = last_cell
         # One customer fewer of each class: in the plane before the last.
-        self.before: list[tuple[int, ...]] = [last] + [
-            tuple(n - (i == r) for i, n in enumerate(last)) for r in range(other_classes)
+        self.before: list[tuple[int, ...]] = [last_cell] + [
+            tuple(n - (i == r) for i, n in enumerate(last_cell)) for r in range(other_classes)
         ]
 
     @staticmethod
@@ -528,23 +595,23 @@ class _Grid:
 
     def less(self, plane: Array) -> Array:
         """Return the values at N - e_r from the last plane but one, (P, R, ...)."""
-        return np.stack([plane[self.place(shift)] for shift in self.before], axis=1)
+        return np.stack([plane[self.place(cell_before)] for cell_before in self.before], axis=1)
 
-    def thinking(self, away: Array) -> Array:
+    def thinking(self, delay_load: Array) -> Array:
         """Return the planes of customers that think or are at a delay, (P, S, n_2.., n_R)."""
-        points = len(away)
-        if not away.any():
-            empty_delay = np.zeros((points, self.planes, *self.shape), dtype=away.dtype)
+        points = len(delay_load)
+        if not delay_load.any():
+            empty_delay = np.zeros((points, self.planes, *self.shape), dtype=delay_load.dtype)
             empty_delay.reshape(points, -1)[:, 0] = 1
             return empty_delay
         terms_of_class = []
         for r, n in enumerate(self.population):
             numbers = np.arange(1.0, n + 1)[None]
-            terms_of_class.append(terms(away[:, r], numbers, n + 1))
-        terms_of_others = np.ones((points,) + (1,) * len(self.shape), dtype=away.dtype)
-        for r, powers in enumerate(terms_of_class[1:]):
+            terms_of_class.append(terms(delay_load[:, r], numbers, n + 1))
+        terms_of_others = np.ones((points,) + (1,) * len(self.shape), dtype=delay_load.dtype)
+        for r, class_terms in enumerate(terms_of_class[1:]):
             along_class = (-1 if i == r else 1 for i in range(len(self.shape)))
-            terms_of_others = terms_of_others * powers.reshape(points, *along_class)
+            terms_of_others = terms_of_others * class_terms.reshape(points, *along_class)
         customers_of_other_classes = sum(np.indices(self.shape)) if self.shape else np.zeros(())
         customers = np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape))
         number_of_first = customers - customers_of_other_classes
@@ -577,29 +644,29 @@ class _Grid:
         """
         points = len(start)
         columns = len(self.population) * width
-        kind = np.result_type(start, steps)
-        plane = np.zeros((points, *self.shape, width), dtype=kind)
+        dtype = np.result_type(start, steps)
+        plane = np.zeros((points, *self.shape, width), dtype=dtype)
         # What a plane is made of: itself one customer of each class back, and what starts there.
-        sources = np.zeros((points, *self.shape, columns + 1), dtype=kind)
+        sources = np.zeros((points, *self.shape, columns + 1), dtype=dtype)
         source_steps = np.ones((len(steps), 1, width))
-        steps = np.concatenate([steps, source_steps], axis=1).astype(kind)
+        steps = np.concatenate([steps, source_steps], axis=1).astype(dtype)
         flat = plane.reshape(points, -1, width)
         flat_sources = sources.reshape(points, -1, columns + 1)
         all_points = slice(None)
-        moves = [(sources[..., :width], plane)]
+        copies = [(sources[..., :width], plane)]
         for r, (to, of) in enumerate(zip(self.to, self.of, strict=True), start=1):
             columns_of_class = slice(r * width, (r + 1) * width)
             target = sources[(all_points, *to, columns_of_class)]
-            moves.append((target, plane[(all_points, *of, all_points)]))
+            copies.append((target, plane[(all_points, *of, all_points)]))
         places_in_slice = prod(self.shape[1:])
         for s in range(self.planes):
             # Places in the first of the plane's axes that lead from the origin to the corner.
-            low = max(0, s - self.planes + self.shape[0])
-            high = min(self.shape[0], s + 1)
-            for target, source in moves:
+            first_row = max(0, s - self.planes + self.shape[0])
+            last_row = min(self.shape[0], s + 1)
+            for target, source in copies:
                 target[...] = source
             sources[..., columns] = start[:, s]
-            places_of_plane = slice(low * places_in_slice, high * places_in_slice)
+            places_of_plane = slice(first_row * places_in_slice, last_row * places_in_slice)
             np.matmul(flat_sources[:, places_of_plane], steps, out=flat[:, places_of_plane])
             # The next step writes over this array: callers copy what they keep.
             yield plane
@@ -613,11 +680,11 @@ class _Grid:
         return np.stack(swept_planes, axis=1)
 
 
-def _steps(pace: Array, linked: Array) -> Array:
+def _steps(pace: Array, feeds: Array) -> Array:
     """Return the matrices M_r of `_Grid.sweep` below each other, by the paces (P, R, K) and which
     columns (K, J) a station feeds.
     """
-    return np.asarray((pace[..., None] * linked).reshape(len(pace), -1, linked.shape[1]))
+    return np.asarray((pace[..., None] * feeds).reshape(len(pace), -1, feeds.shape[1]))
 
 
 def _singles_only(grid: _Grid, start: Array, pace: Array) -> tuple[Array, Array, Array]:
@@ -627,60 +694,66 @@ def _singles_only(grid: _Grid, start: Array, pace: Array) -> tuple[Array, Array,
         return (*grid.ends(start), np.zeros_like(pace))
     # Beside each station's product with those before it, the whole product with that station once
     # more.
-    ones = np.ones((stations, stations))
-    linked = np.block([[np.triu(ones), ones], [0 * ones, np.eye(stations)]])
-    planes = grid.sweep(start, _steps(np.tile(pace, 2), linked), 2 * stations)
+    ones_matrix = np.ones((stations, stations))
+    feeds = np.block([[np.triu(ones_matrix), ones_matrix], [0 * ones_matrix, np.eye(stations)]])
+    planes = grid.sweep(start, _steps(np.tile(pace, 2), feeds), 2 * stations)
     for _ in range(grid.planes - 2):
         next(planes)
     with_one_less = grid.less(next(planes))
-    total = next(planes)[grid.place(grid.corner)][:, stations - 1]
-    return total, with_one_less[..., stations - 1], pace * with_one_less[..., stations:]
+    constants = next(planes)[grid.place(grid.corner)][:, stations - 1]
+    return constants, with_one_less[..., stations - 1], pace * with_one_less[..., stations:]
 
 
 def _with_several(
-    grid: _Grid, start: Array, load: Array, pace: Array, several: Speeds
+    grid: _Grid, start: Array, load: Array, pace: Array, speeds_by_place: Speeds
 ) -> tuple[Array, Array, Array, list[Array | None]]:
     """Return G(N), G(N - e_r), the queues and the probabilities, where some station has several
     speeds.
     """
     stations = load.shape[2]
-    base = start
-    singles = [k for k in range(stations) if k not in several]
-    if singles:
-        steps = _steps(pace[:, :, singles], np.tri(len(singles)).T)
-        planes = grid.sweep(start, steps, len(singles))
-        base = np.stack([plane[..., -1].copy() for plane in planes], axis=1)
-    queue = np.zeros(load.shape, dtype=np.result_type(load, base))
-    shown: list[Array | None] = [None] * stations
-    for k, speed in several.items():
-        without_station = base
-        for station in several:
-            if station != k:
+    planes_of_singles = start
+    single_places = [place for place in range(stations) if place not in speeds_by_place]
+    if single_places:
+        steps = _steps(pace[:, :, single_places], np.tri(len(single_places)).T)
+        planes = grid.sweep(start, steps, len(single_places))
+        planes_of_singles = np.stack([plane[..., -1].copy() for plane in planes], axis=1)
+    queue = np.zeros(load.shape, dtype=np.result_type(load, planes_of_singles))
+    probability_by_place: list[Array | None] = [None] * stations
+    for place, speed in speeds_by_place.items():
+        without_station = planes_of_singles
+        for other_place in speeds_by_place:
+            if other_place != place:
                 without_station = _serve(
                     grid,
                     without_station,
-                    load[:, :, station],
-                    pace[:, :, station],
-                    several[station],
+                    load[:, :, other_place],
+                    pace[:, :, other_place],
+                    speeds_by_place[other_place],
                 )
-        corner, less = _levels(grid, without_station, load[:, :, k], speed)
-        total = corner.sum(axis=1)
-        with_one_less = less.sum(axis=2)
-        shown[k] = corner / total[:, None]
-        present = np.arange(1.0, grid.planes) / _extended(speed, grid.planes - 1)
-        met_by_arrivals = (less[:, :, :-1] * present[:, None]).sum(axis=2)
-        queue[:, :, k] = load[:, :, k] * met_by_arrivals / total[:, None]
-    if singles:
-        with_station = _serve(grid, without_station, load[:, :, k], pace[:, :, k], several[k])
-        steps = _steps(pace[:, :, singles], np.eye(len(singles)))
-        planes = grid.sweep(with_station, steps, len(singles))
+        corner_terms, terms_with_one_less = _station_levels(
+            grid, without_station, load[:, :, place], speed
+        )
+        constants = corner_terms.sum(axis=1)
+        with_one_less = terms_with_one_less.sum(axis=2)
+        probability_by_place[place] = corner_terms / constants[:, None]
+        present = np.arange(1.0, grid.planes) / _speeds_up_to(speed, grid.planes - 1)
+        met_by_arrivals = (terms_with_one_less[:, :, :-1] * present[:, None]).sum(axis=2)
+        queue[:, :, place] = load[:, :, place] * met_by_arrivals / constants[:, None]
+    if single_places:
+        with_station = _serve(
+            grid, without_station, load[:, :, place], pace[:, :, place], speeds_by_place[place]
+        )
+        steps = _steps(pace[:, :, single_places], np.eye(len(single_places)))
+        planes = grid.sweep(with_station, steps, len(single_places))
         for _ in range(grid.planes - 2):
             next(planes)
-        queue[:, :, singles] = pace[:, :, singles] * grid.less(next(planes)) / total[:, None, None]
-    return total, with_one_less, queue, shown
+        queue[:, :, single_places] = (
+            pace[:, :, single_places] * grid.less(next(planes)) / constants[:, None, None]
+        )
+    return constants, with_one_less, queue, probability_by_place
 
 
-def _extended(speed: Array, length: int) -> Array:
+def _speeds_up_to(speed: Array, length: int) -> Array:
     extended: Array = speed[:, np.minimum(np.arange(length), speed.shape[1] - 1)]
     return extended
 
@@ -690,32 +763,34 @@ def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -
     short sum and a geometric rest.
     """
     to_planes = (slice(None),) + (None,) * (planes.ndim - 1)
-    last = speed.shape[1] - 1
-    if not last:
+    last_index = speed.shape[1] - 1
+    if not last_index:
         return grid.repeated(planes, pace)
-    served = planes
+    served_planes = planes
     level = planes
-    for n in range(1, min(last, grid.planes)):
+    for n in range(1, min(last_index, grid.planes)):
         level = grid.shifted(level, load) / speed[:, n - 1][to_planes]
-        served = served + level
-    if last >= grid.planes:
-        return served
-    level = grid.shifted(level, load) / speed[:, last - 1][to_planes]
-    return np.asarray(served + grid.repeated(level, pace))
+        served_planes = served_planes + level
+    if last_index >= grid.planes:
+        return served_planes
+    level = grid.shifted(level, load) / speed[:, last_index - 1][to_planes]
+    return np.asarray(served_planes + grid.repeated(level, pace))
 
 
-def _levels(grid: _Grid, without_station: Array, load: Array, speed: Array) -> tuple[Array, Array]:
+def _station_levels(
+    grid: _Grid, without_station: Array, load: Array, speed: Array
+) -> tuple[Array, Array]:
     """Return the terms with n = 0, 1, ... customers at a station: at N (P, n) and at N - e_r (P,
     R, n).
     """
     to_planes = (slice(None),) + (None,) * (without_station.ndim - 1)
-    pace = _extended(speed, grid.planes)
+    pace = _speeds_up_to(speed, grid.planes)
     level = without_station
-    corner = []
-    less = []
+    corner_terms = []
+    terms_with_one_less = []
     for n in range(grid.planes):
-        total, with_one_less = grid.ends(level)
-        corner.append(total.copy())  # not a view, which would keep its level
-        less.append(with_one_less)
+        constants, with_one_less = grid.ends(level)
+        corner_terms.append(constants.copy())  # not a view, which would keep its level
+        terms_with_one_less.append(with_one_less)
         level = grid.shifted(level, load) / pace[:, n][to_planes]
-    return np.stack(corner, axis=1), np.stack(less, axis=2)
+    return np.stack(corner_terms, axis=1), np.stack(terms_with_one_less, axis=2)

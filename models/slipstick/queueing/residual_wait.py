@@ -46,8 +46,8 @@ def residual_time(service: Array, scv: Array | float) -> Array:
     >>> residual_time(np.array([2.0, 2.0, 2.0]), np.array([0.0, 1.0, 3.0])).tolist()
     [1.0, 2.0, 4.0]
     """
-    residual: Array = service * (1 + scv) / 2
-    return residual
+    residual_service: Array = service * (1 + scv) / 2
+    return residual_service
 
 
 MOST_SOURCES = 256
@@ -107,15 +107,17 @@ def finite_source_residual(
     transform = np.where(transform.real > _LEAST_TRANSFORM, transform, _LEAST_TRANSFORM)
     # The products of b_n are sums of logarithms: their factors differ by hundreds of orders of
     # magnitude near saturation.
-    steps = np.cumsum(np.log((1.0 - transform) / transform), axis=-1)
-    busy, sum_of_fewer = (
-        _binomial_sum(count, steps[..., :count]) for count in (customers - 1, customers - 2)
+    log_products = np.cumsum(np.log((1.0 - transform) / transform), axis=-1)
+    sum_of_others, sum_of_fewer = (
+        _binomial_sum(count, log_products[..., :count]) for count in (customers - 1, customers - 2)
     )
     cycle = (customers - 1) * service + elsewhere / (1.0 + sum_of_fewer)
-    residual: Array = (
-        elsewhere + service - elsewhere * cycle * busy / ((customers - 1) * service * (1.0 + busy))
+    residual_service: Array = (
+        elsewhere
+        + service
+        - elsewhere * cycle * sum_of_others / ((customers - 1) * service * (1.0 + sum_of_others))
     )
-    return residual
+    return residual_service
 
 
 # Far above the smallest double, so that (1 - transform) / transform and its logarithm stay finite.
@@ -124,19 +126,26 @@ _LEAST_TRANSFORM = 1e-200
 
 def _transform(mean: Array, scv: Array, rates: Array) -> Array:
     """Return the Laplace transform of a service time at some rates [..., rates]."""
-    over = rates * mean[..., None]
-    varied = scv[..., None]
+    rate_times_mean = rates * mean[..., None]
+    scv_by_rate = scv[..., None]
     # Two moments do not fix a distribution. These are the ones that the simulation draws of the
     # same mean and scv, so that both answer for one model.
-    short = balanced_means(np.where(varied.real > 1, varied, 1.0))
+    short_probability = balanced_means(np.where(scv_by_rate.real > 1, scv_by_rate, 1.0))
     hyperexponential = added(
-        chance / (1.0 + over / (2.0 * chance)) for chance in (short, 1.0 - short)
+        probability / (1.0 + rate_times_mean / (2.0 * probability))
+        for probability in (short_probability, 1.0 - short_probability)
     )
-    narrow = np.where((varied.real > _CONSTANT) & (varied.real < 1), varied, 1.0)
+    gamma_scv = np.where((scv_by_rate.real > _CONSTANT) & (scv_by_rate.real < 1), scv_by_rate, 1.0)
     # Towards an scv of 0 the transform of the gamma time is that of a constant, exp(-s S), without
     # a division by the scv.
-    gamma = np.exp(-np.where(varied.real > _CONSTANT, np.log(1.0 + narrow * over) / narrow, over))
-    transform: Array = np.where(varied.real >= 1, hyperexponential, gamma)
+    gamma = np.exp(
+        -np.where(
+            scv_by_rate.real > _CONSTANT,
+            np.log(1.0 + gamma_scv * rate_times_mean) / gamma_scv,
+            rate_times_mean,
+        )
+    )
+    transform: Array = np.where(scv_by_rate.real >= 1, hyperexponential, gamma)
     return transform
 
 
@@ -150,8 +159,8 @@ def _binomial_sum(count: int, logs: Array) -> Array:
     terms = logs + np.cumsum(np.log((count - k + 1) / k))
     # A sum beyond `MOST_LOG` makes 1 / (1 + b) zero in double precision; the limit only avoids an
     # overflow.
-    total: Array = np.exp(np.where(terms.real < MOST_LOG, terms, MOST_LOG)).sum(axis=-1)
-    return total
+    sum_of_terms: Array = np.exp(np.where(terms.real < MOST_LOG, terms, MOST_LOG)).sum(axis=-1)
+    return sum_of_terms
 
 
 MOST_LOG = 600.0
@@ -175,7 +184,7 @@ def erlang_b(busy: Array, servers: int) -> Array:
     """
     # B(c) = a B(c - 1) / (c + a B(c - 1)) is stable for any load; the factorials of the closed form overflow
     # from about 170 servers on.
-    lost = np.ones(1)
+    loss_probability = np.ones(1)
     if busy.size == 1:  # in numbers of Python, which are ten times as fast
         load = busy.item()
         loss = 1.0
@@ -185,8 +194,8 @@ def erlang_b(busy: Array, servers: int) -> Array:
             loss = load * loss / (count + load * loss)
         return np.full(busy.shape, loss)
     for count in range(1, servers + 1):
-        lost = busy * lost / (count + busy * lost)
-    return lost
+        loss_probability = busy * loss_probability / (count + busy * loss_probability)
+    return loss_probability
 
 
 def erlang_c(busy: Array, servers: int) -> Array:
@@ -211,14 +220,14 @@ _ALL_TERMS = 10_000
 """Of more customers, only the weights about the largest are added up."""
 
 
-def _half_width(away: Array | int) -> Array:
+def _half_width(customers_elsewhere: Array | int) -> Array:
     """Bound the number of customers between the largest weight and those below exp(-72) of it,
-    where `away` customers are elsewhere at the largest weight.
+    where `customers_elsewhere` customers are elsewhere at the largest weight.
 
     The logarithms of the weights are concave, by 1 / away at least.
     """
-    width: Array = 12 * np.sqrt(np.maximum(away, 0)) + 24
-    return width
+    half_width: Array = 12 * np.sqrt(np.maximum(customers_elsewhere, 0)) + 24
+    return half_width
 
 
 def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
@@ -246,32 +255,44 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
         return chance_of_few
     # Points that differ in derivatives alone, which the complex step carries, have the same
     # weights.
-    r = np.unique(ratio.real) if (ratio.real == ratio.real.flat[0]).all() else ratio.real
+    ratio_of_point = (
+        np.unique(ratio.real) if (ratio.real == ratio.real.flat[0]).all() else ratio.real
+    )
     # The largest weight is where as many come as leave: with all servers busy n - j = c / r, else j
     # = r (n - j).
-    largest = np.maximum(
-        customers + 1 - servers / r, np.minimum(r / (1 + r) * (customers + 1), servers)
+    likeliest_number = np.maximum(
+        customers + 1 - servers / ratio_of_point,
+        np.minimum(ratio_of_point / (1 + ratio_of_point) * (customers + 1), servers),
     )
     # With a server free at the largest weight, weights fall by `factor` at least from the number of
     # servers on.
-    factor = np.clip(r * (customers - servers) / servers, 1e-300, 1 - 1e-9)
-    free = servers - largest + _half_width(servers) - 72 / np.log(factor)
-    half = min(int(np.minimum(_half_width(customers - largest), free).max()), customers // 2)
-    first_number = np.clip(np.floor(largest) - half, 0, customers - 2 * half)[..., None]
-    j = first_number + np.arange(2 * half + 1)
-    steps = np.log(r)[..., None] + np.log(
+    factor = np.clip(ratio_of_point * (customers - servers) / servers, 1e-300, 1 - 1e-9)
+    width_with_free_server = servers - likeliest_number + _half_width(servers) - 72 / np.log(factor)
+    half_width = min(
+        int(np.minimum(_half_width(customers - likeliest_number), width_with_free_server).max()),
+        customers // 2,
+    )
+    first_number = np.clip(np.floor(likeliest_number) - half_width, 0, customers - 2 * half_width)[
+        ..., None
+    ]
+    j = first_number + np.arange(2 * half_width + 1)
+    log_ratios = np.log(ratio_of_point)[..., None] + np.log(
         (customers - j[..., 1:] + 1) / np.minimum(j[..., 1:], servers)
     )
-    logs = np.concatenate([np.zeros((*r.shape, 1)), np.cumsum(steps, axis=-1)], axis=-1)
+    log_weights = np.concatenate(
+        [np.zeros((*ratio_of_point.shape, 1)), np.cumsum(log_ratios, axis=-1)], axis=-1
+    )
     # Relative to the largest weight nothing overflows, and what underflows is below rounding.
-    weights = np.exp(logs - np.max(logs, axis=-1, keepdims=True))
+    weights = np.exp(log_weights - np.max(log_weights, axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
-    busy = np.where(j >= servers, weights, 0)
-    chance: Array = busy.sum(axis=-1) + np.zeros(ratio.shape)
+    busy_weights = np.where(j >= servers, weights, 0)
+    busy_probability: Array = busy_weights.sum(axis=-1) + np.zeros(ratio.shape)
     if np.iscomplexobj(ratio):  # j / r of the weight of j is its derivative by r
-        slope = (j * busy).sum(axis=-1) - busy.sum(axis=-1) * (j * weights).sum(axis=-1)
-        chance = chance + 1j * slope * ratio.imag / r
-    return chance
+        slope = (j * busy_weights).sum(axis=-1) - busy_weights.sum(axis=-1) * (j * weights).sum(
+            axis=-1
+        )
+        busy_probability = busy_probability + 1j * slope * ratio.imag / ratio_of_point
+    return busy_probability
 
 
 def finite_source_numbers(ratios: Array) -> Array:
@@ -286,11 +307,13 @@ def finite_source_numbers(ratios: Array) -> Array:
     >>> finite_source_numbers(np.array([1.0, 0.5])).tolist()
     [0.25, 0.5, 0.25]
     """
-    steps = np.log(ratios) + np.log(np.arange(ratios.shape[-1], 0, -1))
-    logs = np.concatenate([np.zeros((*steps.shape[:-1], 1)), np.cumsum(steps, axis=-1)], axis=-1)
-    weights = np.exp(logs - np.max(logs.real, axis=-1, keepdims=True))
-    chances: Array = weights / weights.sum(axis=-1, keepdims=True)
-    return chances
+    log_ratios = np.log(ratios) + np.log(np.arange(ratios.shape[-1], 0, -1))
+    log_weights = np.concatenate(
+        [np.zeros((*log_ratios.shape[:-1], 1)), np.cumsum(log_ratios, axis=-1)], axis=-1
+    )
+    weights = np.exp(log_weights - np.max(log_weights.real, axis=-1, keepdims=True))
+    probabilities: Array = weights / weights.sum(axis=-1, keepdims=True)
+    return probabilities
 
 
 def finite_source_few(ratios: Array, customers: int) -> Array:
@@ -306,30 +329,38 @@ def finite_source_few(ratios: Array, customers: int) -> Array:
     [0.2, 0.8]
     """
     servers = ratios.shape[-1]
-    last = ratios[..., -1:]
-    largest = np.maximum(customers - 1 / last.real, servers)
-    half = int(_half_width(customers - largest).max())
-    if customers <= max(_ALL_TERMS, servers + 2 * half):
-        ratios_beyond = np.broadcast_to(last, (*ratios.shape[:-1], customers - servers))
-        chances = finite_source_numbers(np.concatenate([ratios, ratios_beyond], axis=-1))
+    last_ratio = ratios[..., -1:]
+    likeliest_number = np.maximum(customers - 1 / last_ratio.real, servers)
+    half_width = int(_half_width(customers - likeliest_number).max())
+    if customers <= max(_ALL_TERMS, servers + 2 * half_width):
+        ratios_beyond = np.broadcast_to(last_ratio, (*ratios.shape[:-1], customers - servers))
+        probabilities = finite_source_numbers(np.concatenate([ratios, ratios_beyond], axis=-1))
     else:
         # As for `finite_source_all_busy`; the terms between c and the first that is added up are
         # skipped by factorials.
-        logs = np.cumsum(np.log(ratios) + np.log(customers - np.arange(servers)), axis=-1)
-        first_number = np.clip(np.floor(largest) - half, servers, customers - 2 * half)
-        skipped = math.lgamma(customers - servers + 1) - np.vectorize(math.lgamma)(
+        log_weights = np.cumsum(np.log(ratios) + np.log(customers - np.arange(servers)), axis=-1)
+        first_number = np.clip(
+            np.floor(likeliest_number) - half_width, servers, customers - 2 * half_width
+        )
+        log_skipped = math.lgamma(customers - servers + 1) - np.vectorize(math.lgamma)(
             customers - first_number + 1
         )
-        steps = np.log(last) + np.log(customers - first_number - np.arange(2 * half))
-        begin = logs[..., -1:] + (first_number - servers) * np.log(last) + skipped
-        zero = np.zeros((*steps.shape[:-1], 1))
-        logs = np.concatenate(
-            [zero, logs[..., :-1], begin, begin + np.cumsum(steps, axis=-1)], axis=-1
+        log_ratios = np.log(last_ratio) + np.log(
+            customers - first_number - np.arange(2 * half_width)
         )
-        chances = np.exp(logs - np.max(logs.real, axis=-1, keepdims=True))
-        chances /= chances.sum(axis=-1, keepdims=True)
+        first_log = (
+            log_weights[..., -1:] + (first_number - servers) * np.log(last_ratio) + log_skipped
+        )
+        zeros = np.zeros((*log_ratios.shape[:-1], 1))
+        log_weights = np.concatenate(
+            [zeros, log_weights[..., :-1], first_log, first_log + np.cumsum(log_ratios, axis=-1)],
+            axis=-1,
+        )
+        probabilities = np.exp(log_weights - np.max(log_weights.real, axis=-1, keepdims=True))
+        probabilities /= probabilities.sum(axis=-1, keepdims=True)
     return np.concatenate(
-        [chances[..., :servers], chances[..., servers:].sum(axis=-1, keepdims=True)], axis=-1
+        [probabilities[..., :servers], probabilities[..., servers:].sum(axis=-1, keepdims=True)],
+        axis=-1,
     )
 
 
@@ -346,8 +377,8 @@ def all_busy_by_load(busy: Array, servers: int, other_customers: Array) -> Array
     ----------
     busy : mean number in service [1]
     servers : c
-    other_customers : customers besides the one that arrives, infinite with open classes; fewer than c never
-        make all servers busy [1]
+    other_customers : customers besides the one that arrives, infinite with open classes; fewer than
+        c never make all servers busy [1]
 
     >>> round(float(all_busy_by_load(np.array([1.6]), 2, np.array([9.0]))[0]), 4)
     0.7237
@@ -355,7 +386,7 @@ def all_busy_by_load(busy: Array, servers: int, other_customers: Array) -> Array
     load = busy / servers
     load_in_range = np.where(load.real <= 0, 0, np.where(load.real < 1, load, 1))
     # With fewer other customers than servers an arriving one always finds a free server.
-    chance: Array = np.where(
+    busy_probability: Array = np.where(
         other_customers >= servers, load_in_range ** (np.sqrt(2 * (servers + 1)) - 1), 0
     )
-    return chance
+    return busy_probability

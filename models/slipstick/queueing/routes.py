@@ -39,7 +39,7 @@ class Routes:
 
 
 def traffic_equations(
-    of: Routes,
+    routes: Routes,
     classes: Sequence[int],
     reference: tuple[int, int],
     closed: bool,
@@ -55,7 +55,7 @@ def traffic_equations(
 
     Parameters
     ----------
-    of : the routes, also of other chains; complex probabilities carry derivatives
+    routes : the routes, also of other chains; complex probabilities carry derivatives
     classes : of the chain, by number
     reference : the class and the station where its cycles are counted, or where customers enter
     closed : whether the chain is
@@ -73,39 +73,43 @@ def traffic_equations(
     >>> traffic_equations(there, [0], (0, 0), True, (1, 2))
     array([[[1. , 0.8]]])
     """
-    chosen = of.among(classes)
-    cells = [cells_of_routes[chosen] @ (shape[1], 1) for cells_of_routes in (of.source, of.target)]
+    chosen_routes = routes.among(classes)
+    cells = [
+        route_cells[chosen_routes] @ (shape[1], 1) for route_cells in (routes.source, routes.target)
+    ]
     # Numbers of places are not negative, and OUTSIDE is.
-    stays = cells[1] >= 0
-    start = reference[0] * shape[1] + reference[1]
-    places = np.unique(np.concatenate([[start], cells[0], cells[1][stays]]))
-    points = len(of.probability)
-    size = len(places)
-    balance = np.zeros((points, size, size), dtype=of.probability.dtype)
-    into, out_of = (np.searchsorted(places, cell[stays]) for cell in reversed(cells))
-    for route, i, j in zip(chosen[stays], into, out_of, strict=True):
-        balance[:, i, j] += of.probability[:, route]
-    balance = np.eye(size) - balance
-    inflow = (places == start).astype(float)[:, None]
+    stays_inside = cells[1] >= 0
+    start_cell = reference[0] * shape[1] + reference[1]
+    used_cells = np.unique(np.concatenate([[start_cell], cells[0], cells[1][stays_inside]]))
+    points = len(routes.probability)
+    cell_count = len(used_cells)
+    balance = np.zeros((points, cell_count, cell_count), dtype=routes.probability.dtype)
+    target_places, source_places = (
+        np.searchsorted(used_cells, cell[stays_inside]) for cell in reversed(cells)
+    )
+    for route, i, j in zip(chosen_routes[stays_inside], target_places, source_places, strict=True):
+        balance[:, i, j] += routes.probability[:, route]
+    balance = np.eye(cell_count) - balance
+    inflow = (used_cells == start_cell).astype(float)[:, None]
     if closed:
         # One of the equations follows from the others; in its place stands what a cycle is.
-        balance[:, int(inflow[:, 0].argmax()), :] = places == start
+        balance[:, int(inflow[:, 0].argmax()), :] = used_cells == start_cell
     solution = np.zeros((points, shape[0] * shape[1]), dtype=balance.dtype)
-    solution[:, places] = _solved(balance, inflow)
+    solution[:, used_cells] = _solved_equations(balance, inflow)
     return solution.reshape(points, *shape)
 
 
-def _solved(balance: Array, inflow: Array) -> Array:
+def _solved_equations(balance: Array, inflow: Array) -> Array:
     """Solve the equations of all points at once; where a point has no solution it becomes NaN, and
     the others are still solved.
     """
     try:
-        solved: Array = np.linalg.solve(balance, inflow)[..., 0]
+        solution: Array = np.linalg.solve(balance, inflow)[..., 0]
     except np.linalg.LinAlgError:
-        regular = np.abs(np.linalg.det(balance)) > 0
-        solved = np.full(balance.shape[:2], np.nan, dtype=balance.dtype)
-        solved[regular] = np.linalg.solve(balance[regular], inflow)[..., 0]
-    return solved
+        is_regular = np.abs(np.linalg.det(balance)) > 0
+        solution = np.full(balance.shape[:2], np.nan, dtype=balance.dtype)
+        solution[is_regular] = np.linalg.solve(balance[is_regular], inflow)[..., 0]
+    return solution
 
 
 def joined_chains(
@@ -134,17 +138,19 @@ def joined_chains(
     [[2.0], [2.0], [1.5]]
     """
     shape = (len(service), int(np.max(chain_of, initial=-1)) + 1, service.shape[2])
-    total, mean, spread = (np.zeros(shape, np.result_type(service, visits, scv)) for _ in range(3))
-    for c in range(shape[1]):
-        members = np.flatnonzero(chain_of == c)
-        v = visits[:, members]
-        s = service[:, members]
-        scv_of_members = scv[:, members]
-        total[:, c] = v.sum(axis=1)
-        visit_share = quotient(v, total[:, c, None])
-        mean[:, c] = (visit_share * s).sum(axis=1)
+    joined_visits, joined_service, joined_scv = (
+        np.zeros(shape, np.result_type(service, visits, scv)) for _ in range(3)
+    )
+    for chain in range(shape[1]):
+        member_classes = np.flatnonzero(chain_of == chain)
+        v = visits[:, member_classes]
+        s = service[:, member_classes]
+        scv_of_members = scv[:, member_classes]
+        joined_visits[:, chain] = v.sum(axis=1)
+        visit_share = quotient(v, joined_visits[:, chain, None])
+        joined_service[:, chain] = (visit_share * s).sum(axis=1)
         second_moment = (visit_share * s**2 * (1 + scv_of_members)).sum(axis=1)
-        mixed = quotient(second_moment, mean[:, c] ** 2, 2.0) - 1
-        alike = have_one_value(s, v.real != 0) & have_one_value(scv_of_members, v.real != 0)
-        spread[:, c] = np.where(alike, scv_of_members.max(axis=1), mixed)
-    return mean, total, spread
+        mixture_scv = quotient(second_moment, joined_service[:, chain] ** 2, 2.0) - 1
+        is_same = have_one_value(s, v.real != 0) & have_one_value(scv_of_members, v.real != 0)
+        joined_scv[:, chain] = np.where(is_same, scv_of_members.max(axis=1), mixture_scv)
+    return joined_service, joined_visits, joined_scv

@@ -39,7 +39,7 @@ def open_path(stations: Sequence[tuple[float, int, float]]) -> Transform:
     Source: Burke, Operations Research 17(4), 1969, 754-755; Walrand and Varaiya, Adv. Applied
     Probability 12(4), 1980, 1000-1018 (overtake-free paths).
     """
-    waits = [
+    wait_by_station = [
         (
             (float(erlang_c(np.array([load]), servers)[0]), mean / (servers - load))
             if servers
@@ -50,8 +50,10 @@ def open_path(stations: Sequence[tuple[float, int, float]]) -> Transform:
 
     def transform(s: Array) -> Array:
         factors = [
-            (1 - chance + chance / (1 + s * wait)) / (1 + s * mean)
-            for (mean, _, _), (chance, wait) in zip(stations, waits, strict=True)
+            (1 - wait_probability + wait_probability / (1 + s * wait)) / (1 + s * mean)
+            for (mean, _, _), (wait_probability, wait) in zip(
+                stations, wait_by_station, strict=True
+            )
         ]
         return np.asarray(np.prod(factors, axis=0))
 
@@ -81,19 +83,21 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
     # of doubles.
     scale = max(*demand, think / population)
     load = np.array(demand) / scale
-    away = np.full(1, think / scale)
+    think_load = np.full(1, think / scale)
 
     def constant(x: Array) -> Array:
-        other_terms = terms(away, np.arange(1.0, max(2, population))[None], population) * np.ones(
-            (len(x[0]), 1)
-        )
+        other_terms = terms(
+            think_load, np.arange(1.0, max(2, population))[None], population
+        ) * np.ones((len(x[0]), 1))
         return geometric(other_terms, *x)[:, -1]
 
-    total = constant(load[:, None])
+    full_constant = constant(load[:, None])
 
     def transform(s: Array) -> Array:
-        slower = 1 + np.multiply.outer(np.array(demand), s)
-        return np.asarray(constant(load[:, None] / slower) / total / slower.prod(axis=0))
+        slowdown = 1 + np.multiply.outer(np.array(demand), s)
+        return np.asarray(
+            constant(load[:, None] / slowdown) / full_constant / slowdown.prod(axis=0)
+        )
 
     return transform
 
@@ -120,10 +124,10 @@ def probability_beyond(transform: Transform, time: float) -> float:
     """
     k = np.arange(PLAIN + AVERAGED + 1)
     s = (ALIASING + 2j * math.pi * k) / (2 * time)
-    signed = np.where(k % 2, -1.0, 1.0) * ((1 - transform(s)) / s).real
+    signed_terms = np.where(k % 2, -1.0, 1.0) * ((1 - transform(s)) / s).real
     # The first term of a Fourier series counts half.
-    signed[0] /= 2
-    return float(math.exp(ALIASING / 2) / time * (BINOMIAL @ np.cumsum(signed)[PLAIN:]))
+    signed_terms[0] /= 2
+    return float(math.exp(ALIASING / 2) / time * (BINOMIAL @ np.cumsum(signed_terms)[PLAIN:]))
 
 
 def quantile(transform: Transform, q: float, scale: float) -> float:
@@ -145,35 +149,47 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
 
     if float(transform(np.array([1e9 / scale]))[0].real) >= q:
         return 0.0  # So many take no time at all.
-    low = scale
-    high = 2 * scale
+    shorter_time = scale
+    longer_time = 2 * scale
     excess_below = excess(scale)
     excess_above = excess(2 * scale)
     for _ in range(MOST_STEPS):
         if excess_below >= 0 >= excess_above:
             break
         if excess_below < 0:
-            low, high, excess_below, excess_above = low / 2, low, excess(low / 2), excess_below
+            shorter_time, longer_time, excess_below, excess_above = (
+                shorter_time / 2,
+                shorter_time,
+                excess(shorter_time / 2),
+                excess_below,
+            )
         else:
-            low, high, excess_below, excess_above = high, 2 * high, excess_above, excess(2 * high)
+            shorter_time, longer_time, excess_below, excess_above = (
+                longer_time,
+                2 * longer_time,
+                excess_above,
+                excess(2 * longer_time),
+            )
     else:
         return math.nan
     # Regula falsi that halves the value of an end that stays twice (Illinois): the logarithm is
     # nearly a straight line.
-    time = high
+    time = longer_time
     last_side = 0
     for _ in range(MOST_STEPS):
-        time = (low * excess_above - high * excess_below) / (excess_above - excess_below)
+        time = (shorter_time * excess_above - longer_time * excess_below) / (
+            excess_above - excess_below
+        )
         excess_here = excess(time)
-        if abs(excess_here) < 1e-8 or high - low < 1e-12 * high:
+        if abs(excess_here) < 1e-8 or longer_time - shorter_time < 1e-12 * longer_time:
             break
         if excess_here > 0:
-            low = time
+            shorter_time = time
             excess_below = excess_here
             excess_above = excess_above / 2 if last_side > 0 else excess_above
             last_side = 1
         else:
-            high = time
+            longer_time = time
             excess_above = excess_here
             excess_below = excess_below / 2 if last_side < 0 else excess_below
             last_side = -1
@@ -195,10 +211,12 @@ def approximate_path(visits: Sequence[tuple[float, Transform]]) -> Transform:
     """
 
     def transform(s: Array) -> Array:
-        product = np.ones_like(s)
-        for often, of_one in visits:
-            product = product * (1 - often + often * of_one(s))
-        return product
+        path_transform = np.ones_like(s)
+        for visit_probability, visit_transform in visits:
+            path_transform = path_transform * (
+                1 - visit_probability + visit_probability * visit_transform(s)
+            )
+        return path_transform
 
     return transform
 
@@ -211,9 +229,10 @@ def two_moments(mean: float, scv: float) -> Transform:
         # Gamma has no scv of 0; one of 1e-6 deviates by 0.1 % of its mean.
         shape = max(scv, 1e-6)
         return lambda s: np.asarray((1 + s * mean * shape) ** (-1 / shape))
-    short = balanced_means(scv)
+    short_probability = balanced_means(scv)
     return lambda s: np.asarray(
-        short / (1 + s * mean / (2 * short)) + (1 - short) / (1 + s * mean / (2 * (1 - short)))
+        short_probability / (1 + s * mean / (2 * short_probability))
+        + (1 - short_probability) / (1 + s * mean / (2 * (1 - short_probability)))
     )
 
 

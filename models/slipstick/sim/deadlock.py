@@ -27,16 +27,17 @@ class Wait:
     holders: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        shown = [str(holder) for holder in self.holders[:MOST_SHOWN]]
+        shown_holders = [str(holder) for holder in self.holders[:MOST_SHOWN]]
         further_holders = (
             [f"and {len(self.holders) - MOST_SHOWN} more"] if len(self.holders) > MOST_SHOWN else []
         )
-        by = (
-            f", held by processor{'s' if len(shown) > 1 else ''} {', '.join([*shown, *further_holders])}"
-            if shown
+        held_by = (
+            f", held by processor{'s' if len(shown_holders) > 1 else ''}"
+            f" {', '.join([*shown_holders, *further_holders])}"
+            if shown_holders
             else ""
         )
-        return f"processor {self.customer} waits for {self.what}{by}"
+        return f"processor {self.customer} waits for {self.what}{held_by}"
 
 
 def deadlock(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
@@ -45,10 +46,12 @@ def deadlock(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
     >>> print(deadlock(Plan((), ()), 2.0, [Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]))
     deadlock at 2 s: processor 0 waits for lock a, held by processor 1; processor 1 waits for lock b, held by processor 0
     """
-    shown = [str(wait) for wait in sorted(waits, key=lambda wait: (wait.customer, wait.what))]
-    if len(shown) > MOST_SHOWN:
-        shown = [*shown[:MOST_SHOWN], f"and {len(shown) - MOST_SHOWN} more wait"]
-    return NoAnswerError(f"deadlock at {time:g} s: {'; '.join(shown) or 'no customer is left'}")
+    wait_texts = [str(wait) for wait in sorted(waits, key=lambda wait: (wait.customer, wait.what))]
+    if len(wait_texts) > MOST_SHOWN:
+        wait_texts = [*wait_texts[:MOST_SHOWN], f"and {len(wait_texts) - MOST_SHOWN} more wait"]
+    return NoAnswerError(
+        f"deadlock at {time:g} s: {'; '.join(wait_texts) or 'no customer is left'}"
+    )
 
 
 def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
@@ -63,25 +66,29 @@ def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
     >>> lock_cycle([Wait(0, "permits a", (1, 2)), Wait(1, "lock b", (0,))])
     []
     """
-    by_customer: dict[int, list[Wait]] = {}
+    waits_by_customer: dict[int, list[Wait]] = {}
     for wait in waits:
         if wait.holders:
-            by_customer.setdefault(wait.customer, []).append(wait)
+            waits_by_customer.setdefault(wait.customer, []).append(wait)
     # A customer with several branches may wait several times, and may go on when the first wait
     # ends.
-    blocked = {
+    wait_of_blocked = {
         customer: customer_waits[0]
-        for customer, customer_waits in by_customer.items()
+        for customer, customer_waits in waits_by_customer.items()
         if len(customer_waits) == 1
     }
-    while free := [
-        wait.customer for wait in blocked.values() if not blocked.keys() >= set(wait.holders)
+    while free_customers := [
+        wait.customer
+        for wait in wait_of_blocked.values()
+        if not wait_of_blocked.keys() >= set(wait.holders)
     ]:
-        for customer in free:
-            del blocked[customer]
+        for customer in free_customers:
+            del wait_of_blocked[customer]
     path: dict[int, Wait] = {}
-    following = next(iter(blocked), None)
-    while following is not None and following not in path:
-        path[following] = blocked[following]
-        following = blocked[following].holders[0]
-    return list(path.values())[list(path).index(following) :] if following is not None else []
+    next_customer = next(iter(wait_of_blocked), None)
+    while next_customer is not None and next_customer not in path:
+        path[next_customer] = wait_of_blocked[next_customer]
+        next_customer = wait_of_blocked[next_customer].holders[0]
+    return (
+        list(path.values())[list(path).index(next_customer) :] if next_customer is not None else []
+    )

@@ -61,13 +61,13 @@ class Layout:
         self.width = 2
         self.cycles, self.cycle_time = self._add(2, len(plan.groups))
         self.area, self.use, self.done = self._add(3, len(plan.resources))
-        booked = self._add(len(plan.labels), len(plan.groups))
+        booked_columns = self._add(len(plan.labels), len(plan.groups))
         self.labels = len(plan.labels)
-        self.booked = booked[0] if booked else [self.width] * len(plan.groups)
+        self.booked = booked_columns[0] if booked_columns else [self.width] * len(plan.groups)
         self.tried, self.refused = self._add(2, len(plan.tallies))
         self.taken, self.waited, self.squares = self._add(3, len(plan.locks))
-        rated = [number for number, station in enumerate(plan.stations) if station.rates]
-        self.beyond = dict(zip(rated, self._add(1, len(rated))[0], strict=True))
+        rated_stations = [number for number, station in enumerate(plan.stations) if station.rates]
+        self.beyond = dict(zip(rated_stations, self._add(1, len(rated_stations))[0], strict=True))
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 
     def _add(self, columns: int, count: int) -> list[list[int]]:
@@ -142,30 +142,39 @@ def warm_up(series: Array) -> int:
     >>> warm_up(np.array([9.0, 5.0, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5]))
     2
     """
-    n = len(series)
-    if n < 4:
+    count = len(series)
+    if count < 4:
         return 0
     # Centring keeps the difference of squares exact where values are nearly equal.
-    centred = series - series[n // 2 :].mean()
-    remaining = np.arange(n, 0, -1)
-    sums = np.cumsum(centred[::-1])[::-1]
-    squares = np.cumsum((centred**2)[::-1])[::-1]
-    error = np.maximum(squares - sums**2 / remaining, 0.0) / remaining.astype(np.float64) ** 2
+    centred = series - series[count // 2 :].mean()
+    remaining = np.arange(count, 0, -1)
+    remaining_sums = np.cumsum(centred[::-1])[::-1]
+    remaining_squares = np.cumsum((centred**2)[::-1])[::-1]
+    error = (
+        np.maximum(remaining_squares - remaining_sums**2 / remaining, 0.0)
+        / remaining.astype(np.float64) ** 2
+    )
     # At most half: a minimum further on only says that few values are left (White, 1997).
-    return int(np.argmin(error[: n // 2 + 1]))
+    return int(np.argmin(error[: count // 2 + 1]))
 
 
 def batch_sums(sums: Array, batches: int = BATCHES) -> Array:
     """Add rows up to equally long batches; rows at the beginning that fill no batch are dropped."""
-    size = len(sums) // batches
-    sums_by_batch: Array = sums[len(sums) - size * batches :].reshape(batches, size, -1).sum(axis=1)
+    rows_per_batch = len(sums) // batches
+    sums_by_batch: Array = (
+        sums[len(sums) - rows_per_batch * batches :]
+        .reshape(batches, rows_per_batch, -1)
+        .sum(axis=1)
+    )
     return sums_by_batch
 
 
-def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = False) -> Estimate:
-    """Estimate a ratio of means from batches: sum of `top` / sum of `bottom`.
+def ratio(
+    numerator: Array, denominator: Array, level: float = 0.95, successive: bool = False
+) -> Estimate:
+    """Estimate a ratio of means from batches: sum of `numerator` / sum of `denominator`.
 
-        residual e_b = top_b - R bottom_b,  var(R) = c sum e_b^2 k / (k - 1) / sum(bottom)^2
+        residual e_b = numerator_b - R denominator_b,  var(R) = c sum e_b^2 k / (k - 1) / sum(denominator)^2
         c = (1 + r) / (1 - r),  r = max(0, sum e_b e_{b+1} / sum e_b^2)
 
     over the k batches in which something was counted; for others than successive batches of one
@@ -178,7 +187,7 @@ def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = Fal
 
     Parameters
     ----------
-    top, bottom : sums of each batch [batches]
+    numerator, denominator : sums of each batch [batches]
     level : of the interval [1]
     successive : the batches follow one another in one run
 
@@ -187,24 +196,28 @@ def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = Fal
     >>> ratio(np.array([0.0, 6.0, 0.0]), np.array([0.0, 3.0, 0.0]))
     Estimate(mean=2.0, low=None, high=None)
     """
-    denominator = float(bottom.sum())
-    if denominator == 0:
+    denominator_sum = float(denominator.sum())
+    if denominator_sum == 0:
         # Time that was spent on nothing that ended has no mean, unlike nothing at all.
-        return Estimate(math.nan if top.sum() > 0 else 0.0)
-    mean = float(top.sum()) / denominator
+        return Estimate(math.nan if numerator.sum() > 0 else 0.0)
+    mean = float(numerator.sum()) / denominator_sum
     # Of a class that starves, nothing ended in most batches, and these say nothing of the spread.
-    k = int(np.count_nonzero((top != 0) | (bottom != 0)))
-    if k < 2:
+    batch_count = int(np.count_nonzero((numerator != 0) | (denominator != 0)))
+    if batch_count < 2:
         return Estimate(mean)
-    residual = top - mean * bottom
-    squares = float((residual**2).sum())
+    residual = numerator - mean * denominator
+    squared_residuals = float((residual**2).sum())
     autocorrelation = (
-        float((residual[1:] * residual[:-1]).sum()) / squares if successive and squares else 0.0
+        float((residual[1:] * residual[:-1]).sum()) / squared_residuals
+        if successive and squared_residuals
+        else 0.0
     )
     inflation = (1 + autocorrelation) / (1 - autocorrelation) if autocorrelation > 0 else 1.0
     # The residuals add up to 0 by the choice of R, hence k - 1 degrees of freedom.
     half_width = (
-        t_quantile(level, k - 1) * math.sqrt(inflation * squares * k / (k - 1)) / abs(denominator)
+        t_quantile(level, batch_count - 1)
+        * math.sqrt(inflation * squared_residuals * batch_count / (batch_count - 1))
+        / abs(denominator_sum)
     )
     return Estimate(mean, mean - half_width, mean + half_width)
 
@@ -227,11 +240,11 @@ def correlated(batches: Array, negligible: float = 1e-12) -> bool:
     """
     mean = batches.mean()
     centred = batches - mean
-    square = float((centred**2).sum())
+    squared_sum = float((centred**2).sum())
     # A constant series would be judged by its rounding.
     if float(np.abs(centred).max()) <= negligible * abs(float(mean)):
         return False
-    return float((centred[..., 1:] * centred[..., :-1]).sum()) / square > 1.645 / math.sqrt(
+    return float((centred[..., 1:] * centred[..., :-1]).sum()) / squared_sum > 1.645 / math.sqrt(
         batches.size
     )
 
@@ -239,7 +252,7 @@ def correlated(batches: Array, negligible: float = 1e-12) -> bool:
 # Neighbouring bins differ by 1 / 500, so that a quantile is known within 0.2 %; from 1e-12 s on,
 # 32,000 bins reach beyond 1e15 s.
 _BINS_PER_FACTOR_E = 500.0
-_LEAST = 1e-12
+_LEAST_VALUE = 1e-12
 _MOST_BINS = 32_000
 
 
@@ -261,50 +274,54 @@ class Quantiles:
 
     def __init__(self, section: int = 256) -> None:
         self.section = section
-        self._done: list[tuple[NDArray[np.int64], Array]] = []
-        self._part: list[Array] = []
-        self._part_size = 0
+        self._full_sections: list[tuple[NDArray[np.int64], Array]] = []
+        self._section_parts: list[Array] = []
+        self._part_length = 0
 
     def add(self, values: Array) -> None:
         """Add more values."""
         while len(values):
-            room = self.section - self._part_size
-            self._part.append(values[:room])
-            self._part_size += len(self._part[-1])
-            values = values[room:]
-            if self._part_size == self.section:
-                self._done.append(_histogram(np.concatenate(self._part)))
-                self._part = []
-                self._part_size = 0
+            free_size = self.section - self._part_length
+            self._section_parts.append(values[:free_size])
+            self._part_length += len(self._section_parts[-1])
+            values = values[free_size:]
+            if self._part_length == self.section:
+                self._full_sections.append(_histogram(np.concatenate(self._section_parts)))
+                self._section_parts = []
+                self._part_length = 0
                 # Sections are joined in pairs, so that memory does not grow with the run and each
                 # stays nearly independent of its neighbours.
-                if len(self._done) == self.SECTIONS:
-                    pairs = (
-                        _aligned(self._done[section : section + 2])
+                if len(self._full_sections) == self.SECTIONS:
+                    section_pairs = (
+                        _aligned(self._full_sections[section : section + 2])
                         for section in range(0, self.SECTIONS, 2)
                     )
-                    self._done = [(counts.sum(axis=0), sums) for counts, sums in pairs]
+                    self._full_sections = [
+                        (counts.sum(axis=0), sums) for counts, sums in section_pairs
+                    ]
                     self.section *= 2
 
     def join(self, later: Quantiles, drop: int) -> None:
-        """Add the sections of another run, leaving out about its first `drop` values, the warm-up."""
-        self._done += later._done[later._first(drop) :]
+        """Add the sections of another run, leaving out about its first `drop` values, the
+        warm-up.
+        """
+        self._full_sections += later._full_sections[later._first_section(drop) :]
         # Nothing is added behind joined sections, so neither an overfull part nor sections of
         # another length matter.
-        self._part += later._part
-        self._part_size += later._part_size
+        self._section_parts += later._section_parts
+        self._part_length += later._part_length
 
-    def _first(self, drop: int) -> int:
+    def _first_section(self, drop: int) -> int:
         """Return the index of the first section that begins after `drop` values, at most that of
         the last section.
         """
         # The last full section stays whatever is dropped, so that there is a quantile.
-        return min(-(-drop // self.section), max(len(self._done) - 1, 0))
+        return min(-(-drop // self.section), max(len(self._full_sections) - 1, 0))
 
     def _sections(self, drop: int) -> list[tuple[NDArray[np.int64], Array]]:
         """List the sections without the first `drop` values; the last one may not be full."""
-        unfinished = [_histogram(np.concatenate(self._part))] if self._part_size else []
-        return [*self._done[self._first(drop) :], *unfinished]
+        unfinished = [_histogram(np.concatenate(self._section_parts))] if self._part_length else []
+        return [*self._full_sections[self._first_section(drop) :], *unfinished]
 
     def share_within(self, time: float, drop: int = 0, level: float = 0.95) -> Estimate:
         """Estimate the share of the values that are at most a time, without the first `drop` values
@@ -320,22 +337,26 @@ class Quantiles:
         if not sections:
             return Estimate(math.nan)
         counts, sums = _aligned(sections)
-        index = _bin_of(np.array([time]))[0]
+        bin_index = _bin_of(np.array([time]))[0]
         counts_by_bin = counts.sum(axis=0)
-        if index >= len(counts_by_bin):
+        if bin_index >= len(counts_by_bin):
             return Estimate(1.0, 1.0, 1.0)
-        mean = sums[index] / counts_by_bin[index] if counts_by_bin[index] else time
+        mean = sums[bin_index] / counts_by_bin[bin_index] if counts_by_bin[bin_index] else time
         # Inside a bin the values are not known apart; their mean tells on which side of the time
         # most of them lie.
         share_of_bin = 1.0 if mean <= time * (1 + 1e-12) else 0.5
-        within = counts[:, :index].sum(axis=1) + share_of_bin * counts[:, index]
-        share = float(within.sum() / counts_by_bin.sum())
-        k = len(sections) - bool(self._part_size)
-        if k < 8:  # too few sections for the error of a share
+        counts_within = counts[:, :bin_index].sum(axis=1) + share_of_bin * counts[:, bin_index]
+        share = float(counts_within.sum() / counts_by_bin.sum())
+        full_sections = len(sections) - bool(self._part_length)
+        if full_sections < 8:  # too few sections for the error of a share
             return Estimate(share)
-        spread = float((within[:k] / counts[:k].sum(axis=1)).std(ddof=1))
-        half = t_quantile(level, k - 1) * spread / math.sqrt(k)
-        return Estimate(share, max(share - half, 0.0), min(share + half, 1.0))
+        share_deviation = float(
+            (counts_within[:full_sections] / counts[:full_sections].sum(axis=1)).std(ddof=1)
+        )
+        half_width = (
+            t_quantile(level, full_sections - 1) * share_deviation / math.sqrt(full_sections)
+        )
+        return Estimate(share, max(share - half_width, 0.0), min(share + half_width, 1.0))
 
     def estimate(self, p: float, drop: int = 0, level: float = 0.95) -> Estimate:
         """Estimate the p-quantile, without the first `drop` values.
@@ -347,20 +368,29 @@ class Quantiles:
         if not sections:
             return Estimate(math.nan)
         counts, sums = _aligned(sections)
-        below = np.cumsum(counts.sum(axis=0))
-        middle = _bin_mean(below, sums, p)
-        k = len(sections) - bool(self._part_size)
-        if k < 8:  # too few sections for the error of a fraction
-            return Estimate(middle)
+        cumulative_counts = np.cumsum(counts.sum(axis=0))
+        bin_mean = _bin_mean(cumulative_counts, sums, p)
+        full_sections = len(sections) - bool(self._part_length)
+        if full_sections < 8:  # too few sections for the error of a fraction
+            return Estimate(bin_mean)
         # The error of the fraction below is turned into one of the quantile by the quantiles
         # themselves, so that no density has to be estimated. The last, unfinished section is left
         # out of the error.
-        fractions = np.array([[_fraction_below(count, p, below)] for count in counts[:k]]).ravel()
-        error = t_quantile(level, k - 1) * float(fractions.std(ddof=1)) / math.sqrt(k)
+        fractions = np.array(
+            [
+                [_fraction_below(section_counts, p, cumulative_counts)]
+                for section_counts in counts[:full_sections]
+            ]
+        ).ravel()
+        share_error = (
+            t_quantile(level, full_sections - 1)
+            * float(fractions.std(ddof=1))
+            / math.sqrt(full_sections)
+        )
         return Estimate(
-            middle,
-            _bin_mean(below, sums, max(p - error, 0.0)),
-            _bin_mean(below, sums, min(p + error, 1.0)),
+            bin_mean,
+            _bin_mean(cumulative_counts, sums, max(p - share_error, 0.0)),
+            _bin_mean(cumulative_counts, sums, min(p + share_error, 1.0)),
         )
 
 
@@ -368,14 +398,14 @@ def _bin_of(values: Array) -> NDArray[np.int64]:
     """Return the number of the bin of each value."""
     # Bins of equal ratios: a quantile is known to 0.2 %, whatever its size, and the mean of its bin
     # is closer.
-    bins = np.log(np.maximum(values, _LEAST) / _LEAST) * _BINS_PER_FACTOR_E
+    bins = np.log(np.maximum(values, _LEAST_VALUE) / _LEAST_VALUE) * _BINS_PER_FACTOR_E
     return np.minimum(bins, _MOST_BINS - 1).astype(np.int64)
 
 
 def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
-    index = _bin_of(values)
-    sums: Array = np.bincount(index, weights=values).astype(np.float64)
-    return np.bincount(index).astype(np.int64), sums
+    bin_numbers = _bin_of(values)
+    sums: Array = np.bincount(bin_numbers, weights=values).astype(np.float64)
+    return np.bincount(bin_numbers).astype(np.int64), sums
 
 
 def _aligned(
@@ -384,29 +414,38 @@ def _aligned(
     """Return the counts of several sections by bin [sections, bins], and the sums of the values of
     all sections by bin [bins].
     """
-    width = max(len(counts) for counts, _ in sections)
+    bin_count = max(len(counts) for counts, _ in sections)
     counts, sums = (
-        np.array([np.pad(section[index], (0, width - len(section[index]))) for section in sections])
-        for index in (0, 1)
+        np.array(
+            [
+                np.pad(section[part_index], (0, bin_count - len(section[part_index])))
+                for section in sections
+            ]
+        )
+        for part_index in (0, 1)
     )
     return counts, sums.sum(axis=0)
 
 
-def _bin_mean(below: NDArray[np.int64], sums: Array, p: float) -> float:
+def _bin_mean(cumulative_counts: NDArray[np.int64], sums: Array, p: float) -> float:
     """Return the mean of the bin that holds the p-quantile."""
     # The p-quantile is the smallest value that at least the fraction p of the values do not exceed.
-    rank = max(math.ceil(p * below[-1]), 1)
-    index = int(np.searchsorted(below, rank))
-    count = below[index] - (below[index - 1] if index else 0)
-    return float(sums[index] / count)
+    rank = max(math.ceil(p * cumulative_counts[-1]), 1)
+    bin_index = int(np.searchsorted(cumulative_counts, rank))
+    bin_size = cumulative_counts[bin_index] - (cumulative_counts[bin_index - 1] if bin_index else 0)
+    return float(sums[bin_index] / bin_size)
 
 
-def _fraction_below(counts: NDArray[np.int64], p: float, below: NDArray[np.int64]) -> float:
+def _fraction_below(
+    counts: NDArray[np.int64], p: float, cumulative_counts: NDArray[np.int64]
+) -> float:
     """Return the fraction of a section's values that lie below the overall p-quantile, counting
     half of the values in the quantile's own bin.
     """
-    index = int(np.searchsorted(below, max(math.ceil(p * below[-1]), 1)))
-    return float(counts[:index].sum() + 0.5 * counts[index]) / float(counts.sum())
+    bin_index = int(
+        np.searchsorted(cumulative_counts, max(math.ceil(p * cumulative_counts[-1]), 1))
+    )
+    return float(counts[:bin_index].sum() + 0.5 * counts[bin_index]) / float(counts.sum())
 
 
 FEWEST_REPLICATIONS = 10
@@ -460,13 +499,13 @@ class Result(ReplicationResult):
         """The columns of the batches."""
         return Layout(self.plan)
 
-    def ratio(self, top: Array, bottom: Array) -> Estimate:
+    def ratio(self, numerator: Array, denominator: Array) -> Estimate:
         """Estimate a ratio of two weighted sums of columns, see `Layout`."""
         if not len(self.batches):
             return Estimate(math.nan)
         estimate = ratio(
-            self.batches @ top,
-            self.batches @ bottom,
+            self.batches @ numerator,
+            self.batches @ denominator,
             self.settings.level,
             # Replications of a program are independent; successive batches of one run are not.
             successive=not self.plan.once,
@@ -483,10 +522,10 @@ class Result(ReplicationResult):
         """
         sums = self.batches
         layout = self.layout
-        cycles = layout.column(layout.cycles[group])
-        if len(sums) and not (sums @ cycles).any():
+        cycle_weights = layout.column(layout.cycles[group])
+        if len(sums) and not (sums @ cycle_weights).any():
             return Estimate(math.nan)
-        return self.ratio(time_spent(self.plan, sums, group), cycles)
+        return self.ratio(time_spent(self.plan, sums, group), cycle_weights)
 
     def unended(self, group: int = 0) -> float:
         """Return the share of a closed group's time that belongs to unfinished cycles [1].
@@ -503,31 +542,33 @@ class Result(ReplicationResult):
         """Return this result with the decision whether the mean time of a program is as precise as
         requested.
         """
-        precise = self.stopped == "complete" or precise_enough(
+        is_precise = self.stopped == "complete" or precise_enough(
             self.mean_time(), self.settings.precision
         )
-        trusted = self.trusted or self.stopped == "complete"
+        is_trusted = self.trusted or self.stopped == "complete"
         return replace(
-            self, trusted=trusted, converged=trusted and precise and self.stopped != "interrupted"
+            self,
+            trusted=is_trusted,
+            converged=is_trusted and is_precise and self.stopped != "interrupted",
         )
 
     def cycle_time(self, group: int = 0) -> Estimate:
         """Estimate the mean time of a cycle of a closed group, thinking included [s]."""
-        cycles = self.layout.column(self.layout.cycles[group])
-        return self.ratio(cycle_spent(self.plan, self.batches, group), cycles)
+        cycle_weights = self.layout.column(self.layout.cycles[group])
+        return self.ratio(cycle_spent(self.plan, self.batches, group), cycle_weights)
 
     def share_within(self, time: float, group: int = 0) -> Estimate:
         """Estimate the share of the cycles that take at most a time, in seconds [1]."""
-        drop = 0 if self.pooled else dropped_of(self, self.layout, group)
-        estimate = self.quantiles[group].share_within(time, drop, self.settings.level)
+        dropped = 0 if self.pooled else dropped_of(self, self.layout, group)
+        estimate = self.quantiles[group].share_within(time, dropped, self.settings.level)
         if self.stopped == "complete":
             return Estimate(estimate.mean, estimate.mean, estimate.mean)
         return estimate if self.trusted else Estimate(estimate.mean)
 
     def time_quantile(self, p: float, group: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
-        drop = 0 if self.pooled else dropped_of(self, self.layout, group)
-        estimate = self.quantiles[group].estimate(p, drop, self.settings.level)
+        dropped = 0 if self.pooled else dropped_of(self, self.layout, group)
+        estimate = self.quantiles[group].estimate(p, dropped, self.settings.level)
         if self.stopped == "complete":
             return Estimate(estimate.mean, estimate.mean, estimate.mean)
         return estimate if self.trusted else Estimate(estimate.mean)
@@ -555,11 +596,11 @@ def time_spent(plan: Plan, sums: Array, group: int) -> Array:
     time_of_ended = layout.column(layout.cycle_time[group])
     if plan.groups[group].kind != "closed":
         return time_of_ended
-    outside = _thinks_outside(plan, sums, group)
-    if (outside or not plan.random) and not unended(plan, sums, group):
+    thinks_outside = _thinks_outside(plan, sums, group)
+    if (thinks_outside or not plan.random) and not unended(plan, sums, group):
         return time_of_ended
-    integrals: Array = time_of_ended + unbooked(plan, group)
-    return integrals
+    weights: Array = time_of_ended + unbooked(plan, group)
+    return weights
 
 
 def cycle_spent(plan: Plan, sums: Array, group: int) -> Array:
@@ -569,8 +610,8 @@ def cycle_spent(plan: Plan, sums: Array, group: int) -> Array:
     """
     if plan.groups[group].kind != "closed":
         return time_spent(plan, sums, group)
-    booked = _booked(plan, group)
-    return booked if not plan.random else booked + unbooked(plan, group)
+    booked_weights = _booked(plan, group)
+    return booked_weights if not plan.random else booked_weights + unbooked(plan, group)
 
 
 def unbooked(plan: Plan, group: int) -> Array:
@@ -578,8 +619,8 @@ def unbooked(plan: Plan, group: int) -> Array:
     of a closed group spend outside of finished cycles [s].
     """
     layout = Layout(plan)
-    total: Array = len(plan.groups[group].starts) * layout.column(layout.time)
-    return total - _booked(plan, group)
+    elapsed_weights: Array = len(plan.groups[group].starts) * layout.column(layout.time)
+    return elapsed_weights - _booked(plan, group)
 
 
 def _thinks_outside(plan: Plan, sums: Array, group: int) -> bool:
@@ -587,11 +628,11 @@ def _thinks_outside(plan: Plan, sums: Array, group: int) -> bool:
     response time leaves out.
     """
     layout = Layout(plan)
-    total = sums.sum(axis=0)
-    booked = _booked(plan, group)
-    outside = booked - layout.column(layout.cycle_time[group])
+    totals = sums.sum(axis=0)
+    booked_weights = _booked(plan, group)
+    outside_weights = booked_weights - layout.column(layout.cycle_time[group])
     # Both add up the same times in another order, and differ by rounding.
-    return float(total @ outside) > 1e-9 * float(total @ booked)
+    return float(totals @ outside_weights) > 1e-9 * float(totals @ booked_weights)
 
 
 ENDS = 4.0
@@ -609,12 +650,12 @@ def unended(plan: Plan, sums: Array, group: int) -> float:
     if plan.groups[group].kind != "closed" or not len(sums):
         return 0.0
     layout = Layout(plan)
-    total = sums.sum(axis=0)
+    totals = sums.sum(axis=0)
     customers = len(plan.groups[group].starts)
-    cycles = float(total[layout.cycles[group]])
-    time_of_customers = customers * float(total[layout.time])
+    cycles = float(totals[layout.cycles[group]])
+    time_of_customers = customers * float(totals[layout.time])
     share = (
-        float(total @ unbooked(plan, group)) / time_of_customers if time_of_customers > 0 else 0.0
+        float(totals @ unbooked(plan, group)) / time_of_customers if time_of_customers > 0 else 0.0
     )
     explained_by_ends = ENDS * customers / cycles if cycles else 0.0
     # Up to 1 % the unfinished cycles matter less than the precision that runs have by default.
@@ -652,8 +693,12 @@ def dropped_of(run: Result | ReplicationResult, layout: Layout, group: int) -> i
     """Return the part of a group in the cycles dropped as warm-up, in proportion to the cycles that
     each group ended.
     """
-    cycles = run.batches[:, layout.cycles].sum(axis=0)
-    return round(run.dropped * cycles[group] / cycles.sum()) if cycles.sum() else run.dropped
+    cycles_by_group = run.batches[:, layout.cycles].sum(axis=0)
+    return (
+        round(run.dropped * cycles_by_group[group] / cycles_by_group.sum())
+        if cycles_by_group.sum()
+        else run.dropped
+    )
 
 
 def precise_enough(estimate: Estimate, precision: float) -> bool:
@@ -706,47 +751,51 @@ class Record:
         self.quantiles = tuple(Quantiles() for _ in plan.groups)
         self.last = np.zeros(self.layout.width)
         self.seen = 0
-        self._step = 1
+        self._row_step = 1
         self._rows = np.zeros((1, self.layout.width))
-        self._waiting = np.zeros((0, self.layout.width))
-        self._times = [np.zeros(0) for _ in plan.groups]
+        self._pending_rows = np.zeros((0, self.layout.width))
+        self._pending_times = [np.zeros(0) for _ in plan.groups]
 
     @property
     def pending(self) -> int:
         """The number of rows that wait to be added."""
-        return len(self._waiting)
+        return len(self._pending_rows)
 
     def take(self, kernel: AnyKernel) -> None:
         """Take over the rows and response times that a kernel wrote."""
-        self._waiting = np.concatenate([self._waiting, kernel.take_rows()])
-        self._times = [
+        self._pending_rows = np.concatenate([self._pending_rows, kernel.take_rows()])
+        self._pending_times = [
             np.concatenate([times, kernel.take_responses(group)])
-            for group, times in enumerate(self._times)
+            for group, times in enumerate(self._pending_times)
         ]
 
     def add(self, rows: int, events: int) -> Array:
         """Add the next `rows` pending rows, or fewer up to the first one at which `events` events
         were planned; return the last row added.
         """
-        rows_beyond = np.flatnonzero(self._waiting[:rows, self.layout.order] >= events)
-        count = int(rows_beyond[0]) + 1 if len(rows_beyond) else min(rows, len(self._waiting))
-        added = self._waiting[:count]
-        self._waiting = self._waiting[count:]
+        rows_beyond = np.flatnonzero(self._pending_rows[:rows, self.layout.order] >= events)
+        added_count = (
+            int(rows_beyond[0]) + 1 if len(rows_beyond) else min(rows, len(self._pending_rows))
+        )
+        added_rows = self._pending_rows[:added_count]
+        self._pending_rows = self._pending_rows[added_count:]
         # Of the whole run every row whose number is a multiple of the step is kept, however many
         # rows are added at a time.
-        first_row = (-self.seen - 1) % self._step
-        self._rows = np.concatenate([self._rows, added[first_row :: self._step]])
+        first_row = (-self.seen - 1) % self._row_step
+        self._rows = np.concatenate([self._rows, added_rows[first_row :: self._row_step]])
         # Rows are cumulative, so without every second one the sums over longer stretches stay
         # exact.
         while len(self._rows) > MOST_ROWS:
             self._rows = self._rows[::2]
-            self._step *= 2
+            self._row_step *= 2
         for group, quantiles in enumerate(self.quantiles):
-            ended = int(added[-1][self.layout.cycles[group]] - self.last[self.layout.cycles[group]])
-            quantiles.add(self._times[group][:ended])
-            self._times[group] = self._times[group][ended:]
-        self.seen += count
-        self.last = added[-1]
+            ended_cycles = int(
+                added_rows[-1][self.layout.cycles[group]] - self.last[self.layout.cycles[group]]
+            )
+            quantiles.add(self._pending_times[group][:ended_cycles])
+            self._pending_times[group] = self._pending_times[group][ended_cycles:]
+        self.seen += added_count
+        self.last = added_rows[-1]
         return self.last
 
     def sums(self) -> Array:

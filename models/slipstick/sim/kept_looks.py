@@ -74,9 +74,11 @@ def cache_folder() -> Path | None:
     folder; None where the user has neither.
     """
     with suppress(RuntimeError):
-        named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        home = named if named.is_absolute() else Path.home() / ".cache"
-        return home / "slipstick" / "looks"
+        configured_folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        cache_home = (
+            configured_folder if configured_folder.is_absolute() else Path.home() / ".cache"
+        )
+        return cache_home / "slipstick" / "looks"
     return None
 
 
@@ -91,15 +93,15 @@ def _read(file: Path, key: str) -> Look | None:
 
 def _write(file: Path, key: str, look: Look) -> None:
     body = json.dumps(asdict(look))
-    work = file.with_name(f".look-{uuid4().hex}")
+    temporary_file = file.with_name(f".look-{uuid4().hex}")
     with suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             # Not stored on the disk at once: a damaged file costs one look.
-            work.write_text(f"{_seal(key, body)}\n{body}", encoding="utf-8")
-            os.replace(work, file)
+            temporary_file.write_text(f"{_seal(key, body)}\n{body}", encoding="utf-8")
+            os.replace(temporary_file, file)
         finally:
-            work.unlink(missing_ok=True)
+            temporary_file.unlink(missing_ok=True)
 
 
 def _seal(key: str, body: str) -> str:

@@ -80,7 +80,7 @@ is seen then has a standard error of a few per cent; a run of 5,000 cycles that 
 with an interval 15 % below the mean rate."""
 
 _MOST_LEAST = 10**9
-_PATIENCE = 2_000_000
+_MOST_EVENTS_WITHOUT_ROW = 2_000_000
 """Events without a single row of statistics that are borne; half as many where customers arrive,
 whose queue takes 0.5 KB each.
 """
@@ -137,7 +137,7 @@ class Replication:
 
     def run(self) -> ReplicationResult:
         """Run the replication in this process."""
-        return _program(self) if self.plan.once else _steady(self)
+        return _program_run(self) if self.plan.once else _steady_run(self)
 
 
 Spread = Callable[[Iterable[Replication]], Iterable[ReplicationResult]]
@@ -177,14 +177,14 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
         )
     settings = replace(settings, least=max(settings.least, _customers_of_bursts(plan)))
     if plan.once:
-        return _with_kernel(plan, settings, _programs)
+        return _with_kernel(plan, settings, _program_runs)
     if settings.replications > 1 and plan.random:
         return _with_kernel(plan, settings, _replicated)
     return _with_kernel(
         plan,
         settings,
         lambda plan, settings_of_run: _estimated(
-            plan, settings_of_run, [_steady(Replication(plan, settings_of_run, 0))]
+            plan, settings_of_run, [_steady_run(Replication(plan, settings_of_run, 0))]
         ),
     )
 
@@ -193,11 +193,15 @@ def _customers_of_bursts(plan: Plan) -> int:
     """Return the number of customers that a run must have at least, so that it includes `BURSTS`
     bursts of arrivals; a run between two bursts would look precise.
     """
-    draws = [plan.draws[group.arrivals].distribution for group in plan.groups if group.kind == OPEN]
-    periods = [
-        times.customers_of_period for times in draws if isinstance(times, BurstyTimes | BatchTimes)
+    arrival_times = [
+        plan.draws[group.arrivals].distribution for group in plan.groups if group.kind == OPEN
     ]
-    return min(math.ceil(BURSTS * max(periods, default=0.0)), _MOST_LEAST)
+    customers_by_period = [
+        times.customers_of_period
+        for times in arrival_times
+        if isinstance(times, BurstyTimes | BatchTimes)
+    ]
+    return min(math.ceil(BURSTS * max(customers_by_period, default=0.0)), _MOST_LEAST)
 
 
 def _with_kernel(
@@ -208,16 +212,16 @@ def _with_kernel(
     """
     kernel = settings.kernel
     # A row of statistics waits for a cycle of every customer, so that a short run of many has none.
-    long = is_loaded() or 10 * plan.population > PLAIN_EVENTS
-    available = can_compile()
-    compiled = replace(settings, kernel=COMPILED)
-    if kernel == COMPILED or (kernel == "auto" and available and long):
-        return replace(run(plan, compiled), settings=settings)
-    short = replace(settings, events=min(settings.events, PLAIN_EVENTS), kernel=PLAIN)
-    plain_only = kernel == PLAIN or not available or short.events == settings.events
-    result = run(plan, replace(settings, kernel=PLAIN) if plain_only else short)
+    is_long = is_loaded() or 10 * plan.population > PLAIN_EVENTS
+    has_compiled = can_compile()
+    compiled_settings = replace(settings, kernel=COMPILED)
+    if kernel == COMPILED or (kernel == "auto" and has_compiled and is_long):
+        return replace(run(plan, compiled_settings), settings=settings)
+    short_settings = replace(settings, events=min(settings.events, PLAIN_EVENTS), kernel=PLAIN)
+    plain_only = kernel == PLAIN or not has_compiled or short_settings.events == settings.events
+    result = run(plan, replace(settings, kernel=PLAIN) if plain_only else short_settings)
     if not plain_only and result.stopped == "events":
-        result = run(plan, compiled)
+        result = run(plan, compiled_settings)
     return replace(result, settings=settings)
 
 
@@ -230,14 +234,22 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
     """
     # The half width falls with the root of the length, so the next length follows from the square
     # of what is missing.
-    count = settings.replications
-    spread = SPREAD.get()
-    least = settings.cycles or max(settings.least, 2 * BATCHES * chunk(plan) * count)
+    replication_count = settings.replications
+    run_replications = SPREAD.get()
+    least_cycles = settings.cycles or max(
+        settings.least, 2 * BATCHES * chunk(plan) * replication_count
+    )
     while True:
         # Rounded up, so that all replications together have at least the cycles asked for.
-        share = replace(settings, cycles=-(-least // count), events=-(-settings.events // count))
+        replication_settings = replace(
+            settings,
+            cycles=-(-least_cycles // replication_count),
+            events=-(-settings.events // replication_count),
+        )
         runs: list[ReplicationResult] = []
-        for run in spread([Replication(plan, share, number) for number in range(count)]):
+        for run in run_replications(
+            [Replication(plan, replication_settings, number) for number in range(replication_count)]
+        ):
             runs.append(run)
             if run.stopped == "interrupted":
                 return _estimated(plan, settings, runs)
@@ -246,19 +258,21 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
             return result
         if result.converged:
             return replace(result, stopped="precision")
-        factor = _GROWTH[0]
+        growth_factor = _GROWTH[0]
         if result.trusted:
-            widest = max(
+            greatest_error = max(
                 estimate.half_width / estimate.mean
                 for estimate in map(result.mean_time, range(len(plan.groups)))
             )
-            factor = min(max(_MARGIN * (widest / settings.precision) ** 2, factor), _GROWTH[1])
+            growth_factor = min(
+                max(_MARGIN * (greatest_error / settings.precision) ** 2, growth_factor), _GROWTH[1]
+            )
         # A round whose intervals cannot be trusted says nothing of the length that is needed: it
         # grows by the least factor.
-        least = math.ceil(least * factor)
+        least_cycles = math.ceil(least_cycles * growth_factor)
 
 
-def _steady(replication: Replication) -> ReplicationResult:
+def _steady_run(replication: Replication) -> ReplicationResult:
     """Run one replication; unless its number of cycles is given, estimate after growing numbers of
     rows until the mean times are known.
     """
@@ -268,15 +282,15 @@ def _steady(replication: Replication) -> ReplicationResult:
     layout = Layout(plan)
     kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
     last_row = -(-(settings.cycles or 2**60) // chunk(plan))
-    look_at = max(-(-settings.least // chunk(plan)), 2 * BATCHES)
+    next_look = max(-(-settings.least // chunk(plan)), 2 * BATCHES)
     stopped = ""
-    pace = WorkPace()
+    work_pace = WorkPace()
     try:
         while not stopped:
             # Short stretches at first, so that a run which soon is precise is not simulated far
             # beyond its end.
             goes_on = kernel.run(min(kernel.events + 64, _STRETCH))
-            pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
+            work_pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
             record.take(kernel)
             if kernel.beside > MOST_BESIDE:
                 _check_beside(kernel)
@@ -285,13 +299,13 @@ def _steady(replication: Replication) -> ReplicationResult:
             while record.pending and not stopped:
                 # Decisions are made at the same rows, whatever number of events the kernel
                 # simulates at a time.
-                row = record.add(min(look_at, last_row) - record.seen, settings.events)
+                last_added = record.add(min(next_look, last_row) - record.seen, settings.events)
                 if record.seen >= last_row:
                     stopped = "cycles"
-                elif row[layout.order] >= settings.events:
+                elif last_added[layout.order] >= settings.events:
                     stopped = "events"
-                elif record.seen >= look_at:
-                    look_at = int(look_at * _SPACING) + 1
+                elif record.seen >= next_look:
+                    next_look = int(next_look * _SPACING) + 1
                     if (
                         settings.cycles is None
                         and _estimated(plan, settings, [_without_warm_up(record)]).converged
@@ -308,24 +322,29 @@ def _check_beside(kernel: AnyKernel) -> None:
     if kernel.beside > FEW_BESIDE + PART_BESIDE * kernel.sent:
         raise NoAnswerError(
             f"of {kernel.sent:,} branches that continued without their processors,"
-            f" {kernel.beside:,} have not ended after {kernel.now:.4g} s: they are begun faster than"
+            f" {kernel.beside:,} have not ended after {kernel.now:.4g} s: they are begun faster"
+            " than"
             " their resources serve them, or last longer than the run; begin fewer, shorten them, or"
             " simulate longer"
         )
 
 
-def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulation) -> None:
+def _check_alive(plan: Plan, kernel: AnyKernel, goes_on: bool, settings: Simulation) -> None:
     """Raise an error for a deadlock, or where no cycle can end."""
-    borne = _PATIENCE // 2 if any(group.kind == "open" for group in plan.groups) else _PATIENCE
+    most_events = (
+        _MOST_EVENTS_WITHOUT_ROW // 2
+        if any(group.kind == "open" for group in plan.groups)
+        else _MOST_EVENTS_WITHOUT_ROW
+    )
     # A large population needs some events of each member before the first cycle can end.
-    if going and kernel.events <= min(settings.events, borne + 10 * plan.population):
+    if goes_on and kernel.events <= min(settings.events, most_events + 10 * plan.population):
         return
     waits = kernel.waits()
-    if not going or lock_cycle(waits):
-        raise deadlock(plan, kernel.now, waits if not going else lock_cycle(waits))
-    passes = "no cycle has ended" if kernel.now > 0 else "no time has passed"
+    if not goes_on or lock_cycle(waits):
+        raise deadlock(plan, kernel.now, waits if not goes_on else lock_cycle(waits))
+    progress_text = "no cycle has ended" if kernel.now > 0 else "no time has passed"
     raise NoAnswerError(
-        f"{passes} after {kernel.events} events, at {kernel.now:g} s: {NOTHING_TO_ESTIMATE}"
+        f"{progress_text} after {kernel.events} events, at {kernel.now:g} s: {NOTHING_TO_ESTIMATE}"
     )
 
 
@@ -335,21 +354,21 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
     sums = record.sums()
     cycles = sums[:, layout.cycles].sum(axis=1)
     dropped = 0
-    trusted = len(sums) >= 2 * BATCHES
-    if trusted:
-        series = sums[:, layout.cycle_time].sum(axis=1) / cycles
-        dropped = warm_up(series)
+    is_trusted = len(sums) >= 2 * BATCHES
+    if is_trusted:
+        mean_times = sums[:, layout.cycle_time].sum(axis=1) / cycles
+        dropped = warm_up(mean_times)
         # A warm-up that reaches the middle of the run may be longer.
-        trusted = len(sums) - dropped >= 2 * BATCHES and dropped < len(sums) // 2
-    count = max(BATCHES // replications, 1)
+        is_trusted = len(sums) - dropped >= 2 * BATCHES and dropped < len(sums) // 2
+    batch_count = max(BATCHES // replications, 1)
     # Rows that fill no batch are dropped with the warm-up.
-    kept_cycles = (len(sums) - dropped) // count * count if trusted else len(sums)
+    kept_rows = (len(sums) - dropped) // batch_count * batch_count if is_trusted else len(sums)
     return ReplicationResult(
-        batches=batch_sums(sums[dropped:], count) if trusted else sums,
+        batches=batch_sums(sums[dropped:], batch_count) if is_trusted else sums,
         quantiles=record.quantiles,
         stopped=stopped,
-        trusted=trusted,
-        dropped=int(cycles[: len(sums) - kept_cycles].sum()),
+        trusted=is_trusted,
+        dropped=int(cycles[: len(sums) - kept_rows].sum()),
         cycles=int(cycles.sum()),
         events=int(record.last[layout.order]),
     )
@@ -373,7 +392,7 @@ ALWAYS_BUSY = 0.999
 those at its end are served by rare chance [1]."""
 
 
-def _buries(plan: Plan, batches: Array) -> bool:
+def _may_bury_customers(plan: Plan, batches: Array) -> bool:
     """Return whether a saturated station served last come first may keep the customers at the end
     of its queue for very long, which a run in which that has not happened yet does not show.
 
@@ -383,15 +402,15 @@ def _buries(plan: Plan, batches: Array) -> bool:
     if len(plan.groups) < 2 or not len(batches):
         return False
     layout = Layout(plan)
-    total = batches.sum(axis=0)
-    last_come = [
+    totals = batches.sum(axis=0)
+    last_come_stations = [
         station for station in plan.stations if DISCIPLINES[station.discipline].order == REVERSE
     ]
-    servers = {station.name: station.servers for station in last_come}
+    servers_by_name = {station.name: station.servers for station in last_come_stations}
     return any(
-        total[layout.use[index]] > ALWAYS_BUSY * servers[name] * total[layout.time]
+        totals[layout.use[index]] > ALWAYS_BUSY * servers_by_name[name] * totals[layout.time]
         for index, name in enumerate(plan.resources)
-        if name in servers
+        if name in servers_by_name
     )
 
 
@@ -399,12 +418,15 @@ def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResul
     """Estimate the mean times from the batches of all replications."""
     layout = Layout(plan)
     first_run = runs[0]
-    stops = {run.stopped for run in runs}
-    stopped = next((why for why in ("interrupted", "events") if why in stops), first_run.stopped)
+    stop_reasons = {run.stopped for run in runs}
+    stopped = next(
+        (reason for reason in ("interrupted", "events") if reason in stop_reasons),
+        first_run.stopped,
+    )
     is_single = len(runs) == 1
     result = Result(
         batches=first_run.batches if is_single else np.concatenate([run.batches for run in runs]),
-        quantiles=first_run.quantiles if is_single else _pooled(plan, runs),
+        quantiles=first_run.quantiles if is_single else _pooled_quantiles(plan, runs),
         stopped=stopped,
         trusted=all(run.trusted for run in runs),
         dropped=sum(run.dropped for run in runs),
@@ -420,26 +442,33 @@ def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResul
     batches = result.batches.reshape(len(runs), -1, layout.width)
     # A batch in which a group ended no cycle is divided by 1: it matters for the test of
     # correlation only.
-    means = [
+    batch_means = [
         batches
         @ time_spent(plan, result.batches, group)
         / np.maximum(batches[..., layout.cycles[group]], 1)
         for group in groups
     ]
-    negligible = settings.precision * _NEGLIGIBLE
-    unended = [result.unended(group) for group in groups]
-    starved = max(unended) > STARVED or sum(part > STARVED_TOGETHER for part in unended) > 1
-    starved = starved or _buries(plan, result.batches)
+    negligible_difference = settings.precision * _NEGLIGIBLE
+    unended_shares = [result.unended(group) for group in groups]
+    is_starved = (
+        max(unended_shares) > STARVED
+        or sum(share > STARVED_TOGETHER for share in unended_shares) > 1
+    )
+    is_starved = is_starved or _may_bury_customers(plan, result.batches)
     result = replace(
         result,
-        trusted=not starved
-        and not any(correlated(means_of_group, negligible) for means_of_group in means),
+        trusted=not is_starved
+        and not any(
+            correlated(means_of_group, negligible_difference) for means_of_group in batch_means
+        ),
     )
-    precise = all(precise_enough(result.mean_time(group), settings.precision) for group in groups)
-    return replace(result, converged=precise and result.trusted and stopped != "interrupted")
+    is_precise = all(
+        precise_enough(result.mean_time(group), settings.precision) for group in groups
+    )
+    return replace(result, converged=is_precise and result.trusted and stopped != "interrupted")
 
 
-def _pooled(plan: Plan, runs: Sequence[ReplicationResult]) -> tuple[Quantiles, ...]:
+def _pooled_quantiles(plan: Plan, runs: Sequence[ReplicationResult]) -> tuple[Quantiles, ...]:
     """Join the response times of several replications, without their warm-ups."""
     layout = Layout(plan)
     pooled_quantiles = tuple(Quantiles() for _ in plan.groups)
@@ -449,55 +478,55 @@ def _pooled(plan: Plan, runs: Sequence[ReplicationResult]) -> tuple[Quantiles, .
     return pooled_quantiles
 
 
-def _programs(plan: Plan, settings: Simulation) -> Result:
+def _program_runs(plan: Plan, settings: Simulation) -> Result:
     """Run replications of a program; a single one if nothing in it is random."""
-    rows: list[Array] = []
-    times_of_groups = tuple(Quantiles(section=1) for _ in plan.groups)
+    final_rows: list[Array] = []
+    quantiles_by_group = tuple(Quantiles(section=1) for _ in plan.groups)
     layout = Layout(plan)
-    least = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.random else 1)
-    look_at = least
+    least_count = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.random else 1)
+    next_look = least_count
     events = 0
     stopped = ""
-    pace = WorkPace()
+    work_pace = WorkPace()
 
     def next_replications() -> Iterator[Replication]:
         # One after the other each has what is left of the budget; side by side, what was left when
         # they began.
-        for number in range(len(rows), look_at):
+        for number in range(len(final_rows), next_look):
             yield Replication(plan, replace(settings, events=settings.events - events), number)
 
     try:
         while not stopped:
             for run in SPREAD.get()(next_replications()):
                 events += run.events
-                pace.check(max(events, 1), settings.events, _AT_MOST.format(settings.events))
+                work_pace.check(max(events, 1), settings.events, _AT_MOST.format(settings.events))
                 if not len(run.batches) or events > settings.events:
                     stopped = "events"
                     break
-                rows.append(run.batches[-1])
-                for quantiles in times_of_groups:
-                    quantiles.add(rows[-1][[layout.time]])
-                stopped = _program_stops(plan, settings, rows, events, look_at, least)
+                final_rows.append(run.batches[-1])
+                for quantiles in quantiles_by_group:
+                    quantiles.add(final_rows[-1][[layout.time]])
+                stopped = _program_stops(plan, settings, final_rows, events, next_look, least_count)
                 if stopped:
                     break
-            look_at = int(look_at * _SPACING) + 1
+            next_look = int(next_look * _SPACING) + 1
     except KeyboardInterrupt:
         stopped = "interrupted"
-    batches = np.array(rows) if rows else np.zeros((0, layout.width))
-    trusted = len(rows) >= FEWEST_REPLICATIONS
+    batches = np.array(final_rows) if final_rows else np.zeros((0, layout.width))
+    is_trusted = len(final_rows) >= FEWEST_REPLICATIONS
     return Result(
-        batches, times_of_groups, stopped, trusted, 0, len(rows), events, plan, settings
+        batches, quantiles_by_group, stopped, is_trusted, 0, len(final_rows), events, plan, settings
     ).with_convergence()
 
 
-def _program(replication: Replication) -> ReplicationResult:
+def _program_run(replication: Replication) -> ReplicationResult:
     """Run a program once, or as far as the budget of events reaches."""
     plan = replication.plan
     settings = replication.settings
     kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
-    pace = WorkPace()
+    work_pace = WorkPace()
     while kernel.run(_STRETCH) and kernel.events < settings.events:
-        pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
+        work_pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
     rows = kernel.take_rows()
     if not len(rows):
         waits = kernel.waits()
@@ -510,19 +539,24 @@ def _program(replication: Replication) -> ReplicationResult:
 
 
 def _program_stops(
-    plan: Plan, settings: Simulation, rows: list[Array], events: int, look_at: int, least: int
+    plan: Plan,
+    settings: Simulation,
+    rows: list[Array],
+    events: int,
+    next_look: int,
+    least_count: int,
 ) -> str:
     if not plan.random:
         return "complete"
-    if len(rows) >= least and settings.cycles is not None:
+    if len(rows) >= least_count and settings.cycles is not None:
         return "cycles"
     if events >= settings.events:
         return "events"
-    if len(rows) >= max(look_at, FEWEST_REPLICATIONS):
+    if len(rows) >= max(next_look, FEWEST_REPLICATIONS):
         layout = Layout(plan)
-        table = np.array(rows)
+        row_table = np.array(rows)
         if precise_enough(
-            ratio(table[:, layout.time], np.ones(len(rows)), settings.level), settings.precision
+            ratio(row_table[:, layout.time], np.ones(len(rows)), settings.level), settings.precision
         ):
             return "precision"
     return ""

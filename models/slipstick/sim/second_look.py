@@ -118,8 +118,8 @@ class Look:
     off : relative difference of what was expected [1]
     reason : why there is no verdict
     events : simulated
-    value : the name of the wait of a visit or the utilization that differs, where the time does not;
-        `seen` is then of that
+    value : the name of the wait of a visit or the utilization that differs, where the time does
+        not; `seen` is then of that
     parts : of each of these that was compared, `AGREES`, `DIFFERS` or `UNDECIDED`
     """
 
@@ -171,8 +171,8 @@ def second_look(
         # last one.
         goes_on = run.until(events_of_look)
         look = replace(_judged(run, expected, events), events=run.events)
-        confirmed = look.verdict == DIFFERS and (verdict_before == DIFFERS or not plan.random)
-        if look.verdict == AGREES or confirmed or not goes_on:
+        is_confirmed = look.verdict == DIFFERS and (verdict_before == DIFFERS or not plan.random)
+        if look.verdict == AGREES or is_confirmed or not goes_on:
             break
         if look.reason and run.hopeless(expected, events):
             break
@@ -192,8 +192,8 @@ class _Steady:
         self.plan = plan
         self.layout = Layout(plan)
         # Loading the compiled loop costs more than such a short run.
-        make = KERNELS[COMPILED if is_loaded() and can_compile() else PLAIN]
-        self._kernel: AnyKernel = make(plan, SEED, 0)
+        make_kernel = KERNELS[COMPILED if is_loaded() and can_compile() else PLAIN]
+        self._kernel: AnyKernel = make_kernel(plan, SEED, 0)
         self._rows = [np.zeros((1, self.layout.width))]
 
     @property
@@ -217,9 +217,9 @@ class _Steady:
 
     def hopeless(self, expected: Mapping[int, Expected], events: int) -> bool:
         """Return whether a run of `events` events would end fewer cycles than a verdict needs."""
-        last = self._rows[0][-1]
+        last_row = self._rows[0][-1]
         return any(
-            last[self.layout.cycles[group]] * events < answer.cycles * self.events
+            last_row[self.layout.cycles[group]] * events < answer.cycles * self.events
             for group, answer in expected.items()
         )
 
@@ -236,19 +236,19 @@ class _Programs:
         self.plan = plan
         self.layout = Layout(plan)
         self.events = 0
-        self._most = events
+        self._most_events = events
         self._rows = list[Array]()
 
     def until(self, events: int) -> bool:
         """Run replications up to a number of events, and at the last look until there are enough
         replications; return False if one replication tells all, or takes all events.
         """
-        last = 2 * events > self._most
+        is_last_look = 2 * events > self._most_events
         while self.events < max(events // self.PART, FIRST_LOOK) or (
-            last and len(self._rows) < _FEWEST_ROWS and self.events < self._most
+            is_last_look and len(self._rows) < _FEWEST_ROWS and self.events < self._most_events
         ):
             kernel = Kernel(self.plan, SEED, len(self._rows))
-            while kernel.run(min(1024, self._most)) and kernel.events < self._most:
+            while kernel.run(min(1024, self._most_events)) and kernel.events < self._most_events:
                 pass
             rows = kernel.take_rows()
             self.events += max(kernel.events, 1)
@@ -261,8 +261,8 @@ class _Programs:
 
     def sums(self) -> Array:
         """Return the sums of each replication."""
-        empty = np.zeros((0, self.layout.width))
-        return np.concatenate([empty, *self._rows])
+        no_rows = np.zeros((0, self.layout.width))
+        return np.concatenate([no_rows, *self._rows])
 
     def hopeless(self, expected: Mapping[int, Expected], events: int) -> bool:
         """Return False: more replications always add information."""
@@ -273,27 +273,36 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
     """Compare the mean time of each group with the expected one, and return the worst verdict."""
     looks = []
     sums = run.sums()
-    total = sums.sum(axis=0, keepdims=True)
-    for group, answer in expected.items():
-        estimate, reason = _seen(run.plan, sums, total, group, answer)
+    totals = sums.sum(axis=0, keepdims=True)
+    for group, expected_time in expected.items():
+        estimate, reason = _simulated_time(run.plan, sums, totals, group, expected_time)
         if reason:
             looks.append(Look(UNSETTLED, group, estimate, reason=reason))
             continue
         half_width = estimate.half_width / estimate.mean
-        difference = answer.mean / estimate.mean - 1
+        difference = expected_time.mean / estimate.mean - 1
         verdict = _verdict(
-            abs(difference), half_width, answer, run.plan.random and run.events < FEWEST_EVENTS
+            abs(difference),
+            half_width,
+            expected_time,
+            run.plan.random and run.events < FEWEST_EVENTS,
         )
-        last = 2 * run.events > events
+        is_last_look = 2 * run.events > events
         # At the last look an exact mean within twice the interval is confirmed by an interval twice
         # as wide as usual.
-        if answer.certain and verdict == UNDECIDED and last and abs(difference) <= 2 * half_width:
+        if (
+            expected_time.certain
+            and verdict == UNDECIDED
+            and is_last_look
+            and abs(difference) <= 2 * half_width
+        ):
             verdict = AGREES if half_width <= 2 * CERTAIN_WIDTH else UNDECIDED
         looks.append(Look(verdict, group, estimate, difference))
-    order = [DIFFERS, UNSETTLED, UNDECIDED, AGREES]
-    worst = min(order.index(look.verdict) for look in looks)
+    verdict_order = [DIFFERS, UNSETTLED, UNDECIDED, AGREES]
+    worst_index = min(verdict_order.index(look.verdict) for look in looks)
     return max(
-        (look for look in looks if look.verdict == order[worst]), key=lambda look: abs(look.off)
+        (look for look in looks if look.verdict == verdict_order[worst_index]),
+        key=lambda look: abs(look.off),
     )
 
 
@@ -312,30 +321,40 @@ def _with_parts(
     events_of_look : of the look at the times
     most_events : up to which the run is continued for what is undecided
     """
-    differed: list[str] = []
+    differing_before: list[str] = []
     while True:
         differences = _differences(run, waits_and_utilizations)
-        states = {name: _state(difference) for name, difference in differences.items()}
-        differing = [name for name, state in states.items() if state == DIFFERS]
-        look = replace(look, events=run.events, parts=states)
-        confirmed = [name for name in differing if name in differed or not run.plan.random]
-        if confirmed:
-            worst = max(confirmed, key=lambda name: abs(differences[name].mean))
-            seen = _part_seen(run, worst)
-            expected = waits_and_utilizations[worst]
-            off = expected / seen.mean - 1 if seen.mean else math.inf
-            return replace(look, verdict=DIFFERS, seen=seen, off=off, value=worst)
+        verdict_by_name = {
+            name: _part_verdict(difference) for name, difference in differences.items()
+        }
+        differing_names = [name for name, verdict in verdict_by_name.items() if verdict == DIFFERS]
+        look = replace(look, events=run.events, parts=verdict_by_name)
+        confirmed_names = [
+            name for name in differing_names if name in differing_before or not run.plan.random
+        ]
+        if confirmed_names:
+            worst_name = max(confirmed_names, key=lambda name: abs(differences[name].mean))
+            simulated_value = _simulated_part(run, worst_name)
+            expected_value = waits_and_utilizations[worst_name]
+            relative_error = (
+                expected_value / simulated_value.mean - 1 if simulated_value.mean else math.inf
+            )
+            return replace(
+                look, verdict=DIFFERS, seen=simulated_value, off=relative_error, value=worst_name
+            )
         events_of_look *= 2
-        open_ended = differing or UNDECIDED in states.values()
+        is_open = differing_names or UNDECIDED in verdict_by_name.values()
         # One look may differ by chance, so the next has to as well, whatever it costs.
-        enough = events_of_look > most_events and (differed or not differing)
-        if not open_ended or enough or not run.until(events_of_look):
-            undecided = dict.fromkeys(differing, UNDECIDED)
-            return replace(look, parts={**states, **undecided})
-        differed = differing
+        has_looked_enough = events_of_look > most_events and (
+            differing_before or not differing_names
+        )
+        if not is_open or has_looked_enough or not run.until(events_of_look):
+            undecided = dict.fromkeys(differing_names, UNDECIDED)
+            return replace(look, parts={**verdict_by_name, **undecided})
+        differing_before = differing_names
 
 
-def _state(difference: Estimate) -> str:
+def _part_verdict(difference: Estimate) -> str:
     """Return the verdict on a wait or a utilization from its difference."""
     if abs(difference.mean) > OF_PARTS + difference.half_width:
         return DIFFERS
@@ -358,219 +377,252 @@ def _differences(
     """
     plan = run.plan
     sums = run.sums()
-    total = sums.sum(axis=0, keepdims=True)
+    totals = sums.sum(axis=0, keepdims=True)
     layout = Layout(plan)
     groups = range(len(plan.groups))
-    time_of_customers = sum((time_spent(plan, total, group) for group in groups), np.zeros(1))
-    cycles = sum(float(total[0, layout.cycles[group]]) for group in groups)
+    time_of_customers = sum((time_spent(plan, totals, group) for group in groups), np.zeros(1))
+    cycles = sum(float(totals[0, layout.cycles[group]]) for group in groups)
     differences = {}
-    for name, expected in waits_and_utilizations.items():
-        kind, _, place = name.partition("[")
-        top, bottom = _part_columns(plan, kind, place.removesuffix("]"))
-        amount = float((total @ bottom)[0])
-        if not amount:
+    for name, expected_value in waits_and_utilizations.items():
+        value_kind, _, resource_name = name.partition("[")
+        numerator, visits_or_servers = _part_columns(
+            plan, value_kind, resource_name.removesuffix("]")
+        )
+        denominator_amount = float((totals @ visits_or_servers)[0])
+        if not denominator_amount:
             continue
-        denominator = bottom
-        if kind == WAIT:
-            mean_time = float((total @ time_of_customers)[0]) / max(cycles, 1.0)
-            denominator = time_of_customers if amount > cycles else mean_time * bottom
-        if kind == WAIT and plan.random and amount < _FEWEST_VISITS:
+        denominator = visits_or_servers
+        if value_kind == WAIT:
+            mean_time = float((totals @ time_of_customers)[0]) / max(cycles, 1.0)
+            denominator = (
+                time_of_customers if denominator_amount > cycles else mean_time * visits_or_servers
+            )
+        if value_kind == WAIT and plan.random and denominator_amount < _FEWEST_VISITS:
             differences[name] = Estimate(0.0, -math.inf, math.inf)
             continue
         differences[name] = _estimated(
-            sums, expected * bottom - top, denominator, [], successive=not plan.once
+            sums,
+            expected_value * visits_or_servers - numerator,
+            denominator,
+            [],
+            successive=not plan.once,
         )
     return differences
 
 
-def _part_seen(run: _Steady | _Programs, name: str) -> Estimate:
+def _simulated_part(run: _Steady | _Programs, name: str) -> Estimate:
     """Estimate a wait or a utilization from a run."""
-    kind, _, place = name.partition("[")
-    top, bottom = _part_columns(run.plan, kind, place.removesuffix("]"))
-    return _estimated(run.sums(), top, bottom, [], successive=not run.plan.once)
+    value_kind, _, resource_name = name.partition("[")
+    numerator, denominator = _part_columns(run.plan, value_kind, resource_name.removesuffix("]"))
+    return _estimated(run.sums(), numerator, denominator, [], successive=not run.plan.once)
 
 
-def _part_columns(plan: Plan, kind: str, place: str) -> tuple[Array, Array]:
+def _part_columns(plan: Plan, value_kind: str, resource_name: str) -> tuple[Array, Array]:
     """Return the weights of numerator and denominator of a resource's wait, waiting time over
     visits, or of its utilization, busy servers over all servers; all copies of the resource count.
     """
     layout = Layout(plan)
     servers = {station.name: station.servers for station in plan.stations}
     servers |= {lock.name: lock.permits for lock in plan.locks}
-    top = np.zeros(layout.width)
-    bottom = np.zeros(layout.width)
-    for index in (index for index, name in enumerate(plan.resources) if name == place):
-        if kind == WAIT:
+    numerator = np.zeros(layout.width)
+    denominator = np.zeros(layout.width)
+    for index in (index for index, name in enumerate(plan.resources) if name == resource_name):
+        if value_kind == WAIT:
             # All customers present less those in service: the integral of both is the time that
             # customers wait.
-            top[layout.area[index]], top[layout.use[index]] = 1.0, -1.0
-            bottom[layout.done[index]] = 1.0
+            numerator[layout.area[index]], numerator[layout.use[index]] = 1.0, -1.0
+            denominator[layout.done[index]] = 1.0
         else:
-            top[layout.use[index]] = 1.0
-            bottom[layout.time] += servers[place]
-    return top, bottom
+            numerator[layout.use[index]] = 1.0
+            denominator[layout.time] += servers[resource_name]
+    return numerator, denominator
 
 
-def _verdict(difference: float, half: float, answer: Expected, early: bool) -> str:
+def _verdict(difference: float, half_width: float, expected: Expected, is_early: bool) -> str:
     """Return whether an answer agrees with a simulation, differs from it, or is undecided, from
     their relative difference and the relative half-width of the simulation's interval.
     """
-    if answer.certain:
+    if expected.certain:
         # An answer called exact is contradicted only by twice the interval, and by no short run.
-        if difference > answer.tolerance + 2 * half and not early and half <= WIDEST:
+        if (
+            difference > expected.tolerance + 2 * half_width
+            and not is_early
+            and half_width <= WIDEST
+        ):
             return DIFFERS
         return (
             AGREES
-            if difference <= half <= CERTAIN_WIDTH or difference + half <= answer.tolerance
+            if difference <= half_width <= CERTAIN_WIDTH
+            or difference + half_width <= expected.tolerance
             else UNDECIDED
         )
-    if difference > answer.tolerance + half and half <= WIDEST:
+    if difference > expected.tolerance + half_width and half_width <= WIDEST:
         return DIFFERS
-    return AGREES if difference + half <= answer.tolerance else UNDECIDED
+    return AGREES if difference + half_width <= expected.tolerance else UNDECIDED
 
 
-def _seen(
-    plan: Plan, sums: Array, total: Array, group: int, answer: Expected
+def _simulated_time(
+    plan: Plan, sums: Array, totals: Array, group: int, expected: Expected
 ) -> tuple[Estimate, str]:
     """Estimate the mean time of a group and its interval, or return the reason why there is none.
 
     Parameters
     ----------
-    sums, total : rows over stretches of the run, and all of them added up to one row
+    sums, totals : rows over stretches of the run, and all of them added up to one row
     """
     layout = Layout(plan)
     name = plan.groups[group].name
-    cycles = float(total[0, layout.cycles[group]])
-    nothing = Estimate(math.nan)
+    cycles = float(totals[0, layout.cycles[group]])
+    no_estimate = Estimate(math.nan)
     if plan.once and not plan.random and len(sums):
         mean = float(sums[0, layout.cycle_time[group]] / max(sums[0, layout.cycles[group]], 1.0))
         return Estimate(mean, mean, mean), ""
     if not cycles:
-        return nothing, f"no cycle of {name} ended"
+        return no_estimate, f"no cycle of {name} ended"
     if len(sums) < _FEWEST_ROWS:
-        return nothing, "too few cycles ended"
-    if cycles < answer.cycles:
-        return nothing, f"near saturation it takes {answer.cycles:,.0f} cycles to settle"
-    if _unlike_the_model(plan, total, group, answer):
-        return nothing, "what was drawn is still far from its mean times"
-    weights = [time_spent(plan, total, group), layout.column(layout.cycles[group])]
-    weights += _controls(plan, total, group, answer)
+        return no_estimate, "too few cycles ended"
+    if cycles < expected.cycles:
+        return no_estimate, f"near saturation it takes {expected.cycles:,.0f} cycles to settle"
+    if _unlike_the_model(plan, totals, group, expected):
+        return no_estimate, "what was drawn is still far from its mean times"
+    weights = [time_spent(plan, totals, group), layout.column(layout.cycles[group])]
+    weights += _controls(plan, totals, group, expected)
     # Of many groups each reads few columns of a row.
-    read = np.flatnonzero(np.any(weights, axis=0))
-    sums = sums[:, read]
-    top, bottom, *controls = (weight[read] for weight in weights)
+    used_columns = np.flatnonzero(np.any(weights, axis=0))
+    sums = sums[:, used_columns]
+    numerator, denominator, *controls = (weight[used_columns] for weight in weights)
     controls = [weight for weight in controls if np.ptp(sums @ weight) > 0]
-    estimate = _estimated(sums, top, bottom, controls, successive=not plan.once)
+    estimate = _estimated(sums, numerator, denominator, controls, successive=not plan.once)
     if not (math.isfinite(estimate.half_width) and estimate.mean > 0):
-        return nothing, f"no interval of the time of {name} can be trusted"
-    if not plan.once and plan.groups[group].kind == "open" and _drifts(sums, top, bottom, controls):
-        return nothing, "the run has not settled"
+        return no_estimate, f"no interval of the time of {name} can be trusted"
+    if (
+        not plan.once
+        and plan.groups[group].kind == "open"
+        and _drifts(sums, numerator, denominator, controls)
+    ):
+        return no_estimate, "the run has not settled"
     return estimate, ""
 
 
-def _unlike_the_model(plan: Plan, total: Array, group: int, answer: Expected) -> bool:
+def _unlike_the_model(plan: Plan, totals: Array, group: int, expected: Expected) -> bool:
     """Return whether the drawn times of the steps are far from their means, for example because a
     rare long step has not happened yet; neither mean nor interval is reliable then.
     """
-    if unended(plan, total, group):
+    if unended(plan, totals, group):
         return False
     layout = Layout(plan)
-    cycles = float(total[0, layout.cycles[group]])
+    cycles = float(totals[0, layout.cycles[group]])
     weighted_difference = 0.0
     total_weight = 0.0
-    for label, mean in answer.steps.items():
-        if label in plan.labels and mean > 0:
-            booked = float(total[0, layout.booked[group] + plan.labels.index(label)])
+    for label, mean_time in expected.steps.items():
+        if label in plan.labels and mean_time > 0:
+            booked_time = float(totals[0, layout.booked[group] + plan.labels.index(label)])
             # A long step delays the others by its time, so that it matters by its square.
-            weight = mean * answer.once[label]
+            weight = mean_time * expected.once[label]
             total_weight += weight
-            weighted_difference += weight * abs(booked / (mean * cycles) - 1.0)
+            weighted_difference += weight * abs(booked_time / (mean_time * cycles) - 1.0)
     return weighted_difference > MOST_UNLIKE * total_weight
 
 
-def _controls(plan: Plan, total: Array, group: int, answer: Expected) -> list[Array]:
+def _controls(plan: Plan, totals: Array, group: int, expected: Expected) -> list[Array]:
     """Return the weights of control variates, sums of known mean 0: the time of a step in the ended
     cycles, less its known mean.
     """
-    if unended(plan, total, group):
+    if unended(plan, totals, group):
         return []
     layout = Layout(plan)
     cycles = layout.column(layout.cycles[group])
     return [
-        layout.column(layout.booked[group] + plan.labels.index(label)) - mean * cycles
-        for label, mean in answer.steps.items()
-        if label in plan.labels and mean > 0
+        layout.column(layout.booked[group] + plan.labels.index(label)) - mean_time * cycles
+        for label, mean_time in expected.steps.items()
+        if label in plan.labels and mean_time > 0
     ]
 
 
 def _estimated(
-    sums: Array, top: Array, bottom: Array, controls: list[Array], successive: bool
+    sums: Array, numerator: Array, denominator: Array, controls: list[Array], successive: bool
 ) -> Estimate:
     """Estimate a ratio of sums with the control variates that explain most of its variation; the
     interval is widened as `_widened` does.
 
     Source: Lavenberg and Welch, Management Science 27(3), 1981, 322-335.
     """
-    rows = len(sums)
-    count = _BATCHES if rows >= 2 * _BATCHES else rows // 2 if rows >= 2 * _FEWEST_ROWS else rows
-    batches = batch_sums(sums, count)
-    without_controls = ratio(batches @ top, batches @ bottom, successive=successive)
-    below = float((batches @ bottom).sum())
-    residual = batches @ top - without_controls.mean * (batches @ bottom)
-    table = np.array([batches @ weights for weights in controls]).reshape(len(controls), count)
-    chosen = _chosen(residual, table)
-    if not len(chosen) or not without_controls.half_width:
+    row_count = len(sums)
+    batch_count = (
+        _BATCHES
+        if row_count >= 2 * _BATCHES
+        else row_count // 2
+        if row_count >= 2 * _FEWEST_ROWS
+        else row_count
+    )
+    batches = batch_sums(sums, batch_count)
+    without_controls = ratio(batches @ numerator, batches @ denominator, successive=successive)
+    denominator_sum = float((batches @ denominator).sum())
+    residual = batches @ numerator - without_controls.mean * (batches @ denominator)
+    control_batches = np.array([batches @ weights for weights in controls]).reshape(
+        len(controls), batch_count
+    )
+    chosen_controls = _chosen_controls(residual, control_batches)
+    if not len(chosen_controls) or not without_controls.half_width:
         return _widened(without_controls)
-    centred = chosen - chosen.mean(axis=1, keepdims=True)
+    centred = chosen_controls - chosen_controls.mean(axis=1, keepdims=True)
     slopes = np.linalg.lstsq(centred.T, residual, rcond=None)[0]
-    mean = without_controls.mean - float(slopes @ chosen.sum(axis=1)) / below
+    mean = without_controls.mean - float(slopes @ chosen_controls.sum(axis=1)) / denominator_sum
     residual_left = residual - slopes @ centred
-    squares = float(residual_left @ residual_left)
-    lag = float(residual_left[1:] @ residual_left[:-1]) / squares if successive and squares else 0.0
-    inflation = (1 + lag) / (1 - lag) if lag > 0 else 1.0
-    degrees = count - 1 - len(chosen)
-    half = t_quantile(0.95, degrees) * math.sqrt(inflation * count * squares / degrees) / abs(below)
-    return _widened(Estimate(mean, mean - half, mean + half))
+    squared_residuals = float(residual_left @ residual_left)
+    autocorrelation = (
+        float(residual_left[1:] @ residual_left[:-1]) / squared_residuals
+        if successive and squared_residuals
+        else 0.0
+    )
+    inflation = (1 + autocorrelation) / (1 - autocorrelation) if autocorrelation > 0 else 1.0
+    degrees = batch_count - 1 - len(chosen_controls)
+    half_width = (
+        t_quantile(0.95, degrees)
+        * math.sqrt(inflation * batch_count * squared_residuals / degrees)
+        / abs(denominator_sum)
+    )
+    return _widened(Estimate(mean, mean - half_width, mean + half_width))
 
 
-def _chosen(residual: Array, table: Array) -> Array:
+def _chosen_controls(residual: Array, control_batches: Array) -> Array:
     """Select control variates one after the other, each time the one that explains most of the
     remaining variation.
     """
-    chosen: list[int] = []
+    chosen_indices: list[int] = []
     residual_left = residual.copy()
     # At least three batches are left for each control variate.
-    most = min(_CONTROLS, (len(residual) - 3) // 3)
-    for _ in range(min(most, len(table))):
-        centred = table - table.mean(axis=1, keepdims=True)
+    most_controls = min(_CONTROLS, (len(residual) - 3) // 3)
+    for _ in range(min(most_controls, len(control_batches))):
+        centred = control_batches - control_batches.mean(axis=1, keepdims=True)
         norms = np.maximum((centred**2).sum(axis=1) * float(residual_left @ residual_left), 1e-300)
         explained = (centred @ residual_left) ** 2 / norms
-        explained[chosen] = 0.0
-        best = int(np.argmax(explained))
+        explained[chosen_indices] = 0.0
+        best_index = int(np.argmax(explained))
         # One that explains less narrows the interval by less than 5 %, and takes a degree of
         # freedom.
-        if explained[best] < 0.1:
+        if explained[best_index] < 0.1:
             break
-        chosen.append(best)
-        basis = centred[chosen].T
+        chosen_indices.append(best_index)
+        basis = centred[chosen_indices].T
         residual_left = residual - basis @ np.linalg.lstsq(basis, residual, rcond=None)[0]
-    chosen_controls: Array = table[chosen]
+    chosen_controls: Array = control_batches[chosen_indices]
     return chosen_controls
 
 
 def _widened(estimate: Estimate) -> Estimate:
-    half = WIDER * estimate.half_width
-    return Estimate(estimate.mean, estimate.mean - half, estimate.mean + half)
+    half_width = WIDER * estimate.half_width
+    return Estimate(estimate.mean, estimate.mean - half_width, estimate.mean + half_width)
 
 
-def _drifts(sums: Array, top: Array, bottom: Array, controls: list[Array]) -> bool:
+def _drifts(sums: Array, numerator: Array, denominator: Array, controls: list[Array]) -> bool:
     """Return whether the two halves of a run differ by more than their intervals explain."""
-    half = len(sums) // 2
-    if half < _FEWEST_ROWS:
+    half_length = len(sums) // 2
+    if half_length < _FEWEST_ROWS:
         return True
     first_half, second_half = (
-        _estimated(half_sums, top, bottom, [], successive=True)
-        for half_sums in (sums[:half], sums[-half:])
+        _estimated(half_sums, numerator, denominator, [], successive=True)
+        for half_sums in (sums[:half_length], sums[-half_length:])
     )
     return abs(first_half.mean - second_half.mean) > math.hypot(
         first_half.half_width, second_half.half_width

@@ -381,7 +381,9 @@ class Saturation:
         self._tape = Tape(tape_exprs)
 
     def reasons(self, values: Values) -> dict[int, str]:
-        """Return, by the number of the aligned point, a sentence on the first saturated resource."""
+        """Return, by the number of the aligned point, a sentence on the first saturated
+        resource.
+        """
         if not self._resource_names:
             return {}
         evaluated_columns = iter(self._tape.run(only(values, self._tape.parameters)))

@@ -36,7 +36,7 @@ def time(
     model : whose resources say what their use costs, such as a barrier
     booked : label each step's part, so that an account can be read off
     time_by_node : times of parts that trees share, by identity, kept for the next tree; they must
-        it
+        outlive it
 
     Raises
     ------

@@ -323,7 +323,8 @@ def _refuse_barriers(bodies: Sequence[Activity], kind_of_part: str) -> None:
     barrier_names = (name for node in barrier_nodes for name in node.uses)
     for barrier in barrier_names:
         raise NoAnswerError(
-            f"barrier {barrier} stands inside a {kind_of_part}, where not every processor comes to it in"
+            f"barrier {barrier} stands inside a {kind_of_part}, where not every processor comes"
+            " to it in"
             " turn; mean-value has no answer for that, simulation may"
         )
 

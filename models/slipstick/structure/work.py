@@ -398,7 +398,9 @@ class ParallelWork:
 
 
 def _workers_at(place: str, requests: Array, size: Array | float, servers: Array | float) -> Array:
-    """Return how many of the requests of all processors can be under way at a resource, or at none."""
+    """Return how many of the requests of all processors can be under way at a resource, or at
+    none.
+    """
     if place == PROCESSORS:
         # The others of a processor that is alone are outside the model.
         return np.where(np.equal(size, 1), requests, size)

@@ -514,7 +514,7 @@ def test_simulation_is_held_against_exact_methods_by_response_time() -> None:
 def test_a_queue_that_grows_while_no_cycle_ends_is_followed_half_as_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("slipstick.sim.run._PATIENCE", 80_000)
+    monkeypatch.setattr("slipstick.sim.run._MOST_EVENTS_WITHOUT_ROW", 80_000)
     cpu = station(service={"web": 0.25, "batch": 2.5e8})
     blocked = network({"web": open_class(1.0), "batch": closed_class(3)}, {"cpu": cpu})
     with pytest.raises(NoAnswerError) as caught:

@@ -16,7 +16,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.markov.chain import (
     METHODS,
     MarkovChain,
-    _check,
+    _check_distribution,
     explore_rows,
     gth,
     mean_times,
@@ -133,7 +133,7 @@ def test_what_does_not_solve_the_equations_is_refused() -> None:
         NoAnswerError,
         match=r"the steady state of 2 states was not found: pi Q is 2\.0e-01 of the largest",
     ):
-        _check(birth_death(1.0, 1.0, 1).generator(), np.array([0.4, 0.6]))
+        _check_distribution(birth_death(1.0, 1.0, 1).generator(), np.array([0.4, 0.6]))
 
 
 # Transient answers.

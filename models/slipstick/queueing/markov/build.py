@@ -55,15 +55,15 @@ class Routing:
         [classes, classes].
         """
         classes = len(self.entry)
-        reach = np.eye(classes, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
+        can_become = np.eye(classes, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
         for r, s in enumerate(self.restart):
-            reach[r, s] = True
+            can_become[r, s] = True
         # Squaring doubles the length of the paths that are joined: so many times is more than
         # enough.
         for _ in range(classes):
-            reach = (reach.astype(int) @ reach.astype(int)) > 0
-        reach |= reach.T
-        return reach
+            can_become = (can_become.astype(int) @ can_become.astype(int)) > 0
+        can_become |= can_become.T
+        return can_become
 
 
 def routing_in_order(visits: Array) -> Routing:
@@ -86,23 +86,26 @@ def routing_in_order(visits: Array) -> Routing:
     >>> rule.entry.tolist(), rule.onward[0, 0, 0].tolist(), rule.onward[0, 1, 0].tolist()
     ([[1.0, 0.0]], [0.5, 0.25], [0.0, 0.0])
     """
-    classes, count = visits.shape
+    class_count, station_count = visits.shape
     check_cost(
         "routing",
-        (classes * count) ** 2,
-        f"{classes} classes at {count:,} stations take {(classes * count) ** 2:,} routing"
+        (class_count * station_count) ** 2,
+        f"{class_count} classes at {station_count:,} stations take"
+        f" {(class_count * station_count) ** 2:,} routing"
         " probabilities of a Markov chain",
         "ask for schweitzer, linearizer or simulation",
     )
     visited_at_all = np.where(visits.real > 1, 1.0, visits)
     repeats = np.where(visits.real > 1, 1.0 - 1.0 / np.where(visits.real > 1, visits, 1.0), 0.0)
     # From just before station k: the first station visited from there on.
-    ahead = np.zeros((count + 1, classes, count), dtype=visited_at_all.dtype)
-    for k in range(count - 1, -1, -1):
+    ahead = np.zeros((station_count + 1, class_count, station_count), dtype=visited_at_all.dtype)
+    for k in range(station_count - 1, -1, -1):
         ahead[k] = (1.0 - visited_at_all[:, k])[:, None] * ahead[k + 1]
         ahead[k, :, k] += visited_at_all[:, k]
-    onward = np.zeros((classes, count, classes, count), dtype=visited_at_all.dtype)
-    for r, k in np.ndindex(classes, count):
+    onward = np.zeros(
+        (class_count, station_count, class_count, station_count), dtype=visited_at_all.dtype
+    )
+    for r, k in np.ndindex(class_count, station_count):
         onward[r, k, r] = (1.0 - repeats[r, k]) * ahead[k + 1, r]
         onward[r, k, r, k] += repeats[r, k]
     return Routing(ahead[0], onward)
@@ -114,8 +117,8 @@ def routing_of_chains(
     """Build a routing in which the classes of some chains follow their routes, and all others visit
     the stations in order.
 
-    The cycle of a closed chain ends where a customer comes to the reference, a class at a station; a
-    customer that thinks does so on the way there.
+    The cycle of a closed chain ends where a customer comes to the reference, a class at a station;
+    a customer that thinks does so on the way there.
 
     Parameters
     ----------
@@ -130,36 +133,38 @@ def routing_of_chains(
     >>> rule.onward[0, 0, 1], rule.restart
     (array([1., 0.]), (0, 0))
     """
-    rule = _routing_in_order(network)
-    think = len(network.stations)
-    dtype = np.result_type(rule.onward, routes.probability)
-    entry = rule.entry.astype(dtype)
-    onward = rule.onward.astype(dtype)
-    restart = list(range(len(rule.entry)))
-    for members, (label, station) in references.items():
-        entry[list(members)], onward[list(members)] = 0, 0
-        begin = think if _thinks(network)[label] else station
-        entry[label, begin] = 1
-        for r in members:
-            restart[r] = label
-        for route in routes.among(members):
-            (r, k), (s, j), p = (
+    ordered_routing = _routing_in_order(network)
+    think_station = len(network.stations)
+    dtype = np.result_type(ordered_routing.onward, routes.probability)
+    entry = ordered_routing.entry.astype(dtype)
+    onward = ordered_routing.onward.astype(dtype)
+    restart = list(range(len(ordered_routing.entry)))
+    for member_classes, (reference_class, reference_station) in references.items():
+        entry[list(member_classes)], onward[list(member_classes)] = 0, 0
+        first_station = (
+            think_station if _thinking_classes(network)[reference_class] else reference_station
+        )
+        entry[reference_class, first_station] = 1
+        for r in member_classes:
+            restart[r] = reference_class
+        for route in routes.among(member_classes):
+            (r, k), (s, j), probability = (
                 routes.source[route],
                 routes.target[route],
                 routes.probability[0, route],
             )
             if s == OUTSIDE:
                 continue
-            ends = (s, j) == (label, station)
-            onward[r, k, s, begin if ends else j] += p
-            if begin == think and ends:
-                onward[s, think, s, j] = 1
+            ends_cycle = (s, j) == (reference_class, reference_station)
+            onward[r, k, s, first_station if ends_cycle else j] += probability
+            if first_station == think_station and ends_cycle:
+                onward[s, think_station, s, j] = 1
     return Routing(entry, onward, tuple(restart))
 
 
-def _thinks(network: NetworkArrays) -> NDArray[np.bool_]:
-    thinks: NDArray[np.bool_] = network.closed & (network.think[0].real > 0)
-    return thinks
+def _thinking_classes(network: NetworkArrays) -> NDArray[np.bool_]:
+    has_think_time: NDArray[np.bool_] = network.closed & (network.think[0].real > 0)
+    return has_think_time
 
 
 def _routing_in_order(network: NetworkArrays) -> Routing:
@@ -175,21 +180,23 @@ def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
     """Add a last station for think time to a routing; each cycle of a closed class begins where the
     one before ends.
     """
-    count = routing.entry.shape[1]
-    if count > len(network.stations):
+    station_count = routing.entry.shape[1]
+    if station_count > len(network.stations):
         return routing
     entry = np.pad(routing.entry, ((0, 0), (0, 1)))
     onward = np.pad(routing.onward, ((0, 0), (0, 1), (0, 0), (0, 1)))
     for r in np.flatnonzero(network.closed):
         first_visits = entry[r].copy()
-        home = entry[r] / (entry[r].sum() or 1.0)
-        if _thinks(network)[r]:
+        cycle_start = entry[r] / (entry[r].sum() or 1.0)
+        if _thinking_classes(network)[r]:
             # A cycle that visits no station is one more think time; without think time such cycles
             # take none.
-            home = np.eye(count + 1)[count]
-            onward[r, count, r] = first_visits + lacking(first_visits.sum()) * home
-        onward[r, :count, r] += lacking(routing.onward[r].sum(axis=(1, 2)))[:, None] * home
-        entry[r] = home
+            cycle_start = np.eye(station_count + 1)[station_count]
+            onward[r, station_count, r] = first_visits + lacking(first_visits.sum()) * cycle_start
+        onward[r, :station_count, r] += (
+            lacking(routing.onward[r].sum(axis=(1, 2)))[:, None] * cycle_start
+        )
+        entry[r] = cycle_start
     return Routing(entry, onward, routing.restart)
 
 
@@ -208,15 +215,15 @@ class NetworkPoint:
 
     def visited(self) -> NDArray[np.bool_]:
         """Return which classes visit which stations, and which think [classes, stations + 1]."""
-        reached: NDArray[np.bool_] = (self.routing.entry.real > 0) | (
+        is_visited: NDArray[np.bool_] = (self.routing.entry.real > 0) | (
             self.routing.onward.real > 0
         ).any(axis=(0, 1))
-        return reached
+        return is_visited
 
     def unbounded(self) -> bool:
         """Return whether the number of open customers at some station has no limit."""
-        reached = self.visited()[~self.network.closed, :-1].any(axis=0)
-        return bool(np.any(reached & ~self.network.limited))
+        is_visited = self.visited()[~self.network.closed, :-1].any(axis=0)
+        return bool(np.any(is_visited & ~self.network.limited))
 
     def population(self) -> NDArray[np.int64]:
         """Return the customers of each class at the start, 0 where it is open [classes]."""
@@ -231,11 +238,14 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
     ------
     ModelError : a service takes no time, or routing or blocking does not fit
     """
-    classes, count = network.service.shape[1:]
-    if routing is not None and routing.entry.shape not in ((classes, count), (classes, count + 1)):
+    class_count, station_count = network.service.shape[1:]
+    if routing is not None and routing.entry.shape not in (
+        (class_count, station_count),
+        (class_count, station_count + 1),
+    ):
         raise ModelError(
             f"routing is for {routing.entry.shape} classes and stations, the network has"
-            f" {(classes, count)}"
+            f" {(class_count, station_count)}"
         )
     point = NetworkPoint(
         network, _routing_in_order(network) if routing is None else _with_thinking(network, routing)
@@ -260,14 +270,16 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
     if network.timeouts is not None and network.timeouts.any():
         name = network.stations[int(np.flatnonzero(network.timeouts.any(axis=0))[0])]
         raise ModelError(
-            f"the time-out at {name} is constant, which a Markov chain does not cover; ask for simulation"
+            f"the time-out at {name} is constant, which a Markov chain does not cover; ask for"
+            " simulation"
         )
-    for name, discipline, patient in zip(
+    for name, discipline, is_abandoned in zip(
         network.stations, network.discipline, _abandoned(network), strict=True
     ):
-        if patient and DISCIPLINES[discipline].preemptive:
+        if is_abandoned and DISCIPLINES[discipline].preemptive:
             raise ModelError(
-                f"customers abandon {name}, which interrupts services; a chain does not distinguish customers that wait to be resumed from those whose service has not begun; ask for simulation"
+                f"customers abandon {name}, which interrupts services; a chain does not"
+                " distinguish customers that wait to be resumed from those whose service has not begun; ask for simulation"
             )
     if AFTER_SERVICE in network.blocking:
         _check_blocking_after_service(point)
@@ -280,8 +292,8 @@ def _abandoned(network: NetworkArrays) -> list[bool]:
     """Return for each station whether some customers abandon its queue."""
     if network.patience is None:
         return [False] * len(network.stations)
-    abandoned: list[bool] = network.patience[0].astype(bool).any(axis=0).tolist()
-    return abandoned
+    abandoned_by_station: list[bool] = network.patience[0].astype(bool).any(axis=0).tolist()
+    return abandoned_by_station
 
 
 def _check_blocking(point: NetworkPoint) -> None:
@@ -296,19 +308,20 @@ def _check_blocking(point: NetworkPoint) -> None:
         for r, k in np.argwhere(onward[:, :-1, :, j].sum(axis=2) > 0):
             if k == j:
                 continue
-            where = f"{network.classes[r]} from {network.stations[k]} to {network.stations[j]}"
+            subject = f"{network.classes[r]} from {network.stations[k]} to {network.stations[j]}"
             # Parts that add up to 1 but for rounding leave no part for the outside.
             if (
                 blocking == BEFORE_SERVICE
                 and np.count_nonzero(onward[r, k]) + (onward[r, k].sum() < 1 - 1e-12) > 1
             ):
                 raise ModelError(
-                    f"{where}: blocking before service needs one destination; use 'repeat' or"
+                    f"{subject}: blocking before service needs one destination; use 'repeat' or"
                     " 'loss'"
                 )
             if _service_time(point, r, k).phases > 1:
                 raise ModelError(
-                    f"{where}: blocking of a service in phases is not covered; use 'loss' or scv 1"
+                    f"{subject}: blocking of a service in phases is not covered; use 'loss' or"
+                    " scv 1"
                 )
 
 
@@ -322,27 +335,28 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
             "blocking after service is for one class that does not think; ask for another blocking"
         )
     disciplines = [DISCIPLINES[discipline] for discipline in network.discipline]
-    plain = network.single & (network.scv.real == 1).all(axis=(0, 1))
+    is_plain = network.single & (network.scv.real == 1).all(axis=(0, 1))
     for k, (name, blocking) in enumerate(zip(network.stations, network.blocking, strict=True)):
-        if not plain[k] or disciplines[k].ranked:
+        if not is_plain[k] or disciplines[k].ranked:
             raise ModelError(
                 f"{name} is not one exponential server, which blocking after service needs"
             )
         if network.capacity[k] and blocking != AFTER_SERVICE:
             raise ModelError(
-                f"{name} has another kind of blocking; with blocking after service, all stations must block after service"
+                f"{name} has another kind of blocking; with blocking after service, all"
+                " stations must block after service"
             )
 
 
 def _service_time(point: NetworkPoint, r: int, k: int) -> PhaseType:
     """Return the service time of class r at station k."""
     network = point.network
-    mean = point.network.service[0, r, k]
-    phases_of_mean_1 = network.phases.get((network.classes[r], network.stations[k]))
+    mean_time = point.network.service[0, r, k]
+    unit_phases = network.phases.get((network.classes[r], network.stations[k]))
     return (
-        phase_type(mean, network.scv[0, r, k])
-        if phases_of_mean_1 is None
-        else phases_of_mean_1.scaled(mean)
+        phase_type(mean_time, network.scv[0, r, k])
+        if unit_phases is None
+        else unit_phases.scaled(mean_time)
     )
 
 
@@ -358,42 +372,57 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     """
     network = point.network
     routing = point.routing
-    classes, count = network.service.shape[1:]
-    visited = point.visited()
+    class_count, station_count = network.service.shape[1:]
+    is_visited = point.visited()
     _check_time_spent(point)
-    entry = routing.entry * visited
-    onward = routing.onward * visited
-    begins = [
-        [(r, int(k), row[k].item()) for k in np.flatnonzero(row)] for r, row in enumerate(entry)
+    entry = routing.entry * is_visited
+    onward = routing.onward * is_visited
+    entries_by_class = [
+        [(class_index, int(station), row[station].item()) for station in np.flatnonzero(row)]
+        for class_index, row in enumerate(entry)
     ]
-    home = [begins[r] for r in routing.restart or range(classes)]
+    restart_by_class = [
+        entries_by_class[class_index] for class_index in routing.restart or range(class_count)
+    ]
     # What has a slope alone is never entered, but takes part in derivatives.
     _check_home(
-        point, [[k for _, k, chance in entries if complex(chance).real] for entries in home]
+        point,
+        [
+            [station for _, station, chance in entries if complex(chance).real]
+            for entries in restart_by_class
+        ],
     )
-    stations = [_station_state(point, k, truncation) for k in range(count)]
-    thinking = {int(r): exponential(network.think[0, r]) for r in np.flatnonzero(visited[:, count])}
-    stations.append(SharedServers(thinking, classes, None))
+    stations = [_station_state(point, station, truncation) for station in range(station_count)]
+    think_times = {
+        int(class_index): exponential(network.think[0, class_index])
+        for class_index in np.flatnonzero(is_visited[:, station_count])
+    }
+    stations.append(SharedServers(think_times, class_count, None))
     bursts = (
         {}
         if network.bursts is None
-        else {r: burst for r, burst in enumerate(network.bursts[0]) if burst.any()}
+        else {
+            class_index: burst for class_index, burst in enumerate(network.bursts[0]) if burst.any()
+        }
     )
     # After service, a blocked station says for which one it waits, and in which order.
-    columns = (
+    column_count = (
         sum(state.width for state in stations)
-        + 2 * count * (AFTER_SERVICE in network.blocking)
+        + 2 * station_count * (AFTER_SERVICE in network.blocking)
         + len(bursts)
     )
-    empty = _empty_row(point, columns, truncation)
+    empty_row = _empty_row(point, column_count, truncation)
     destinations = {
-        (r, k): [(int(s), int(j), onward[r, k, s, j].item()) for s, j in np.argwhere(onward[r, k])]
-        for r, k in np.argwhere(visited).tolist()
+        (class_index, station): [
+            (int(s), int(j), onward[class_index, station, s, j].item())
+            for s, j in np.argwhere(onward[class_index, station])
+        ]
+        for class_index, station in np.argwhere(is_visited).tolist()
     }
     arrivals = {
-        int(r): (network.arrivals[0, r], begins[r])
-        for r in np.flatnonzero(~network.closed)
-        if network.arrivals[0, r] != 0
+        int(class_index): (network.arrivals[0, class_index], entries_by_class[class_index])
+        for class_index in np.flatnonzero(~network.closed)
+        if network.arrivals[0, class_index] != 0
     }
     space = StateSpace(
         stations=stations,
@@ -401,15 +430,15 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         destinations=destinations,
         arrivals=arrivals,
         bursts=bursts,
-        batch=network.batch or (1,) * classes,
-        restart=dict(enumerate(home)),
-        abandonment=_abandonment_rates(network, visited),
+        batch=network.batch or (1,) * class_count,
+        restart=dict(enumerate(restart_by_class)),
+        abandonment=_abandonment_rates(network, is_visited),
         capacity=(*network.capacity, None),
         blocking=(*network.blocking, LOSS),
         truncation=truncation,
         open_classes=~network.closed,
-        start=empty,
-        interleaved=empty,
+        start=empty_row,
+        interleaved=empty_row,
     )
     return _with_closed_customers(space, point)
 
@@ -424,11 +453,11 @@ def _check_time_spent(point: NetworkPoint) -> None:
             )
 
 
-def _empty_row(point: NetworkPoint, columns: int, truncation: int | None) -> Array:
+def _empty_row(point: NetworkPoint, column_count: int, truncation: int | None) -> Array:
     """Return the state without customers [columns], of the smallest integers that hold all."""
     capacities = (capacity or 0 for capacity in point.network.capacity)
-    largest = max(int(point.population().sum()), truncation or 0, *capacities)
-    return np.zeros(max(1, columns), dtype=np.int16 if largest < 2**14 else np.int32)
+    largest_number = max(int(point.population().sum()), truncation or 0, *capacities)
+    return np.zeros(max(1, column_count), dtype=np.int16 if largest_number < 2**14 else np.int32)
 
 
 def _with_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace:
@@ -436,20 +465,42 @@ def _with_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace
     with the classes in turn.
     """
     population = point.population()
-    visited = point.visited()
-    thinking = visited.shape[1] - 1
-    begin = {
-        r: [*dict.fromkeys([*(k for _, k, _ in home), *np.flatnonzero(visited[r])])]
-        for r, home in space.restart.items()
+    is_visited = point.visited()
+    think_station = is_visited.shape[1] - 1
+    first_stations = {
+        class_index: [
+            *dict.fromkeys(
+                [*(k for _, k, _ in destinations), *np.flatnonzero(is_visited[class_index])]
+            )
+        ]
+        for class_index, destinations in space.restart.items()
     }
-    present = {r: int(n) for r, n in enumerate(population) if n > 0}
-    one_by_one = [r for r, n in present.items() for _ in range(n)]
+    customers_by_class = {class_index: int(n) for class_index, n in enumerate(population) if n > 0}
+    class_after_class = [
+        class_index for class_index, n in customers_by_class.items() for _ in range(n)
+    ]
     # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns; the last
     # restarts.
-    turns = sorted((((j + 0.5) / n, r) for r, n in present.items() for j in range(n)), reverse=True)
-    thinking_last = {r: sorted(places, key=lambda k: k == thinking) for r, places in begin.items()}
-    interleaved = initial_state(space, [r for _, r in turns], thinking_last)
-    return replace(space, start=initial_state(space, one_by_one, begin), interleaved=interleaved)
+    classes_in_turn = sorted(
+        (
+            ((j + 0.5) / n, class_index)
+            for class_index, n in customers_by_class.items()
+            for j in range(n)
+        ),
+        reverse=True,
+    )
+    stations_thinking_last = {
+        class_index: sorted(station_order, key=lambda k: k == think_station)
+        for class_index, station_order in first_stations.items()
+    }
+    interleaved = initial_state(
+        space, [class_index for _, class_index in classes_in_turn], stations_thinking_last
+    )
+    return replace(
+        space,
+        start=initial_state(space, class_after_class, first_stations),
+        interleaved=interleaved,
+    )
 
 
 def _abandonment_rates(
@@ -460,27 +511,33 @@ def _abandonment_rates(
     """
     if network.patience is None:
         return {}
-    places = np.argwhere((network.patience[0] != 0) & visited[:, : len(network.stations)]).tolist()
-    return {(r, k): (1 / network.patience[0, r, k]).item() for r, k in places}
+    class_station_pairs = np.argwhere(
+        (network.patience[0] != 0) & visited[:, : len(network.stations)]
+    ).tolist()
+    return {(r, k): (1 / network.patience[0, r, k]).item() for r, k in class_station_pairs}
 
 
-def _check_home(point: NetworkPoint, home: Sequence[Sequence[int]]) -> None:
+def _check_home(point: NetworkPoint, start_stations: Sequence[Sequence[int]]) -> None:
     """Refuse a closed class that may be lost and begins its next cycle where it may be lost
     again.
     """
     network = point.network
-    reached = point.visited()
+    is_visited = point.visited()
     population = point.population().sum()
-    limited = [
+    loss_stations = [
         k for k, blocking in enumerate(network.blocking) if blocking == LOSS and network.limited[k]
     ]
     for r in np.flatnonzero(network.closed).tolist():
-        bad = [k for k in home[r] if k in limited]
-        lossy = [k for k in limited if reached[r, k] and (network.capacity[k] or 0) < population]
-        if bad and lossy:
+        lossy_starts = [k for k in start_stations[r] if k in loss_stations]
+        lossy_stations = [
+            k for k in loss_stations if is_visited[r, k] and (network.capacity[k] or 0) < population
+        ]
+        if lossy_starts and lossy_stations:
             raise ModelError(
-                f"{network.classes[r]} is lost at {network.stations[lossy[0]]} and begins its cycle"
-                f" again at {network.stations[bad[0]]}, which may be full; give a think time or"
+                f"{network.classes[r]} is lost at {network.stations[lossy_stations[0]]} and"
+                " begins its cycle"
+                f" again at {network.stations[lossy_starts[0]]}, which may be full; give a"
+                " think time or"
                 " another blocking"
             )
 
@@ -489,11 +546,15 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
     """Represent a station by the columns that its discipline needs; see `station_state`."""
     network = point.network
     visitors = np.flatnonzero(point.visited()[:, station]).tolist()
-    shares = None
+    share_by_class = None
     impatient = network.patience is not None and bool(network.patience[0, :, station].any())
-    if _from_outside(point, visitors, station) and not impatient:
-        flows = {r: network.arrivals[0, r] * point.routing.entry[r, station] for r in visitors}
-        shares = {r: flow / sum(flows.values()) for r, flow in flows.items()}
+    if _only_from_outside(point, visitors, station) and not impatient:
+        rate_by_class = {
+            r: network.arrivals[0, r] * point.routing.entry[r, station] for r in visitors
+        }
+        share_by_class = {
+            r: rate / sum(rate_by_class.values()) for r, rate in rate_by_class.items()
+        }
     rates = network.rates[station]
     ranks = {r: int(network.priority[r, station]) for r in visitors}
     return station_state(
@@ -502,9 +563,9 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
         len(network.classes),
         servers=int(network.servers[station]),
         rates=None if rates is None else rates[0],
-        places=max(_places_at(point, station, truncation), 1),
+        places=max(_most_present(point, station, truncation), 1),
         ranks=ranks,
-        shares=shares,
+        shares=share_by_class,
         impatient=impatient,
         weights=None
         if network.weights is None
@@ -512,25 +573,25 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
     )
 
 
-def _from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) -> bool:
+def _only_from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) -> bool:
     """Return whether all customers of a station come from outside the network."""
-    opened = not point.network.closed[visitors].any()
-    arriving = (point.network.arrivals[0, visitors].real > 0).all()
-    arriving &= not point.network.not_poisson
-    return bool(opened and arriving and not point.routing.onward[:, :, :, station].any())
+    all_open = not point.network.closed[visitors].any()
+    all_arrive = (point.network.arrivals[0, visitors].real > 0).all()
+    all_arrive &= not point.network.not_poisson
+    return bool(all_open and all_arrive and not point.routing.onward[:, :, :, station].any())
 
 
-def _places_at(point: NetworkPoint, station: int, truncation: int | None) -> int:
+def _most_present(point: NetworkPoint, station: int, truncation: int | None) -> int:
     """Return the largest number of customers that can be present at a station."""
-    visiting = point.routing.groups()[point.visited()[:, station]].any(axis=0)
-    count = int(point.population()[visiting].sum())
-    opened = bool((visiting & ~point.network.closed).any())
-    most = point.network.capacity[station]
-    if opened and truncation is None:
-        assert most is not None
-        return most
-    count += (truncation or 0) * opened
-    return count if most is None else min(most, count)
+    is_possible_class = point.routing.groups()[point.visited()[:, station]].any(axis=0)
+    most_customers = int(point.population()[is_possible_class].sum())
+    has_open_class = bool((is_possible_class & ~point.network.closed).any())
+    capacity = point.network.capacity[station]
+    if has_open_class and truncation is None:
+        assert capacity is not None
+        return capacity
+    most_customers += (truncation or 0) * has_open_class
+    return most_customers if capacity is None else min(capacity, most_customers)
 
 
 def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0) -> str:
@@ -544,18 +605,20 @@ def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0)
     >>> size_in_words(network_point(network_arrays([1.0, 2.0, 3.0], population=4)), None)
     'at least 15 in all'
     """
-    cut = "" if truncation is None else f", truncated at {truncation} customers of open classes"
-    closed = point.network.closed
-    visited = point.visited()
-    opened = int(visited[~closed].any(axis=0).sum())
-    placements = math.comb((truncation or 0) + opened, opened)
-    for members in np.unique(point.routing.groups()[closed], axis=0):
-        customers = int(point.population()[members].sum())
-        places = int(visited[members].any(axis=0).sum())
-        placements *= math.comb(customers + max(places, 1) - 1, customers)
+    truncation_text = (
+        "" if truncation is None else f", truncated at {truncation} customers of open classes"
+    )
+    is_closed = point.network.closed
+    is_visited = point.visited()
+    open_stations = int(is_visited[~is_closed].any(axis=0).sum())
+    placements = math.comb((truncation or 0) + open_stations, open_stations)
+    for member_classes in np.unique(point.routing.groups()[is_closed], axis=0):
+        customers = int(point.population()[member_classes].sum())
+        station_count = int(is_visited[member_classes].any(axis=0).sum())
+        placements *= math.comb(customers + max(station_count, 1) - 1, customers)
     is_counted = placements > limit and not point.network.limited.any()
     return (
         f"at least {min(placements, 10**300):.4g} in all"
         if is_counted
         else "as many as were looked for"
-    ) + cut
+    ) + truncation_text

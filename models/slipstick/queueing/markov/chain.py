@@ -70,9 +70,9 @@ class MarkovChain:
         origin = self.sources[changes_state]
         target = self.targets[changes_state]
         rates = self.rates[changes_state]
-        places = np.concatenate([origin, origin]), np.concatenate([target, origin])
+        positions = np.concatenate([origin, origin]), np.concatenate([target, origin])
         return sparse.csr_array(
-            (np.concatenate([rates, -rates]), places), shape=(self.size, self.size)
+            (np.concatenate([rates, -rates]), positions), shape=(self.size, self.size)
         )
 
 
@@ -131,15 +131,15 @@ def explore_rows(
     # Each key that is not there yet gets the next number.
     number_by_state: defaultdict[bytes, int] = defaultdict()
     number_by_state.default_factory = number_by_state.__len__
-    _numbered(start, number_by_state)
+    _state_numbers(start, number_by_state)
     block = start
-    looked_at = 0
+    explored_count = 0
     if reachable is not None:
-        block = np.concatenate([start, reachable[_numbered(reachable, number_by_state) > 0]])
+        block = np.concatenate([start, reachable[_state_numbers(reachable, number_by_state) > 0]])
     blocks = [block]
-    none = np.zeros(0, dtype=np.int64)
+    no_numbers = np.zeros(0, dtype=np.int64)
     transitions_by_event: list[tuple[Array, Array, Array, Array]] = [
-        (none, none, np.zeros(0), none)
+        (no_numbers, no_numbers, np.zeros(0), no_numbers)
     ]
     # Blocks, not single states: the cost of a call is shared by thousands of states.
     while len(block):
@@ -147,9 +147,9 @@ def explore_rows(
         block = block[:BLOCK]
         for origin, rows, rates, event in transitions(block):
             states_before = len(number_by_state)
-            target = _numbered(rows, number_by_state)
+            target = _state_numbers(rows, number_by_state)
             transitions_by_event.append(
-                (origin + looked_at, target, rates, np.full(len(origin), event))
+                (origin + explored_count, target, rates, np.full(len(origin), event))
             )
             if len(number_by_state) > most_states:
                 refuse_size(most_states, size_hint())
@@ -157,28 +157,33 @@ def explore_rows(
                 # The first to reach each new state, in the order of the numbers given.
                 _, first_rows = np.unique(target, return_index=True)
                 new_blocks.append(rows[first_rows[target[first_rows] >= states_before]])
-        looked_at += len(block)
+        explored_count += len(block)
         blocks += new_blocks[1:]
         block = np.concatenate(new_blocks)
     states = np.concatenate(blocks)
     # Numbered as they were explored, neighbours lie far apart: sorted, the factors have fewer
     # entries.
     order = np.lexsort(states.T[::-1])
-    place = np.argsort(order)
+    sorted_number = np.argsort(order)
     sources, targets, rates, events = (
         np.concatenate(arrays) for arrays in zip(*transitions_by_event, strict=True)
     )
     return MarkovChain(
-        states[order], place[sources], place[targets], rates, (order == 0) * 1.0, events
+        states[order],
+        sorted_number[sources],
+        sorted_number[targets],
+        rates,
+        (order == 0) * 1.0,
+        events,
     )
 
 
-def _numbered(rows: Rows, number: defaultdict[bytes, int]) -> NDArray[np.int64]:
+def _state_numbers(rows: Rows, number_by_state: defaultdict[bytes, int]) -> NDArray[np.int64]:
     """Return the number of each row; new rows get the next numbers."""
     rows = np.ascontiguousarray(rows)
-    width = rows.shape[1] * rows.itemsize
-    keys: list[Any] = rows.view(np.dtype((np.void, width))).ravel().tolist()
-    return np.fromiter(map(number.__getitem__, keys), dtype=np.int64, count=len(keys))
+    bytes_per_row = rows.shape[1] * rows.itemsize
+    keys: list[Any] = rows.view(np.dtype((np.void, bytes_per_row))).ravel().tolist()
+    return np.fromiter(map(number_by_state.__getitem__, keys), dtype=np.int64, count=len(keys))
 
 
 METHODS = ("gth", "direct", "iterative")
@@ -227,8 +232,8 @@ def stationary(
     method : `gth` (elimination without subtraction: no cancellation, work grows with the cube of
         the states), `direct` (sparse LU), `iterative` (GMRES, preconditioned by an incomplete LU);
         by default by size, with `direct` to follow where iteration fails its check
-    solved_before : what was found for other chains, and is added to: chains that differ in derivatives
-        alone are factored once
+    solved_before : what was found for other chains, and is added to: chains that differ in
+        derivatives alone are factored once
 
     Raises
     ------
@@ -248,28 +253,36 @@ def stationary(
             f"there is no method {method!r} for the steady state; known: {', '.join(METHODS)}"
         )
     generator = chain.generator()
-    closed = _closed(sparse.csr_array(generator.real))
-    closed_generator = generator[closed][:, closed].tocsr()
-    start = chain.start[closed]
-    size = len(closed)
-    start = start / start.sum() if start.sum() > 0 else np.full(size, 1 / size)
+    closed_states = _closed_states(sparse.csr_array(generator.real))
+    closed_generator = generator[closed_states][:, closed_states].tocsr()
+    start_probability = chain.start[closed_states]
+    closed_size = len(closed_states)
+    start_probability = (
+        start_probability / start_probability.sum()
+        if start_probability.sum() > 0
+        else np.full(closed_size, 1 / closed_size)
+    )
     # Elimination works on the full matrix; factors of a large chain fill up, so there iteration is
     # tried before them.
-    by_size = (
-        ("gth",) if size <= SMALL else ("direct",) if size <= LARGE else ("iterative", "direct")
+    methods_by_size = (
+        ("gth",)
+        if closed_size <= SMALL
+        else ("direct",)
+        if closed_size <= LARGE
+        else ("iterative", "direct")
     )
-    probabilities = _first_that_holds(
+    probabilities = _solved_by_methods(
         closed_generator,
-        (method,) if method else by_size,
-        start,
+        (method,) if method else methods_by_size,
+        start_probability,
         {} if solved_before is None else solved_before,
     )
-    answer = np.zeros(chain.size, dtype=probabilities.dtype)
-    answer[closed] = probabilities
-    return answer
+    probability_by_state = np.zeros(chain.size, dtype=probabilities.dtype)
+    probability_by_state[closed_states] = probabilities
+    return probability_by_state
 
 
-def _first_that_holds(
+def _solved_by_methods(
     generator: csr_array, methods: tuple[str, ...], start: NDArray[np.float64], solved_before: Known
 ) -> Array:
     """Return the long-run probabilities by the first method that succeeds; an error of the last one
@@ -277,48 +290,54 @@ def _first_that_holds(
     """
     for method in methods[:-1]:
         try:
-            return _solved(generator, method, start, solved_before)
+            return _solved_by_method(generator, method, start, solved_before)
         except NoAnswerError:
             continue
-    return _solved(generator, methods[-1], start, solved_before)
+    return _solved_by_method(generator, methods[-1], start, solved_before)
 
 
-def _closed(generator: csr_array) -> NDArray[np.int64]:
+def _closed_states(generator: csr_array) -> NDArray[np.int64]:
     """Return the states of the only set of states that the chain never leaves."""
-    count, label = csgraph.connected_components(generator, directed=True, connection="strong")
-    if count == 1:
+    set_count, set_of_state = csgraph.connected_components(
+        generator, directed=True, connection="strong"
+    )
+    if set_count == 1:
         return np.arange(generator.shape[0])
-    across = generator.tocoo()
-    leaving = label[across.row] != label[across.col]
-    open_sets = np.zeros(count, dtype=bool)
-    open_sets[label[across.row[leaving]]] = True
-    final = np.flatnonzero(~open_sets)
+    transitions = generator.tocoo()
+    leaves_set = set_of_state[transitions.row] != set_of_state[transitions.col]
+    is_open_set = np.zeros(set_count, dtype=bool)
+    is_open_set[set_of_state[transitions.row[leaves_set]]] = True
+    closed_sets = np.flatnonzero(~is_open_set)
     # Of several closed sets the start, and chance, decide which one the chain ends in.
-    if len(final) > 1:
+    if len(closed_sets) > 1:
         raise NoAnswerError(
-            f"the chain ends in one of {len(final)} sets of states and stays there, so the steady state depends on chance; every state must be reachable from every other"
+            f"the chain ends in one of {len(closed_sets)} sets of states and stays there, so"
+            " the steady state depends on chance; every state must be reachable from every other"
         )
-    return np.flatnonzero(label == final[0])
+    return np.flatnonzero(set_of_state == closed_sets[0])
 
 
-def _solved(
+def _solved_by_method(
     generator: csr_array, method: str, start: NDArray[np.float64], solved_before: Known
 ) -> Array:
     if generator.shape[0] == 1:
         return np.ones(1)
     if method == "gth":
         return gth(generator.toarray())
-    real = sparse.csr_array(generator.real)
-    if len(start) not in solved_before or abs(solved_before[len(start)][0] - real).max() > 0:
+    real_generator = sparse.csr_array(generator.real)
+    if (
+        len(start) not in solved_before
+        or abs(solved_before[len(start)][0] - real_generator).max() > 0
+    ):
         try:
-            pi, solve = _balanced(real, method, start)
+            pi, solve = _solved_with_fixed(real_generator, method, start)
         except RuntimeError as error:  # rates so far apart that a factor is singular
             raise NoAnswerError(
                 f"the steady state of {len(start):,} states was not found: {error}; try another"
                 f" method: {', '.join(METHODS)}"
             ) from error
-        _check(real, pi)
-        solved_before[len(start)] = real, pi, solve
+        _check_distribution(real_generator, pi)
+        solved_before[len(start)] = real_generator, pi, solve
         # Two sizes at most are kept: the factors of a chain may take a large part of the memory.
         if len(solved_before) > 2:
             solved_before.pop(next(iter(solved_before)))
@@ -329,30 +348,30 @@ def _solved(
     slope = sparse.csr_array(generator.imag)
     scale = float(np.abs(slope.data).max(initial=0.0)) or 1.0
     change = solve(-(pi @ (slope / scale)))
-    answer: Array = pi + 1j * scale * (change - change.sum() * pi)
-    return answer
+    complex_pi: Array = pi + 1j * scale * (change - change.sum() * pi)
+    return complex_pi
 
 
-def _balanced(
+def _solved_with_fixed(
     generator: csr_array, method: str, start: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], Solve]:
     """Solve pi Q = 0 for real rates; also return the solver of x Q = b with x[fixed] = 0."""
-    fixed = (_likely_at_random_time if method == "direct" else _likely)(generator, start)
+    fixed_state = (_likely_at_random if method == "direct" else _likely_state)(generator, start)
     # An unlikely state makes a bad yardstick; the likeliest of the first answer a good one.
     for _ in range(3):
-        solve = _solver(generator, fixed, method)
+        solve = _solver(generator, fixed_state, method)
         with np.errstate(over="ignore", invalid="ignore"):
-            pi = -solve(np.asarray(generator[[fixed]].toarray()).ravel())
-        pi[fixed] = 1.0
-        top = int(np.argmax(np.where(np.isfinite(pi), np.abs(pi), -1.0)))
-        if np.isfinite(pi).all() and abs(pi[top]) < MOST_RATIO:
+            pi = -solve(np.asarray(generator[[fixed_state]].toarray()).ravel())
+        pi[fixed_state] = 1.0
+        likeliest_state = int(np.argmax(np.where(np.isfinite(pi), np.abs(pi), -1.0)))
+        if np.isfinite(pi).all() and abs(pi[likeliest_state]) < MOST_RATIO:
             break
-        fixed = top
+        fixed_state = likeliest_state
     with np.errstate(invalid="ignore"):
         return pi / pi.sum(), solve  # what is not finite fails the check
 
 
-def _likely_at_random_time(generator: csr_array, start: NDArray[np.float64]) -> int:
+def _likely_at_random(generator: csr_array, start: NDArray[np.float64]) -> int:
     """Return the likeliest state at a random time, exponential and so long that the fastest state
     is left 1e8 times.
 
@@ -364,7 +383,7 @@ def _likely_at_random_time(generator: csr_array, start: NDArray[np.float64]) -> 
     return int(np.argmax(linalg.splu(matrix, **SYMMETRIC).solve(start)))
 
 
-def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
+def _likely_state(generator: csr_array, start: NDArray[np.float64]) -> int:
     """Return a state that is likely in the long run: jump from the start until the likeliest state
     stays the same for as many jumps as before.
 
@@ -372,40 +391,42 @@ def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
     that alternates between two sets of states would not settle.
     """
     rates = -generator.diagonal()
-    jump = sparse.csr_array((0.95 * generator / rates[:, None]).T)
+    jump_matrix = sparse.csr_array((0.95 * generator / rates[:, None]).T)
     weights = start
-    top = -1
+    previous_likeliest = -1
     jumps = 64
-    while top != (now := int(np.argmax(weights / rates))) and jumps <= 8192:
-        top = now
+    while previous_likeliest != (likeliest := int(np.argmax(weights / rates))) and jumps <= 8192:
+        previous_likeliest = likeliest
         for _ in range(jumps):
-            weights = weights + jump @ weights
+            weights = weights + jump_matrix @ weights
         jumps *= 2
-    return now
+    return likeliest
 
 
-def _solver(generator: csr_array, fixed: int, method: str) -> Solve:
-    """Make a solver of x Q = b for x with x[fixed] = 0, without equation `fixed`."""
-    free_states = np.delete(np.arange(generator.shape[0]), fixed)
+def _solver(generator: csr_array, fixed_state: int, method: str) -> Solve:
+    """Make a solver of x Q = b for x with x[fixed] = 0, without equation `fixed_state`."""
+    free_states = np.delete(np.arange(generator.shape[0]), fixed_state)
     matrix = sparse.csc_array(generator[free_states][:, free_states].T)
-    inner = linalg.splu(matrix, **SYMMETRIC).solve if method == "direct" else _iterative(matrix)
+    solve_free_states = (
+        linalg.splu(matrix, **SYMMETRIC).solve if method == "direct" else _iterative_solver(matrix)
+    )
 
-    def solve(right: Array) -> Array:
-        x = np.zeros(len(right))
-        x[free_states] = inner(right[free_states])
+    def solve(right_side: Array) -> Array:
+        x = np.zeros(len(right_side))
+        x[free_states] = solve_free_states(right_side[free_states])
         return x
 
     return solve
 
 
-def _iterative(matrix: csc_array) -> Solve:
+def _iterative_solver(matrix: csc_array) -> Solve:
     # A coarse factor: a finer one (1e-3, 20) halves the iterations, and takes 2 to 4 times as long
     # as all of them.
-    rough = linalg.spilu(matrix, drop_tol=1e-2, fill_factor=5, **SYMMETRIC)
-    preconditioner = linalg.LinearOperator(matrix.shape, rough.solve, dtype=np.float64)
+    rough_factors = linalg.spilu(matrix, drop_tol=1e-2, fill_factor=5, **SYMMETRIC)
+    preconditioner = linalg.LinearOperator(matrix.shape, rough_factors.solve, dtype=np.float64)
 
-    def solve(right: Array) -> Array:
-        x = np.zeros(len(right))
+    def solve(right_side: Array) -> Array:
+        x = np.zeros(len(right_side))
         # Each pass solves for what the last one left, which keeps digits that one long pass would
         # lose.
         for _ in range(PASSES):
@@ -413,7 +434,7 @@ def _iterative(matrix: csc_array) -> Solve:
                 x
                 + linalg.gmres(
                     matrix,
-                    right - matrix @ x,
+                    right_side - matrix @ x,
                     rtol=1e-6,
                     atol=0.0,
                     restart=60,
@@ -426,15 +447,16 @@ def _iterative(matrix: csc_array) -> Solve:
     return solve
 
 
-def _check(generator: csr_array, pi: NDArray[np.float64]) -> None:
+def _check_distribution(generator: csr_array, pi: NDArray[np.float64]) -> None:
     """Refuse a distribution that does not solve the equations, and raise rounding below 0 to 0."""
     with np.errstate(invalid="ignore"):
         residual = float(np.abs(pi @ generator).max()) / float(-generator.diagonal().min())
-    least = float(pi.min())
-    if not (residual <= RESIDUAL and least >= -ROUNDING):
+    least_probability = float(pi.min())
+    if not (residual <= RESIDUAL and least_probability >= -ROUNDING):
         raise NoAnswerError(
             f"the steady state of {len(pi):,} states was not found: pi Q is {residual:.1e} of the"
-            f" largest rate (at most {RESIDUAL:g}) and the least probability {least:.1e}; try"
+            f" largest rate (at most {RESIDUAL:g}) and the least probability"
+            f" {least_probability:.1e}; try"
             f" another method: {', '.join(METHODS)}"
         )
     # What is below 0 here is rounding, by the check above.
@@ -457,14 +479,14 @@ def gth(generator: Array) -> Array:
     >>> gth(np.array([[-1.0, 1.0], [9.0, -9.0]]))
     array([0.9, 0.1])
     """
-    q = np.array(generator)
-    size = len(q)
+    rates = np.array(generator)
+    size = len(rates)
     for last in range(size - 1, 0, -1):
-        q[:last, last] /= q[last, :last].sum()
-        q[:last, :last] += np.outer(q[:last, last], q[last, :last])
-    pi = np.ones(size, dtype=q.dtype)
+        rates[:last, last] /= rates[last, :last].sum()
+        rates[:last, :last] += np.outer(rates[:last, last], rates[last, :last])
+    pi = np.ones(size, dtype=rates.dtype)
     for state in range(1, size):
-        pi[state] = pi[:state] @ q[:state, state]
+        pi[state] = pi[:state] @ rates[:state, state]
     return np.asarray(pi / pi.sum())
 
 
@@ -492,13 +514,14 @@ def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> A
     1.5
     """
     generator = chain.generator()
-    final = np.unique(np.asarray(ends, dtype=np.int64))
-    if not len(final) or final[0] < 0 or final[-1] >= chain.size:
+    final_states = np.unique(np.asarray(ends, dtype=np.int64))
+    if not len(final_states) or final_states[0] < 0 or final_states[-1] >= chain.size:
         raise ModelError(
-            f"an end must be the number of a state from 0 to {chain.size - 1}, got {final.tolist()}"
+            f"an end must be the number of a state from 0 to {chain.size - 1}, got"
+            f" {final_states.tolist()}"
         )
-    _check_reachable(chain, generator, final)
-    transient_states = np.delete(np.arange(chain.size), final)
+    _check_reachable(chain, generator, final_states)
+    transient_states = np.delete(np.arange(chain.size), final_states)
     times = np.zeros(chain.size, dtype=generator.dtype)
     if len(transient_states):
         leaving_rates = sparse.csc_array(-generator[transient_states][:, transient_states].T)
@@ -513,18 +536,23 @@ def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> A
     return times
 
 
-def _check_reachable(chain: MarkovChain, generator: csr_array, final: NDArray[np.int64]) -> None:
+def _check_reachable(
+    chain: MarkovChain, generator: csr_array, final_states: NDArray[np.int64]
+) -> None:
     """Raise if some state cannot reach an end: walk backwards from the ends, joined into one more
     state.
     """
-    moves = generator.tocoo()
+    transitions = generator.tocoo()
     size = chain.size
-    sources = np.concatenate([moves.col, np.full(len(final), size)])
-    targets = np.concatenate([moves.row, final])
-    back = sparse.csr_array((np.ones(len(sources)), (sources, targets)), shape=(size + 1, size + 1))
-    reached = csgraph.breadth_first_order(back, size, return_predecessors=False)
-    if len(reached) < size + 1:
-        lost = int(np.setdiff1d(np.arange(size), reached)[0])
+    sources = np.concatenate([transitions.col, np.full(len(final_states), size)])
+    targets = np.concatenate([transitions.row, final_states])
+    backward_graph = sparse.csr_array(
+        (np.ones(len(sources)), (sources, targets)), shape=(size + 1, size + 1)
+    )
+    reached_states = csgraph.breadth_first_order(backward_graph, size, return_predecessors=False)
+    if len(reached_states) < size + 1:
+        stranded_state = int(np.setdiff1d(np.arange(size), reached_states)[0])
         raise NoAnswerError(
-            f"from state {chain.states[lost]} no end can be reached, so the mean time is infinite"
+            f"from state {chain.states[stranded_state]} no end can be reached, so the mean time"
+            " is infinite"
         )

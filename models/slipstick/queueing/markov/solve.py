@@ -49,7 +49,7 @@ def markov_chain(
     point = network_point(network, routing)
     if truncation is None and point.unbounded():
         raise ModelError("open classes can fill a station without end; give the chain a truncation")
-    return _explored(point, truncation, limit)
+    return _explored_chain(point, truncation, limit)
 
 
 def solve_markov_chain(
@@ -106,39 +106,43 @@ def solve_markov_chain(
     """
     if not 0 < error < 1:
         raise ModelError(f"the error of a truncation must lie between 0 and 1, got {error}")
-    points: list[MarkovSolution] = []
+    point_solutions: list[MarkovSolution] = []
     solved_before: Known = {}
-    rules = (
+    routing_by_point = (
         [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
     )
-    for index, rule in zip(range(network.points), rules, strict=True):
-        point = network_point(network.select(slice(index, index + 1)), rule)
-        points.append(_point(point, error, limit, method, solved_before))
-    solution = _together(network, points, routing is None)
+    for index, point_routing in zip(range(network.points), routing_by_point, strict=True):
+        point = network_point(network.select(slice(index, index + 1)), point_routing)
+        point_solutions.append(_solved_point(point, error, limit, method, solved_before))
+    solution = _joined_solution(network, point_solutions, routing is None)
     if routing is None and not network.losses:
         checked(network, solution, max(EXACT, 10 * error))
     return solution
 
 
-def _point(
+def _solved_point(
     point: NetworkPoint, error: float, limit: float | None, method: str | None, solved_before: Known
 ) -> MarkovSolution:
     if not point.unbounded():
-        space, chain = _explored(point, None, limit)
-        return _answers(point, space, chain, stationary(chain, method, solved_before), 0.0)
-    truncation = _first_cut(point, error)
-    rising = 0
-    while rising < 2 or (
+        space, chain = _explored_chain(point, None, limit)
+        return _solution_of_point(
+            point, space, chain, stationary(chain, method, solved_before), 0.0
+        )
+    truncation = _first_truncation(point, error)
+    rising_times = 0
+    while rising_times < 2 or (
         point.network.bursts is not None and not point.network.losses
     ):  # levels rise in a burst
-        space, chain = _explored(point, truncation, limit)
+        space, chain = _explored_chain(point, truncation, limit)
         pi = stationary(chain, method, solved_before)
-        tail_probability, missing, ratio = _tail(space, chain, pi)
-        if missing <= error:
-            return _answers(point, space, chain, pi, tail_probability)
-        rising = rising + 1 if ratio >= 1 else 0
+        tail_probability, missing_part, level_ratio = _tail_beyond(space, chain, pi)
+        if missing_part <= error:
+            return _solution_of_point(point, space, chain, pi, tail_probability)
+        rising_times = rising_times + 1 if level_ratio >= 1 else 0
         customers_to_add = (
-            math.log(error / missing) / math.log(ratio) if 0 < ratio < 1 else truncation
+            math.log(error / missing_part) / math.log(level_ratio)
+            if 0 < level_ratio < 1
+            else truncation
         )
         # Levels fall by the ratio for each further customer: so many bring the tail below the
         # error, with a tenth more.
@@ -149,16 +153,16 @@ def _point(
     )
 
 
-def _explored(
+def _explored_chain(
     point: NetworkPoint, truncation: int | None, limit: float | None
 ) -> tuple[StateSpace, MarkovChain]:
     # One customer more or less is at least one state more.
-    least = max(truncation or 0, *point.population())
-    most = limits.limit("states") if limit is None else limit
-    if least >= most:
-        refuse_size(most, f"at least {least:,}, for as many customers")
+    least_states = max(truncation or 0, *point.population())
+    most_states = limits.limit("states") if limit is None else limit
+    if least_states >= most_states:
+        refuse_size(most_states, f"at least {least_states:,}, for as many customers")
     space = build_state_space(point, truncation)
-    chain = space.chain(most, lambda: size_in_words(point, truncation, most))
+    chain = space.chain(most_states, lambda: size_in_words(point, truncation, most_states))
     if limit is None:  # within its limit, but perhaps to be announced
         limits.check_cost(
             "states",
@@ -174,84 +178,94 @@ def _explored(
     return space, chain
 
 
-def _first_cut(point: NetworkPoint, error: float) -> int:
+def _first_truncation(point: NetworkPoint, error: float) -> int:
     """Return the truncation of open customers to begin with, from the loads; raise for a saturated
     station in a network without losses.
 
-    The constants are a guess that is usually enough: `_tail` decides whether the truncation is, by
-    the levels of the solution.
+    The constants are a guess that is usually enough: `_tail_beyond` decides whether the truncation
+    is, by the levels of the solution.
     """
     network = point.network
-    opened = ~network.closed
+    is_open = ~network.closed
     without_losses = not network.losses
     if without_losses:
         open_load(network)  # raises an error where a station is saturated
-    speed = np.array([highest_speed(network, k)[0].real for k in range(len(network.stations))])
+    speed_by_station = np.array(
+        [highest_speed(network, k)[0].real for k in range(len(network.stations))]
+    )
     # Where all have patience, levels fall faster than by any ratio.
-    easy = network.delays | (network.never_saturated & ~network.limited)
-    load = np.where(easy, 0.0, offered_load(network)[0].real / speed)
-    heaviest = min(0.95, float(load.max(initial=0.0)))
-    arrivals = network.arrivals[0, opened].real[:, None]
-    present = float((arrivals * network.demand[0, opened].real).sum())
+    falls_fast = network.delays | (network.never_saturated & ~network.limited)
+    load = np.where(falls_fast, 0.0, offered_load(network)[0].real / speed_by_station)
+    largest_load = min(0.95, float(load.max(initial=0.0)))
+    arrivals = network.arrivals[0, is_open].real[:, None]
+    mean_present = float((arrivals * network.demand[0, is_open].real).sum())
     if network.patience is not None:  # no wait is longer than without any service
-        waits = (network.visits[0].real * network.patience[0].real)[opened].sum(axis=1)
-        present += float(network.arrivals[0, opened].real @ waits)
-    body = present + 8 * math.sqrt(present)
+        patience_by_class = (network.visits[0].real * network.patience[0].real)[is_open].sum(axis=1)
+        mean_present += float(network.arrivals[0, is_open].real @ patience_by_class)
+    likely_levels = mean_present + 8 * math.sqrt(mean_present)
     # A queue of load r has about r^n of its probability beyond n customers.
-    tail = math.log(error) / math.log(heaviest) if heaviest > 0 else 1.0
+    tail_levels = math.log(error) / math.log(largest_load) if largest_load > 0 else 1.0
     # Levels fall about as powers of the load; even where they fall twice as fast, no smaller
     # truncation will do.
-    least = (
+    least_truncation = (
         0.5 * math.log(error) / math.log(load.max())
         if without_losses and 0 < load.max(initial=0.0) < 1
         else 0.0
     )
-    return math.ceil(max(8 + body + 1.1 * tail, least)) + 4 * max(network.batch, default=0)
+    return math.ceil(max(8 + likely_levels + 1.1 * tail_levels, least_truncation)) + 4 * max(
+        network.batch, default=0
+    )
 
 
-def _tail(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[float, float, float]:
+def _tail_beyond(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[float, float, float]:
     """Return the probability beyond the truncation, the fraction of the mean number that lies
     there, and the ratio of the last levels [1].
     """
-    count = space.open_customers(np.asarray(chain.states))
-    level = np.bincount(count, weights=pi.real)
-    mean = float(level @ np.arange(len(level)))
-    if mean == 0:
+    open_count = space.open_customers(np.asarray(chain.states))
+    level_probability = np.bincount(open_count, weights=pi.real)
+    mean_count = float(level_probability @ np.arange(len(level_probability)))
+    if mean_count == 0:
         return 0.0, 0.0, 0.0
     # Where the truncation itself, or rounding, does not reach: levels fall by one ratio in the end.
-    last = int(np.flatnonzero(level > ROUNDING)[-1])
-    to = min(last, len(level) - 1 - len(level) // 10)
-    since = to - max(2, to // 4)
-    if since < 0 or level[since] == 0:
+    last_accurate = int(np.flatnonzero(level_probability > ROUNDING)[-1])
+    last_level = min(last_accurate, len(level_probability) - 1 - len(level_probability) // 10)
+    first_level = last_level - max(2, last_level // 4)
+    if first_level < 0 or level_probability[first_level] == 0:
         return 1.0, math.inf, 1.0
-    ratio = float(level[to] / level[since]) ** (1 / (to - since))
+    ratio = float(level_probability[last_level] / level_probability[first_level]) ** (
+        1 / (last_level - first_level)
+    )
     if ratio >= 1:
         return 1.0, math.inf, ratio
-    tail_probability = float(level[-1]) * ratio / (1 - ratio)
-    return tail_probability, tail_probability * (len(level) + ratio / (1 - ratio)) / mean, ratio
+    tail_probability = float(level_probability[-1]) * ratio / (1 - ratio)
+    return (
+        tail_probability,
+        tail_probability * (len(level_probability) + ratio / (1 - ratio)) / mean_count,
+        ratio,
+    )
 
 
-def _answers(
-    point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Array, beyond: float
+def _solution_of_point(
+    point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Array, tail_probability: float
 ) -> MarkovSolution:
     network = point.network
     class_count, station_count = network.service.shape[1:]
     states = np.asarray(chain.states)
     event_rates = pi[chain.sources] * chain.rates
-    flow = _sums_by_number(chain.events, event_rates, space.events).reshape(
+    rate_by_event = _sums_by_number(chain.events, event_rates, space.events).reshape(
         3, station_count + 1, class_count
     )
-    ended = flow[0, :station_count].T
-    lost = flow[1, :station_count].T
-    abandoned = flow[2, :station_count].T
-    present = space.present(states)
+    completion_rate = rate_by_event[0, :station_count].T
+    loss_rate = rate_by_event[1, :station_count].T
+    abandonment_rate = rate_by_event[2, :station_count].T
+    present_by_state = space.present(states)
     # In the long run all that comes to a station ends its service, abandons the queue or is lost.
-    came = ended + abandoned + lost
-    admitted = ended + abandoned
-    throughput = _throughput(point, ended)
-    queue = np.tensordot(pi, present, axes=1)[:, :station_count]
-    cycles_begun = _throughput(point, admitted)
-    levels = (
+    entry_rate = completion_rate + abandonment_rate + loss_rate
+    admitted_rate = completion_rate + abandonment_rate
+    throughput = _throughput(point, completion_rate)
+    queue = np.tensordot(pi, present_by_state, axes=1)[:, :station_count]
+    cycles_begun = _throughput(point, admitted_rate)
+    level_probabilities = (
         _sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0)
         for k in range(station_count)
     )
@@ -262,70 +276,77 @@ def _answers(
         residence=residence[None],
         queue=queue[None],
         utilization=np.array(utilization).reshape(station_count, class_count).T[None],
-        probability=tuple(level[None] for level in levels),
+        probability=tuple(probabilities[None] for probabilities in level_probabilities),
         method="markov-chain",
         exact=bool(network.phases_known.all()),
-        loss=quotient(lost, came)[None],
-        ended=ended[None],
+        loss=quotient(loss_rate, entry_rate)[None],
+        ended=completion_rate[None],
         begun=cycles_begun[None],
-        abandoned=quotient(abandoned, admitted)[None],
+        abandoned=quotient(abandonment_rate, admitted_rate)[None],
         states=(chain.size,),
         truncation=(space.truncation or 0,),
-        beyond=(beyond,),
+        beyond=(tail_probability,),
     )
 
 
-def _sums_by_number(numbers: NDArray[Any], weights: Array, least: int) -> Array:
+def _sums_by_number(numbers: NDArray[Any], weights: Array, least_length: int) -> Array:
     """Return the sum of the weights of each number; the number -1 is left out."""
-    counted = numbers >= 0
-    sums: Array = np.bincount(numbers[counted], weights=weights.real[counted], minlength=least)
+    is_counted = numbers >= 0
+    sum_by_number: Array = np.bincount(
+        numbers[is_counted], weights=weights.real[is_counted], minlength=least_length
+    )
     if np.iscomplexobj(weights):
-        sums = sums + 1j * np.bincount(
-            numbers[counted], weights=weights.imag[counted], minlength=least
+        sum_by_number = sum_by_number + 1j * np.bincount(
+            numbers[is_counted], weights=weights.imag[is_counted], minlength=least_length
         )
-    return sums
+    return sum_by_number
 
 
-def _throughput(point: NetworkPoint, ended: Array) -> Array:
+def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
     """Return the throughput in cycles: departures at the first station that a class visits; a class
     that visits none thinks or passes through [1/s].
     """
     network = point.network
-    answer = np.zeros(
-        len(ended), dtype=np.result_type(ended, network.visits, network.think, network.arrivals)
+    throughput = np.zeros(
+        len(completion_rate),
+        dtype=np.result_type(completion_rate, network.visits, network.think, network.arrivals),
     )
     for r, visits in enumerate(network.visits[0]):
         stations = np.flatnonzero((visits.real > 0) & point.visited()[r, :-1])
         if len(stations):
-            answer[r] = ended[r, stations[0]] / visits[stations[0]]
+            throughput[r] = completion_rate[r, stations[0]] / visits[stations[0]]
         elif not network.closed[r]:
-            answer[r] = network.arrivals[0, r]
+            throughput[r] = network.arrivals[0, r]
         elif network.think[0, r] != 0:
-            answer[r] = network.population[0, r] / network.think[0, r]
-    return answer
+            throughput[r] = network.population[0, r] / network.think[0, r]
+    return throughput
 
 
 def _utilization(
     network: NetworkArrays, space: StateSpace, k: int, states: Array, pi: Array
 ) -> Array:
-    rows = states[:, space.columns(k)]
-    state = space.stations[k]
+    station_rows = states[:, space.columns(k)]
+    station_state = space.stations[k]
     if network.delays[k]:
-        return np.asarray(pi @ state.present(rows))
-    work = (pi * space.serving(states, k)) @ state.work(rows)
+        return np.asarray(pi @ station_state.present(station_rows))
+    work = (pi * space.serving(states, k)) @ station_state.work(station_rows)
     if network.rates[k] is None:
         return np.asarray(work / network.servers[k])
-    total = work.sum()
-    return np.asarray(work / (total if total != 0 else 1.0) * (pi @ (state.length(rows) > 0)))
+    total_work = work.sum()
+    return np.asarray(
+        work
+        / (total_work if total_work != 0 else 1.0)
+        * (pi @ (station_state.length(station_rows) > 0))
+    )
 
 
-def _together(
-    network: NetworkArrays, points: Sequence[MarkovSolution], ordered: bool
+def _joined_solution(
+    network: NetworkArrays, point_solutions: Sequence[MarkovSolution], in_written_order: bool
 ) -> MarkovSolution:
     """Join the solutions of points into one; a number present that a point does not reach has
     probability 0 there.
     """
-    arrays = (
+    array_names = (
         "throughput",
         "residence",
         "queue",
@@ -335,29 +356,41 @@ def _together(
         "begun",
         "abandoned",
     )
-    joined: dict[str, Any] = {
-        name: np.concatenate([getattr(solution, name) for solution in points]) for name in arrays
+    joined_fields: dict[str, Any] = {
+        name: np.concatenate([getattr(solution, name) for solution in point_solutions])
+        for name in array_names
     }
     levels = []
-    for chances in zip(*(solution.probability for solution in points), strict=True):
-        levels_at_points = [chance[0] for chance in chances if chance is not None]
-        levels.append(np.array(list(zip_longest(*levels_at_points, fillvalue=0.0))).T)
+    for probability_by_point in zip(
+        *(solution.probability for solution in point_solutions), strict=True
+    ):
+        point_levels = [
+            probability[0] for probability in probability_by_point if probability is not None
+        ]
+        levels.append(np.array(list(zip_longest(*point_levels, fillvalue=0.0))).T)
     for name in ("states", "truncation", "beyond"):
-        joined[name] = tuple(value for solution in points for value in getattr(solution, name))
+        joined_fields[name] = tuple(
+            value for solution in point_solutions for value in getattr(solution, name)
+        )
     solution = replace(
-        points[0], **joined, probability=tuple(levels), exact=bool(network.phases_known.all())
+        point_solutions[0],
+        **joined_fields,
+        probability=tuple(levels),
+        exact=bool(network.phases_known.all()),
     )
-    return replace(solution, notes=_notes(network, solution, ordered))
+    return replace(solution, notes=_notes(network, solution, in_written_order))
 
 
-def _notes(network: NetworkArrays, solution: MarkovSolution, ordered: bool) -> tuple[str, ...]:
+def _notes(
+    network: NetworkArrays, solution: MarkovSolution, in_written_order: bool
+) -> tuple[str, ...]:
     notes = [f"a chain of {max(solution.states):,} states"]
     if any(solution.truncation):
         notes.append(
             f"open classes truncated at {max(solution.truncation)} customers; beyond lies"
             f" {max(solution.beyond):.1e} of the probability, continued geometrically"
         )
-    if ordered and ((network.visits.real > 0).sum(axis=2) > 1).any():
+    if in_written_order and ((network.visits.real > 0).sum(axis=2) > 1).any():
         notes.append(
             "stations are visited in the order written, repeated visits one after the other"
         )

@@ -91,47 +91,53 @@ class StateSpace:
             self.start[None, :],
             self.transitions,
             limit=limit,
-            reachable=self._reached_by_arrivals(),
+            reachable=self._states_after_arrivals(),
             size_hint=size_hint,
         )
 
-    def _reached_by_arrivals(self) -> Rows:
+    def _states_after_arrivals(self) -> Rows:
         """Return states that arrivals alone lead to, so that exploration starts from all of them:
         otherwise a long queue is explored one customer at a time.
         """
-        row = self.start[None, :]
-        entered = (
+        start_row = self.start[None, :]
+        entries = (
             (r, k)
-            for r, (_, places) in self.arrivals.items()
-            for _, k, chance in places
-            if complex(chance).real
+            for r, (_, destinations) in self.arrivals.items()
+            for _, k, probability in destinations
+            if complex(probability).real
         )
-        first_entry = next(entered, None)
+        first_entry = next(entries, None)
         if first_entry is None or not self.truncation:
-            return row[:0]
-        r, to = first_entry
-        station = self.stations[to]
-        columns = self.columns(to)
-        most = self.capacity[to]
-        length = int(station.length(row[:, columns])[0])
-        count = self.truncation if most is None else max(0, min(self.truncation, most - length))
-        rows = np.repeat(row, count, axis=0)
-        return self._replaced(rows, to, station.filled(row[:, columns], r, count))
+            return start_row[:0]
+        r, entry_station = first_entry
+        station_state = self.stations[entry_station]
+        columns = self.columns(entry_station)
+        capacity = self.capacity[entry_station]
+        start_length = int(station_state.length(start_row[:, columns])[0])
+        count = (
+            self.truncation
+            if capacity is None
+            else max(0, min(self.truncation, capacity - start_length))
+        )
+        rows = np.repeat(start_row, count, axis=0)
+        return self._replaced(
+            rows, entry_station, station_state.filled(start_row[:, columns], r, count)
+        )
 
-    def _full(self, rows: Rows, station: int) -> NDArray[np.bool_]:
+    def _is_full(self, rows: Rows, station: int) -> NDArray[np.bool_]:
         """Return in which states a station is full [rows]."""
-        most = self.capacity[station]
-        if most is None:
+        capacity = self.capacity[station]
+        if capacity is None:
             return np.zeros(len(rows), dtype=bool)
         present = self.stations[station].length(rows[:, self.columns(station)])
-        full: NDArray[np.bool_] = present >= most
-        return full
+        is_full: NDArray[np.bool_] = present >= capacity
+        return is_full
 
-    def event(self, kind: int, r: int, station: int) -> int:
+    def event(self, event_kind: int, r: int, station: int) -> int:
         """Return the number of the event of a kind, one of `COMPLETION`, `LOST` and `ABANDONMENT`,
         for a class at a station.
         """
-        return (kind * len(self.stations) + station) * len(self.open_classes) + r
+        return (event_kind * len(self.stations) + station) * len(self.open_classes) + r
 
     @property
     def events(self) -> int:
@@ -140,8 +146,8 @@ class StateSpace:
 
     def columns(self, station: int) -> slice:
         """Return the columns of a station."""
-        start = sum(station_state.width for station_state in self.stations[:station])
-        return slice(start, start + self.stations[station].width)
+        first_column = sum(station_state.width for station_state in self.stations[:station])
+        return slice(first_column, first_column + self.stations[station].width)
 
     def present(self, rows: Rows) -> Array:
         """Return the number present in each state; a mean where a class is drawn only later [rows,
@@ -171,60 +177,71 @@ class StateSpace:
         """Yield all transitions out of a block of states."""
         yield from self._arrivals(rows)
         for (r, station), patience_rate in self.abandonment.items():
-            for origin, after, waiting in self.stations[station].abandon(
+            for origin, station_rows, waiting in self.stations[station].abandon(
                 rows[:, self.columns(station)], r
             ):
-                base = self._replaced(rows[origin], station, after)
+                rows_without = self._replaced(rows[origin], station, station_rows)
                 event = self.event(ABANDONMENT, r, station)
-                for next_class, to, probability in () if self.open_classes[r] else self.restart[r]:
+                for next_class, next_station, probability in (
+                    () if self.open_classes[r] else self.restart[r]
+                ):
                     yield from self._moved_to(
                         rows,
                         origin,
-                        base,
+                        rows_without,
                         patience_rate * waiting * probability,
-                        (next_class, to),
+                        (next_class, next_station),
                         event,
                     )
                 if self.open_classes[r]:
-                    yield origin, base, patience_rate * waiting, event
+                    yield origin, rows_without, patience_rate * waiting, event
         for station, station_state in enumerate(self.stations):
-            for origin, after, rate, r in station_state.serve(rows[:, self.columns(station)]):
+            for origin, station_rows, rate, r in station_state.serve(
+                rows[:, self.columns(station)]
+            ):
                 if self.blocks_servers:
-                    free = np.flatnonzero(self.serving(rows[origin], station))
-                    origin = origin[free]
-                    after = after[free]
-                    rate = rate[free]
-                base = self._replaced(rows[origin], station, after)
+                    not_blocked = np.flatnonzero(self.serving(rows[origin], station))
+                    origin = origin[not_blocked]
+                    station_rows = station_rows[not_blocked]
+                    rate = rate[not_blocked]
+                rows_without = self._replaced(rows[origin], station, station_rows)
                 # The end of a phase within a service is no event that is counted.
                 if r < 0:
-                    yield origin, base, rate, -1
+                    yield origin, rows_without, rate, -1
                 else:
-                    yield from self._departures(rows, origin, base, rate, r, station)
+                    yield from self._departures(rows, origin, rows_without, rate, r, station)
 
     def _arrivals(self, rows: Rows) -> Iterator[Transitions]:
         if not self.arrivals:
             return
         origin = np.arange(len(rows))
-        for r, (_, _, begins, ends) in self.bursts.items():
-            burst = rows[:, self._burst(r)]
+        for r, (_, _, burst_begin_rate, burst_end_rate) in self.bursts.items():
+            in_burst = rows[:, self._burst_column(r)]
             after = rows.copy()
-            after[:, self._burst(r)] = 1 - burst
-            yield origin, after, np.where(burst == 0, begins, ends), -1
-        present = None if self.truncation is None else self.open_customers(rows)
-        for r, (rate, places) in self.arrivals.items():
+            after[:, self._burst_column(r)] = 1 - in_burst
+            yield origin, after, np.where(in_burst == 0, burst_begin_rate, burst_end_rate), -1
+        open_count = None if self.truncation is None else self.open_customers(rows)
+        for r, (rate, destinations) in self.arrivals.items():
             # At the truncation nothing more arrives.
-            if present is not None and self.truncation is not None:
-                origin = np.flatnonzero(present <= self.truncation - self.batch[r])
+            if open_count is not None and self.truncation is not None:
+                origin = np.flatnonzero(open_count <= self.truncation - self.batch[r])
             rates: Array = np.full(len(origin), rate / self.batch[r])
             if r in self.bursts:
-                quiet, burst, *_ = self.bursts[r]
-                rates = np.where(rows[origin, self._burst(r)] == 0, quiet, burst)
-            some = origin[rates != 0]
+                quiet_rate, burst_rate, *_ = self.bursts[r]
+                rates = np.where(rows[origin, self._burst_column(r)] == 0, quiet_rate, burst_rate)
+            arriving_origin = origin[rates != 0]
             rates = rates[rates != 0]
-            if self.batch[r] > 1 and len(some):
-                yield self._batch_arrivals(rows, some, rates, r, places)
-            for _, to, probability in places if self.batch[r] == 1 else ():
-                yield from self._moved_to(rows, some, rows[some], rates * probability, (r, to), -1)
+            if self.batch[r] > 1 and len(arriving_origin):
+                yield self._batch_arrivals(rows, arriving_origin, rates, r, destinations)
+            for _, entry_station, probability in destinations if self.batch[r] == 1 else ():
+                yield from self._moved_to(
+                    rows,
+                    arriving_origin,
+                    rows[arriving_origin],
+                    rates * probability,
+                    (r, entry_station),
+                    -1,
+                )
 
     def _batch_arrivals(
         self,
@@ -232,48 +249,60 @@ class StateSpace:
         origin: NDArray[np.int64],
         rates: Array,
         r: int,
-        places: Sequence[Destination],
+        destinations: Sequence[Destination],
     ) -> Transitions:
         """Add an arriving batch: each of its customers chooses a station independently, and leaves
         at once with the rest of probability 1.
         """
         states = rows[origin]
-        passing = lacking(sum(probability for _, _, probability in places))
+        passing_share = lacking(sum(probability for _, _, probability in destinations))
         for _ in range(self.batch[r]):
-            groups = [(origin, states, rates * passing)] if passing != 0 else []
-            for _, to, probability in places:
-                for rows_of_entry, after, chance in self.stations[to].enter(
-                    states[:, self.columns(to)], r
-                ):
-                    states_after = self._replaced(states[rows_of_entry], to, after)
-                    groups.append(
+            transition_groups = (
+                [(origin, states, rates * passing_share)] if passing_share != 0 else []
+            )
+            for _, entry_station, probability in destinations:
+                for rows_of_entry, station_rows, phase_probability in self.stations[
+                    entry_station
+                ].enter(states[:, self.columns(entry_station)], r):
+                    states_after = self._replaced(
+                        states[rows_of_entry], entry_station, station_rows
+                    )
+                    transition_groups.append(
                         (
                             origin[rows_of_entry],
                             states_after,
-                            rates[rows_of_entry] * chance * probability,
+                            rates[rows_of_entry] * phase_probability * probability,
                         )
                     )
-            origin, states, rates = (np.concatenate(arrays) for arrays in zip(*groups, strict=True))
-            if len(groups) > 1:
+            origin, states, rates = (
+                np.concatenate(arrays) for arrays in zip(*transition_groups, strict=True)
+            )
+            if len(transition_groups) > 1:
                 # The order in which customers of a batch come changes nothing: equal states are
                 # one.
                 keys = np.column_stack([origin, states])
                 _, first_rows, group_of_row = np.unique(
                     keys, axis=0, return_index=True, return_inverse=True
                 )
-                total = np.zeros(len(first_rows), rates.dtype)
-                np.add.at(total, group_of_row.ravel(), rates)
+                rate_sums = np.zeros(len(first_rows), rates.dtype)
+                np.add.at(rate_sums, group_of_row.ravel(), rates)
                 origin = origin[first_rows]
                 states = states[first_rows]
-                rates = total
+                rates = rate_sums
         return origin, states, rates, -1
 
-    def _burst(self, r: int) -> int:
+    def _burst_column(self, r: int) -> int:
         """Return the column that says whether a class arrives in a burst."""
         return list(self.bursts).index(r) - len(self.bursts)
 
     def _departures(
-        self, rows: Rows, origin: NDArray[np.int64], base: Rows, rate: Array, r: int, station: int
+        self,
+        rows: Rows,
+        origin: NDArray[np.int64],
+        rows_without: Rows,
+        rate: Array,
+        r: int,
+        station: int,
     ) -> Iterator[Transitions]:
         event = self.event(COMPLETION, r, station)
         # No customer of a closed class leaves: a slope of routes alone, which need not add up, has
@@ -283,69 +312,75 @@ class StateSpace:
             if self.open_classes[r]
             else 0
         )
-        for target, to, probability in self.destinations[r, station]:
+        for next_class, next_station, probability in self.destinations[r, station]:
             yield from self._moved_to(
-                rows, origin, base, rate * probability, (target, to), event, station
+                rows,
+                origin,
+                rows_without,
+                rate * probability,
+                (next_class, next_station),
+                event,
+                station,
             )
         if leaving_share != 0:
-            yield origin, self._released(base, station), rate * leaving_share, event
+            yield origin, self._released(rows_without, station), rate * leaving_share, event
 
     def _moved_to(
         self,
         rows: Rows,
         origin: NDArray[np.int64],
-        base: Rows,
+        rows_without: Rows,
         rate: Array,
-        target: tuple[int, int],
+        next_place: tuple[int, int],
         event: int,
         source: int | None = None,
     ) -> Iterator[Transitions]:
         """Yield the transitions in which customers move to a station: from the states
-        `rows[origin]`, through `base`, which are these states without the customers.
+        `rows[origin]`, through `rows_without`, which are these states without the customers.
 
         Without a source customers come from outside or begin their next cycle, and are lost where
         the station is full.
         """
-        r, station = target
-        is_full = self._full(base, station)
-        free = np.flatnonzero(~is_full)
-        refused = np.flatnonzero(is_full)
-        if len(free):
-            for rows_of_entry, after, probability in self.stations[station].enter(
-                base[free][:, self.columns(station)], r
+        r, station = next_place
+        is_full = self._is_full(rows_without, station)
+        accepted_rows = np.flatnonzero(~is_full)
+        refused_rows = np.flatnonzero(is_full)
+        if len(accepted_rows):
+            for rows_of_entry, station_rows, probability in self.stations[station].enter(
+                rows_without[accepted_rows][:, self.columns(station)], r
             ):
-                accepted = free[rows_of_entry]
-                moved = self._replaced(base[accepted], station, after)
+                entered_rows = accepted_rows[rows_of_entry]
+                moved = self._replaced(rows_without[entered_rows], station, station_rows)
                 if source not in (None, station):
                     moved = self._released(moved, source)
-                yield origin[accepted], moved, rate[accepted] * probability, event
+                yield origin[entered_rows], moved, rate[entered_rows] * probability, event
         blocking = LOSS if source is None else self.blocking[station]
-        if len(refused) and source is not None and blocking == AFTER_SERVICE:
+        if len(refused_rows) and source is not None and blocking == AFTER_SERVICE:
             yield (
-                origin[refused],
-                self._blocked(rows[origin[refused]], source, station),
-                rate[refused],
+                origin[refused_rows],
+                self._blocked(rows[origin[refused_rows]], source, station),
+                rate[refused_rows],
                 event,
             )
-        elif len(refused) and blocking == LOSS:
+        elif len(refused_rows) and blocking == LOSS:
             # The loss and the move that follows it are separate transitions, so that each event is
             # counted once.
             yield (
-                origin[refused],
-                rows[origin[refused]],
-                rate[refused],
+                origin[refused_rows],
+                rows[origin[refused_rows]],
+                rate[refused_rows],
                 self.event(LOST, r, station),
             )
             if self.open_classes[r]:
-                yield origin[refused], base[refused], rate[refused], event
+                yield origin[refused_rows], rows_without[refused_rows], rate[refused_rows], event
             else:
-                for next_class, entry, share in self.restart[r]:
+                for next_class, restart_station, share in self.restart[r]:
                     yield from self._moved_to(
                         rows,
-                        origin[refused],
-                        base[refused],
-                        rate[refused] * share,
-                        (next_class, entry),
+                        origin[refused_rows],
+                        rows_without[refused_rows],
+                        rate[refused_rows] * share,
+                        (next_class, restart_station),
                         event,
                     )
 
@@ -360,29 +395,31 @@ class StateSpace:
         """
         if not self.blocks_servers or station >= len(self.names):
             return np.ones(len(rows), dtype=bool)
-        free: NDArray[np.bool_] = rows[:, self.columns(-1).stop + station] == 0
-        return free
+        is_serving: NDArray[np.bool_] = rows[:, self.columns(-1).stop + station] == 0
+        return is_serving
 
-    def _blocked(self, rows: Rows, station: int, to: int) -> Rows:
+    def _blocked(self, rows: Rows, station: int, full_station: int) -> Rows:
         """Return the states after a customer is blocked at its server until another station has a
         place for it.
         """
         first_column = self.columns(-1).stop
-        count = len(self.names)
-        waits = rows[:, first_column : first_column + count]
-        target = np.full(len(rows), to)
-        while (before := waits[np.arange(len(rows)), target]).any():
-            target = np.where(before > 0, before - 1, target)
-            if (target == station).any():
+        station_count = len(self.names)
+        blocker_plus_one = rows[:, first_column : first_column + station_count]
+        last_blocker = np.full(len(rows), full_station)
+        while (next_blocker := blocker_plus_one[np.arange(len(rows)), last_blocker]).any():
+            last_blocker = np.where(next_blocker > 0, next_blocker - 1, last_blocker)
+            if (last_blocker == station).any():
                 raise NoAnswerError(
                     f"stations can block each other in a deadlock: {self.names[station]} waits for"
-                    f" {self.names[to]}, which waits for it; on each circle of stations,"
+                    f" {self.names[full_station]}, which waits for it; on each circle of stations,"
                     " give at least one a capacity above the population"
                 )
-        after = rows.copy()
-        after[:, first_column + station] = to + 1
-        after[:, first_column + count + station] = (waits == to + 1).sum(axis=1)
-        return after
+        rows_after = rows.copy()
+        rows_after[:, first_column + station] = full_station + 1
+        rows_after[:, first_column + station_count + station] = (
+            blocker_plus_one == full_station + 1
+        ).sum(axis=1)
+        return rows_after
 
     def _released(self, rows: Rows, station: int) -> Rows:
         """Fill a free place with the first customer that waits for it, then the place that this one
@@ -393,38 +430,40 @@ class StateSpace:
         if not self.blocks_servers:
             return rows
         rows = rows.copy()
-        last = self.columns(-1).stop
-        count = len(self.names)
-        column = np.array([self.columns(k).start for k in range(count)])
-        active = np.arange(len(rows))
-        free = np.full(len(rows), station)
+        first_column = self.columns(-1).stop
+        station_count = len(self.names)
+        first_of_station = np.array([self.columns(k).start for k in range(station_count)])
+        active_rows = np.arange(len(rows))
+        free_station = np.full(len(rows), station)
         while True:
-            waits, order = np.split(rows[active, last : last + 2 * count], 2, axis=1)
-            queue = waits == free[:, None] + 1
-            first_waiting = queue & (order == 0)
+            blocker_plus_one, order = np.split(
+                rows[active_rows, first_column : first_column + 2 * station_count], 2, axis=1
+            )
+            waits_for_free = blocker_plus_one == free_station[:, None] + 1
+            first_waiting = waits_for_free & (order == 0)
             with_waiting = np.flatnonzero(first_waiting.any(axis=1))
             if not len(with_waiting):
                 return rows
-            active = active[with_waiting]
-            free = free[with_waiting]
+            active_rows = active_rows[with_waiting]
+            free_station = free_station[with_waiting]
             sender = first_waiting[with_waiting].argmax(axis=1)
-            rows[active, column[free]] += 1
-            rows[active, column[sender]] -= 1
-            rows[active, last + count : last + 2 * count] -= (
-                queue[with_waiting] & ~first_waiting[with_waiting]
+            rows[active_rows, first_of_station[free_station]] += 1
+            rows[active_rows, first_of_station[sender]] -= 1
+            rows[active_rows, first_column + station_count : first_column + 2 * station_count] -= (
+                waits_for_free[with_waiting] & ~first_waiting[with_waiting]
             )
-            rows[active, last + sender] = 0
-            free = sender
+            rows[active_rows, first_column + sender] = 0
+            free_station = sender
 
-    def _replaced(self, rows: Rows, station: int, columns: Rows) -> Rows:
+    def _replaced(self, rows: Rows, station: int, station_rows: Rows) -> Rows:
         """Replace the columns of one station."""
-        copy = rows.copy()
-        copy[:, self.columns(station)] = columns
-        return copy
+        new_rows = rows.copy()
+        new_rows[:, self.columns(station)] = station_rows
+        return new_rows
 
 
 def initial_state(
-    space: StateSpace, customers: Sequence[int], begin: Mapping[int, Sequence[int]]
+    space: StateSpace, customers: Sequence[int], first_stations: Mapping[int, Sequence[int]]
 ) -> Array:
     """Return a state with all customers of the closed classes.
 
@@ -432,7 +471,7 @@ def initial_state(
     ----------
     space : the state space; its start is the empty state
     customers : the class of each customer, in the order in which they are placed
-    begin : stations where each closed class may be, those to be filled first at the front
+    first_stations : stations where each closed class may be, those to be filled first at the front
 
     Raises
     ------
@@ -440,21 +479,24 @@ def initial_state(
     """
     row = space.start[None, :].copy()
     for r in customers:
-        station = _free(space, row, begin[r])
+        station = _station_with_room(space, row, first_stations[r])
         if station is None:
             raise ModelError(
                 f"the stations have no place for {len(customers)} customers; raise a capacity"
             )
-        _, after, _ = next(space.stations[station].enter(row[:, space.columns(station)], r))
-        row[:, space.columns(station)] = after
+        _, station_rows, _ = next(space.stations[station].enter(row[:, space.columns(station)], r))
+        row[:, space.columns(station)] = station_rows
     state: Array = row[0]
     return state
 
 
-def _free(space: StateSpace, row: Rows, stations: Sequence[int]) -> int | None:
+def _station_with_room(space: StateSpace, row: Rows, stations: Sequence[int]) -> int | None:
     for station in stations:
-        most = space.capacity[station]
-        if most is None or space.stations[station].length(row[:, space.columns(station)])[0] < most:
+        capacity = space.capacity[station]
+        if (
+            capacity is None
+            or space.stations[station].length(row[:, space.columns(station)])[0] < capacity
+        ):
             return station
     return None
 
@@ -490,8 +532,8 @@ class StationState(ABC):
         """Return the work done in a second at given numbers present [1] [rows]."""
         if self.speed is None:
             return present.astype(float)
-        total: Array = self.speed[np.minimum(present, len(self.speed) - 1)]
-        return total
+        total_speed: Array = self.speed[np.minimum(present, len(self.speed) - 1)]
+        return total_speed
 
     def length(self, rows: Rows) -> NDArray[np.int64]:
         """Count the customers present [rows]."""
@@ -533,14 +575,14 @@ class StationState(ABC):
         raise AssertionError(type(self).__name__)
 
 
-def changed(rows: Rows, *steps: tuple[int, int]) -> Rows:
+def changed(rows: Rows, *increments: tuple[int, int]) -> Rows:
     """Return a copy of rows with numbers added to some columns, given as pairs of a column and a
     number.
     """
-    copy = rows.copy()
-    for column, by in steps:
-        copy[:, column] += by
-    return copy
+    new_rows = rows.copy()
+    for column, increment in increments:
+        new_rows[:, column] += increment
+    return new_rows
 
 
 class ServedByPhase(StationState):
@@ -563,27 +605,29 @@ class ServedByPhase(StationState):
         self.width = waiting + len(self.cells)
 
     def present(self, rows: Rows) -> Array:
-        return self._by_class(rows[:, self.first :])
+        return self._sum_by_class(rows[:, self.first :])
 
     def work(self, rows: Rows) -> Array:
-        return self._by_class(self._shares(rows))
+        return self._sum_by_class(self._work_by_column(rows))
 
-    def _shares(self, rows: Rows) -> Array:
+    def _work_by_column(self, rows: Rows) -> Array:
         """Return the work done in a second in each column of customers in service [1] [rows,
         columns].
         """
-        served: Array = rows[:, self.first :]
-        return served
+        in_service: Array = rows[:, self.first :]
+        return in_service
 
-    def _by_class(self, served: Array) -> Array:
+    def _sum_by_class(self, service_columns: Array) -> Array:
         """Add the columns of customers in service up by class [rows, classes]."""
-        total = np.zeros((len(served), self.classes), np.result_type(served, np.int64))
+        sum_by_class = np.zeros(
+            (len(service_columns), self.classes), np.result_type(service_columns, np.int64)
+        )
         for column, (r, _) in enumerate(self.cells):
-            total[:, r] += served[:, column]
-        return total
+            sum_by_class[:, r] += service_columns[:, column]
+        return sum_by_class
 
     def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
-        yield from self._begun(rows, np.arange(len(rows)), r)
+        yield from self._begin_service(rows, np.arange(len(rows)), r)
 
     def filled(self, row: Rows, r: int, count: int) -> Rows:
         # One by one, the states of long queues take most of the time of a small chain.
@@ -594,34 +638,36 @@ class ServedByPhase(StationState):
     def _first_phase(self, r: int) -> int:
         return self.column[r, int(np.flatnonzero(self.times[r].start)[0])]
 
-    def _begun(self, rows: Rows, origin: NDArray[np.int64], r: int) -> Iterator[Entries]:
+    def _begin_service(self, rows: Rows, origin: NDArray[np.int64], r: int) -> Iterator[Entries]:
         """Yield the rows after a customer of a class begins its service, for each phase that it may
         begin in.
         """
         for phase, probability in enumerate(self.times[r].start):
             if probability != 0 and len(origin):
-                after = changed(rows[origin], (self.column[r, phase], 1))
-                yield origin, after, np.full(len(origin), probability)
+                rows_after = changed(rows[origin], (self.column[r, phase], 1))
+                yield origin, rows_after, np.full(len(origin), probability)
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
-        shares = self._shares(rows)
+        work_by_column = self._work_by_column(rows)
         for index, (r, phase) in enumerate(self.cells):
-            origin = np.flatnonzero(shares[:, index])
+            origin = np.flatnonzero(work_by_column[:, index])
             column = self.first + index
-            rate = shares[origin, index] * self.times[r].rates[phase]
-            for target, probability in enumerate(self.times[r].onward[phase]):
+            rate = work_by_column[origin, index] * self.times[r].rates[phase]
+            for next_phase, probability in enumerate(self.times[r].onward[phase]):
                 if probability != 0:
-                    after = changed(rows[origin], (column, -1), (self.column[r, target], 1))
-                    yield origin, after, rate * probability, -1
-            ends = self.times[r].exits[phase]
-            if ends != 0:
-                for rows_of_service, after, probability in self._next_service(
+                    rows_after = changed(
+                        rows[origin], (column, -1), (self.column[r, next_phase], 1)
+                    )
+                    yield origin, rows_after, rate * probability, -1
+            exit_probability = self.times[r].exits[phase]
+            if exit_probability != 0:
+                for rows_of_service, rows_after, probability in self._next_service(
                     changed(rows[origin], (column, -1))
                 ):
                     yield (
                         origin[rows_of_service],
-                        after,
-                        rate[rows_of_service] * ends * probability,
+                        rows_after,
+                        rate[rows_of_service] * exit_probability * probability,
                         r,
                     )
 
@@ -660,24 +706,26 @@ class SharedServers(ServedByPhase):
         self.ranks = ranks
         self.weights = weights
 
-    def _shares(self, rows: Rows) -> Array:
+    def _work_by_column(self, rows: Rows) -> Array:
         count = rows.sum(axis=1, dtype=np.int64)
         if self.weights is not None:
-            shares: Array = rows * np.array([self.weights[r] for r, _ in self.cells])
-            total = np.where(count == 0, 1.0, shares.sum(axis=1))
-            return (self.total_speed(count) / total)[:, None] * shares
+            weight_by_column: Array = rows * np.array([self.weights[r] for r, _ in self.cells])
+            weight_sum = np.where(count == 0, 1.0, weight_by_column.sum(axis=1))
+            return (self.total_speed(count) / weight_sum)[:, None] * weight_by_column
         if self.ranks is None:
-            speeds: Array = (self.total_speed(count) / np.maximum(count, 1))[:, None] * rows
-            return speeds
-        shares = np.zeros(rows.shape, dtype=self.total_speed(count).dtype)
-        ahead = np.zeros(len(rows), dtype=np.int64)
+            equal_work: Array = (self.total_speed(count) / np.maximum(count, 1))[:, None] * rows
+            return equal_work
+        work_by_column = np.zeros(rows.shape, dtype=self.total_speed(count).dtype)
+        customers_before = np.zeros(len(rows), dtype=np.int64)
         ranks = [self.ranks[r] for r, _ in self.cells]
         for column in sorted(range(self.width), key=ranks.__getitem__):
-            after = ahead + rows[:, column]
+            customers_up_to = customers_before + rows[:, column]
             # A rank gets the speed of all customers up to it, less that of the ranks before it.
-            shares[:, column] = self.total_speed(after) - self.total_speed(ahead)
-            ahead = after
-        return shares
+            work_by_column[:, column] = self.total_speed(customers_up_to) - self.total_speed(
+                customers_before
+            )
+            customers_before = customers_up_to
+        return work_by_column
 
 
 class CountedQueue(ServedByPhase):
@@ -718,27 +766,33 @@ class CountedQueue(ServedByPhase):
     def present(self, rows: Rows) -> Array:
         count = super().present(rows)
         if self.shares is not None:
-            waits = np.array([self.shares.get(r, 0.0) for r in range(self.classes)])
-            return np.asarray(count + rows[:, :1] * waits)
+            share_by_class = np.array([self.shares.get(r, 0.0) for r in range(self.classes)])
+            return np.asarray(count + rows[:, :1] * share_by_class)
         for r, column in self.waiting.items():
             count[:, r] += rows[:, column]
         return count
 
     def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
-        busy = rows[:, self.first :].sum(axis=1) >= self.servers
-        wait = np.flatnonzero(busy)
-        begin = np.flatnonzero(~busy)
-        if len(wait):
-            yield wait, changed(rows[wait], (self.waiting[r], 1)), np.ones(len(wait))
-        if len(begin):
-            yield from self._begun(rows, begin, r)
+        all_busy = rows[:, self.first :].sum(axis=1) >= self.servers
+        waiting_rows = np.flatnonzero(all_busy)
+        beginning_rows = np.flatnonzero(~all_busy)
+        if len(waiting_rows):
+            yield (
+                waiting_rows,
+                changed(rows[waiting_rows], (self.waiting[r], 1)),
+                np.ones(len(waiting_rows)),
+            )
+        if len(beginning_rows):
+            yield from self._begin_service(rows, beginning_rows, r)
 
     def filled(self, row: Rows, r: int, count: int) -> Rows:
         rows = super().filled(row, r, count)
-        free = self.servers - int(row[:, self.first :].sum())
-        wait = np.maximum(np.arange(1, count + 1, dtype=rows.dtype) - max(0, free), 0)
-        rows[:, self._first_phase(r)] -= wait
-        rows[:, self.waiting[r]] += wait
+        free_servers = self.servers - int(row[:, self.first :].sum())
+        waiting_count = np.maximum(
+            np.arange(1, count + 1, dtype=rows.dtype) - max(0, free_servers), 0
+        )
+        rows[:, self._first_phase(r)] -= waiting_count
+        rows[:, self.waiting[r]] += waiting_count
         return rows
 
     def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
@@ -748,20 +802,22 @@ class CountedQueue(ServedByPhase):
             yield origin, changed(rows[origin], (column, -1)), rows[origin, column].astype(float)
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
-        waiting = rows[:, : self.first].sum(axis=1)
-        still_waiting = waiting > 0
+        waiting_count = rows[:, : self.first].sum(axis=1)
+        has_unserved = waiting_count > 0
         for r, column in self.waiting.items():
-            called = np.flatnonzero(still_waiting & (rows[:, column] > 0))
+            called_rows = np.flatnonzero(has_unserved & (rows[:, column] > 0))
             # Only the first rank with a waiting customer is served next.
             if self.ranked:
-                still_waiting[called] = False
-            for origin, after, probability in self._begun(changed(rows, (column, -1)), called, r):
+                has_unserved[called_rows] = False
+            for origin, rows_after, probability in self._begin_service(
+                changed(rows, (column, -1)), called_rows, r
+            ):
                 if self.shares is not None:
                     probability = self.shares[r] * probability
                 elif not self.ranked:
-                    probability = probability * rows[origin, column] / waiting[origin]
-                yield origin, after, probability
-        yield from _unchanged(rows, np.flatnonzero(waiting == 0))
+                    probability = probability * rows[origin, column] / waiting_count[origin]
+                yield origin, rows_after, probability
+        yield from _unchanged(rows, np.flatnonzero(waiting_count == 0))
 
 
 class OrderedQueue(StationState):
@@ -805,9 +861,9 @@ class OrderedQueue(StationState):
         self.rank = np.array([-1] + [ranks[r] for r, _ in self.codes[1:]])
 
     def present(self, rows: Rows) -> Array:
-        return self._by_class(rows)
+        return self._sum_by_class(rows)
 
-    def _by_class(self, rows: Rows) -> NDArray[np.int64]:
+    def _sum_by_class(self, rows: Rows) -> NDArray[np.int64]:
         count = np.zeros((len(rows), self.classes), dtype=np.int64)
         for code, (r, _) in enumerate(self.codes):
             if code:
@@ -815,7 +871,9 @@ class OrderedQueue(StationState):
         return count
 
     def work(self, rows: Rows) -> Array:
-        return self._speed_per_place(rows)[:, None] * self._by_class(rows[:, : self.served_places])
+        return self._speed_per_place(rows)[:, None] * self._sum_by_class(
+            rows[:, : self.served_places]
+        )
 
     def length(self, rows: Rows) -> NDArray[np.int64]:
         count: NDArray[np.int64] = np.count_nonzero(rows, axis=1).astype(np.int64)
@@ -832,10 +890,10 @@ class OrderedQueue(StationState):
         code = self.code[r, -1 if (r, -1) in self.code else 0]
         places = np.arange(self.width)
         # The customers behind the place of entry move one place back.
-        shifted = np.concatenate([rows[:, :1], rows[:, :-1]], axis=1)
-        after = np.where(places < entry_place[:, None], rows, shifted)
-        after[np.arange(len(rows)), entry_place] = code
-        yield from self._begun(after)
+        shifted_rows = np.concatenate([rows[:, :1], rows[:, :-1]], axis=1)
+        rows_after = np.where(places < entry_place[:, None], rows, shifted_rows)
+        rows_after[np.arange(len(rows)), entry_place] = code
+        yield from self._begin_service(rows_after)
 
     def _entry_place(self, rows: Rows, r: int) -> NDArray[np.int64]:
         """Return the place where a customer enters: behind those in service, unless it preempts,
@@ -848,8 +906,8 @@ class OrderedQueue(StationState):
         if self.discipline.order == REVERSE:
             return np.minimum(count, first_place)
         rank = self.rank[self.code[r, 0]]
-        behind = (rows[:, first_place:] > 0) & (self.rank[rows[:, first_place:]] <= rank)
-        place: NDArray[np.int64] = np.minimum(count, first_place) + behind.sum(axis=1)
+        is_behind = (rows[:, first_place:] > 0) & (self.rank[rows[:, first_place:]] <= rank)
+        place: NDArray[np.int64] = np.minimum(count, first_place) + is_behind.sum(axis=1)
         return place
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
@@ -862,15 +920,20 @@ class OrderedQueue(StationState):
                 if not len(origin):
                     continue
                 rate = speed[origin] * self.times[r].rates[phase]
-                yield from self._phases(rows, origin, place, r, phase, rate)
-                ends = self.times[r].exits[phase]
-                if ends != 0:
+                yield from self._phase_changes(rows, origin, place, r, phase, rate)
+                exit_probability = self.times[r].exits[phase]
+                if exit_probability != 0:
                     remaining = np.delete(rows[origin], place, axis=1)
-                    after = np.concatenate(
+                    rows_after = np.concatenate(
                         [remaining, np.zeros((len(origin), 1), dtype=rows.dtype)], axis=1
                     )
-                    for some, begun, probability in self._begun(after):
-                        yield origin[some], begun, rate[some] * ends * probability, r
+                    for rows_of_service, begun_rows, probability in self._begin_service(rows_after):
+                        yield (
+                            origin[rows_of_service],
+                            begun_rows,
+                            rate[rows_of_service] * exit_probability * probability,
+                            r,
+                        )
 
     def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
         code = self.code[r, -1 if (r, -1) in self.code else 0]
@@ -880,34 +943,47 @@ class OrderedQueue(StationState):
                 remaining = np.delete(rows[origin], place, axis=1)
                 yield origin, np.pad(remaining, ((0, 0), (0, 1))), np.ones(len(origin))
 
-    def _phases(
+    def _phase_changes(
         self, rows: Rows, origin: NDArray[np.int64], place: int, r: int, phase: int, rate: Array
     ) -> Iterator[Completions]:
-        for target, probability in enumerate(self.times[r].onward[phase]):
+        for next_phase, probability in enumerate(self.times[r].onward[phase]):
             if probability != 0:
-                after = rows[origin]
-                after[:, place] = self.code[r, target]
-                yield origin, self._sorted_in_service(after), rate * probability, -1
+                rows_after = rows[origin]
+                rows_after[:, place] = self.code[r, next_phase]
+                yield origin, self._sorted_in_service(rows_after), rate * probability, -1
 
-    def _begun(self, rows: Rows) -> Iterator[Entries]:
+    def _begin_service(self, rows: Rows) -> Iterator[Entries]:
         """Draw the first phase of the customer whose service begins; there is at most one."""
-        waits = np.zeros(len(rows), dtype=np.int64)
-        place = np.zeros(len(rows), dtype=np.int64)
-        for head in range(self.served_places):
+        beginning_class = np.zeros(len(rows), dtype=np.int64)
+        beginning_place = np.zeros(len(rows), dtype=np.int64)
+        for served_place in range(self.served_places):
             for (r, phase), code in self.code.items():
                 if phase < 0:
-                    new = rows[:, head] == code
-                    waits[new], place[new] = r + 1, head
-        settled = np.flatnonzero(waits == 0)
-        if len(settled):
-            yield settled, self._sorted_in_service(rows[settled]), np.ones(len(settled))
+                    is_beginning = rows[:, served_place] == code
+                    beginning_class[is_beginning], beginning_place[is_beginning] = (
+                        r + 1,
+                        served_place,
+                    )
+        unchanged_rows = np.flatnonzero(beginning_class == 0)
+        if len(unchanged_rows):
+            yield (
+                unchanged_rows,
+                self._sorted_in_service(rows[unchanged_rows]),
+                np.ones(len(unchanged_rows)),
+            )
         for r, time in self.times.items():
-            origin = np.flatnonzero(waits == r + 1)
+            origin = np.flatnonzero(beginning_class == r + 1)
             for phase, probability in enumerate(time.start):
                 if len(origin) and probability != 0:
-                    after = rows[origin]
-                    after[np.arange(len(origin)), place[origin]] = self.code[r, phase]
-                    yield origin, self._sorted_in_service(after), np.full(len(origin), probability)
+                    rows_after = rows[origin]
+                    rows_after[np.arange(len(origin)), beginning_place[origin]] = self.code[
+                        r, phase
+                    ]
+                    yield (
+                        origin,
+                        self._sorted_in_service(rows_after),
+                        np.full(len(origin), probability),
+                    )
 
     def _sorted_in_service(self, rows: Rows) -> Rows:
         """Sort the customers in service where no service is interrupted, so that states that differ
@@ -922,12 +998,12 @@ def lacking(total: Array | complex) -> Array:
     """Return 1 - total for a sum of probabilities, 0 where rounding explains it; the derivative
     that a complex sum carries is kept.
     """
-    rest = 1.0 - np.asarray(total)
-    return np.where(np.abs(rest.real) > 1e-12, rest, rest - rest.real)
+    remainder = 1.0 - np.asarray(total)
+    return np.where(np.abs(remainder.real) > 1e-12, remainder, remainder - remainder.real)
 
 
 def station_state(
-    name: str,
+    discipline_name: str,
     times: Mapping[int, PhaseType],
     classes: int,
     *,
@@ -943,7 +1019,7 @@ def station_state(
 
     Parameters
     ----------
-    name : of the discipline
+    discipline_name : of the discipline
     times, classes : see `StationState`
     servers, rates : number of servers, or the speed with 1, 2, 3 ... present, the last for more
     places : most customers present
@@ -954,7 +1030,7 @@ def station_state(
         service
     weights : of each class at a shared server [1]
     """
-    discipline = DISCIPLINES[name]
+    discipline = DISCIPLINES[discipline_name]
     if discipline.delay:
         return SharedServers(times, classes, None)
     # Servers beyond the customers that can be present only make arrays larger.

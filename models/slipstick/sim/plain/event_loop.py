@@ -135,11 +135,11 @@ class EventLoop:
         """Execute the instructions of a token until it waits; return False always, as the action of
         an event.
         """
-        code = self.code
+        actions = self.code
         while True:
             pc = token.pc
             token.pc = pc + 1
-            if not code[pc](token, now):
+            if not actions[pc](token, now):
                 return False
 
     def resume(self, token: Token, now: float) -> bool:
@@ -166,11 +166,11 @@ class EventLoop:
         """End a visit to a station: book its waiting time and its service time to their labels, and
         let the token go on.
         """
-        waited = token.waited
-        booked = token.booked
-        if waited:
-            booked[token.wait] += waited
-        booked[token.label] += (now - token.since) - waited
+        waiting_time = token.waited
+        time_by_label = token.booked
+        if waiting_time:
+            time_by_label[token.wait] += waiting_time
+        time_by_label[token.label] += (now - token.since) - waiting_time
         if self.log is not None:
             self._log_visit(token, now)
         token.since = now
@@ -180,19 +180,21 @@ class EventLoop:
     def _log_visit(self, token: Token, now: float) -> None:
         assert self.log is not None
         # At a station with rates, company may make a visit shorter than it is alone.
-        waited = max(token.waited, 0.0)
-        begun = token.since + waited
-        if waited:
-            self.log(token.customer, token.index, token.wait, token.since, begun, token.cause)
-        self.log(token.customer, token.index, token.label, begun, now, None)
+        waiting_time = max(token.waited, 0.0)
+        service_start = token.since + waiting_time
+        if waiting_time:
+            self.log(
+                token.customer, token.index, token.wait, token.since, service_start, token.cause
+            )
+        self.log(token.customer, token.index, token.label, service_start, now, None)
 
     def run(self, events: int) -> bool:
         """Simulate the next events; return False if the event list becomes empty."""
         heap = self.heap
         self._run_ready()
-        for count in range(events):
+        for event_count in range(events):
             if not heap:
-                self.events += count
+                self.events += event_count
                 return False
             now, _, action, token = heappop(heap)
             self.now = now

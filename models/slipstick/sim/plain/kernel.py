@@ -114,20 +114,22 @@ class Kernel(EventLoop):
         }
         for pc, (op, *operands) in enumerate(plan.code):
             instruction = getattr(Kernel, Op(op).name.lower())
-            names = instruction.__code__.co_varnames[1 : instruction.__code__.co_argcount - 2]
+            parameter_names = instruction.__code__.co_varnames[
+                1 : instruction.__code__.co_argcount - 2
+            ]
             # Rows of a plan are filled up with zeros to one length.
-            bound = [
+            bound_operands = [
                 self.tables[name][operand] if name in self.tables else operand
-                for name, operand in zip(names, operands, strict=False)
+                for name, operand in zip(parameter_names, operands, strict=False)
             ]
             # Operands are bound once, so that an event looks nothing up. The names of the
             # parameters of an instruction say which table an operand is a number of.
-            action = partial(instruction, self, *bound)
+            action = partial(instruction, self, *bound_operands)
             self.code.append(action if trace is None else traced(action, pc, trace))
         self._start()
 
-    def _values(self, draw: int, seed: int, replication: int) -> Draws:
-        draw_plan = self.plan.draws[draw]
+    def _values(self, draw_number: int, seed: int, replication: int) -> Draws:
+        draw_plan = self.plan.draws[draw_number]
         if draw_plan.distribution.constant:
             return itertools.repeat(draw_plan.distribution.mean)
         return itertools.chain.from_iterable(
@@ -135,63 +137,71 @@ class Kernel(EventLoop):
         )
 
     def _start(self) -> None:
-        number = itertools.count()
-        for group, customers in enumerate(self.plan.groups):
-            if customers.kind == "open":
-                self._open(group, customers)
+        customer_numbers = itertools.count()
+        for group, customer_group in enumerate(self.plan.groups):
+            if customer_group.kind == "open":
+                self._open(group, customer_group)
                 continue
-            for start in customers.starts:
-                token = self.token(next(number), group)
-                token.pc = start
+            for first_instruction in customer_group.starts:
+                token = self.token(next(customer_numbers), group)
+                token.pc = first_instruction
                 self.ready.append(token)
 
-    def _open(self, group: int, customers: CustomerGroup) -> None:
+    def _open(self, group: int, customer_group: CustomerGroup) -> None:
         """Plan the arrivals of an open group; tokens of customers that have left are used again."""
-        pool = self.pools[group]
-        between = self.draws[customers.arrivals]
-        start = customers.starts[0]
+        free_tokens = self.pools[group]
+        times_between = self.draws[customer_group.arrivals]
+        first_instruction = customer_group.starts[0]
         order = self.order
         heap = self.heap
-        number = itertools.count()
+        customer_numbers = itertools.count()
 
         def arrive(_: None, now: float) -> bool:
-            heappush(heap, (now + next(between), order(), arrive, None))
+            heappush(heap, (now + next(times_between), order(), arrive, None))
             # A token has an account of all labels: those of customers that have left are used again.
-            token = pool.pop() if pool else self.token(0, group)
-            token.customer = next(number)
-            token.pc = start
+            token = free_tokens.pop() if free_tokens else self.token(0, group)
+            token.customer = next(customer_numbers)
+            token.pc = first_instruction
             token.begun = now
             token.since = now
             return self.go_on(token, now)
 
-        heappush(heap, (next(between), order(), arrive, None))
+        heappush(heap, (next(times_between), order(), arrive, None))
 
     def token(
         self, customer: int, group: int = 0, parent: Token | None = None, index: int = 0
     ) -> Token:
         """Make a token that begins now."""
-        booked = [0.0] * len(self.plan.labels)
+        time_by_label = [0.0] * len(self.plan.labels)
         registers = [0] * self.plan.registers
         destination = 0 if parent is None else parent.destination
         return Token(
-            customer, group, booked, registers, parent, index, destination, self.now, self.now
+            customer,
+            group,
+            time_by_label,
+            registers,
+            parent,
+            index,
+            destination,
+            self.now,
+            self.now,
         )
 
     def snapshot(self, now: float) -> None:
         """Write a row of cumulative statistics at the present time."""
         row = [now, float(self.order())]
-        for count, time in zip(self.cycles, self.cycle_time, strict=True):
-            row += [float(count), time]
+        for count, cycle_time in zip(self.cycles, self.cycle_time, strict=True):
+            row += [float(count), cycle_time]
         for resource in self.resources:
             resource.accumulate(now)
             row += [resource.area, resource.use, float(resource.done)]
-        for totals in self.totals:
-            row += totals
+        for time_by_label in self.totals:
+            row += time_by_label
         for tried, refused in zip(self.tried, self.refused, strict=True):
             row += [float(tried), float(refused)]
         for lock in self.locks:
             row += [float(lock.grants), lock.waited, lock.squares]
-        row += [self.stations[number].beyond for number in self.layout.beyond]
+        row += [self.stations[station_number].beyond for station_number in self.layout.beyond]
         for passes, span in zip(self.passes, self.spans, strict=True):
             row += [float(passes), span]
         self.rows.append(row)
@@ -206,21 +216,21 @@ class Kernel(EventLoop):
         """Return the response times of the cycles of a group that ended since the last call, and
         remove them here [s].
         """
-        times = np.array(self.responses[group])
+        response_times = np.array(self.responses[group])
         self.responses[group].clear()
-        return times
+        return response_times
 
     def waits(self) -> list[Wait]:
         """List the customers that wait for locks and barriers."""
         waits = []
-        for plan, lock in zip(self.plan.locks, self.locks, strict=True):
+        for lock_plan, lock in zip(self.plan.locks, self.locks, strict=True):
             holders = tuple(customer.customer for customer in lock.holders)
             waits += [
-                Wait(waiter.customer, f"{plan.noun} {plan.name}", holders)
+                Wait(waiter.customer, f"{lock_plan.noun} {lock_plan.name}", holders)
                 for waiter in (*lock.queue, *lock.spinning)
             ]
-        for name, waiting in zip(self.plan.barriers, self.barriers, strict=True):
-            waits += [Wait(token.customer, f"barrier {name}") for token in waiting]
+        for name, waiting_tokens in zip(self.plan.barriers, self.barriers, strict=True):
+            waits += [Wait(token.customer, f"barrier {name}") for token in waiting_tokens]
         return waits
 
     def delay(self, draw: Draws, label: int, token: Token, now: float) -> bool:
@@ -292,10 +302,10 @@ class Kernel(EventLoop):
         """Jump to one of several instructions; to the last where rounding leaves a gap in the
         probabilities.
         """
-        chance = next(draw)
+        random_number = next(draw)
         cumulative = self.plan.cumulative
         option = first_option
-        while option < first_option + count - 1 and chance >= cumulative[option]:
+        while option < first_option + count - 1 and random_number >= cumulative[option]:
             option += 1
         token.pc = self.plan.targets[option]
         return True
@@ -313,25 +323,31 @@ class Kernel(EventLoop):
         """Jump to one of several instructions, chosen in turn or by the number of customers present
         at the resource of each.
         """
-        chance = next(draw)
+        random_number = next(draw)
         targets = self.plan.targets
-        present = [
+        present_by_option = [
             self.resources[number].present
             for number in targets[first_target + count : first_target + 2 * count]
         ]
         if rule == PickRule.IN_TURN:
-            chosen = self.tried[tally] % count
+            option = self.tried[tally] % count
         elif rule == PickRule.SHORTEST:
-            least = min(present)
-            place = int(chance * present.count(least))
-            chosen = [index for index, number in enumerate(present) if number == least][place]
+            fewest = min(present_by_option)
+            tie_number = int(random_number * present_by_option.count(fewest))
+            option = [index for index, number in enumerate(present_by_option) if number == fewest][
+                tie_number
+            ]
         else:
             # One random number selects one of the n (n - 1) ordered pairs of different resources.
-            chosen, second_choice = divmod(int(chance * count * (count - 1)), count - 1)
-            second_choice += second_choice >= chosen
-            chosen = second_choice if present[second_choice] < present[chosen] else chosen
+            option, second_option = divmod(int(random_number * count * (count - 1)), count - 1)
+            second_option += second_option >= option
+            option = (
+                second_option
+                if present_by_option[second_option] < present_by_option[option]
+                else option
+            )
         self.tried[tally] += 1
-        token.pc = targets[first_target + chosen]
+        token.pc = targets[first_target + option]
         return True
 
     def jump(self, target: int, token: Token, now: float) -> bool:
@@ -376,8 +392,8 @@ class Kernel(EventLoop):
         local; the flag of a next holder that waits is never local.
         """
         self.tried[tally] += 1
-        waits = notified is not None and notified.queue
-        self.refused[tally] += not waits and home in (-1, token.customer)
+        has_waiting = notified is not None and notified.queue
+        self.refused[tally] += not has_waiting and home in (-1, token.customer)
         return True
 
     def start_response(self, token: Token, now: float) -> bool:
@@ -392,24 +408,24 @@ class Kernel(EventLoop):
         The time of a cycle that was lost does not count, but its account does.
         """
         group = token.group
-        begun = token.begun
-        booked = token.booked
-        kind = self.plan.groups[group].kind
-        totals = self.totals[group]
+        cycle_start = token.begun
+        time_by_label = token.booked
+        group_kind = self.plan.groups[group].kind
+        total_by_label = self.totals[group]
         if not lost:
-            self.responses[group].append(now - begun)
-            self.cycle_time[group] += now - begun
+            self.responses[group].append(now - cycle_start)
+            self.cycle_time[group] += now - cycle_start
             self.cycles[group] += 1
-        for label, seconds in enumerate(booked):
+        for label, seconds in enumerate(time_by_label):
             if seconds:
-                totals[label] += seconds
-                booked[label] = 0.0
-        if kind == "once":
+                total_by_label[label] += seconds
+                time_by_label[label] = 0.0
+        if group_kind == "once":
             self.alive -= 1
             if not self.alive:
                 self.snapshot(now)
             return False
-        if kind == "closed":
+        if group_kind == "closed":
             token.begun = now
             if not onward:
                 token.pc = self.plan.groups[group].starts[0]
@@ -418,14 +434,14 @@ class Kernel(EventLoop):
             if not self.chunk_left:
                 self.chunk_left = self.chunk
                 self.snapshot(now)
-        if kind == "open":
+        if group_kind == "open":
             self.pools[group].append(token)
             return False
-        if begun == now:
+        if cycle_start == now:
             # Through the event list, so that a cycle that takes no time does not exclude the other
             # tokens.
             heappush(self.heap, (now, self.order(), self.go_on, token))
-        return begun != now
+        return cycle_start != now
 
     def fork(
         self,
@@ -437,8 +453,8 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Start one token for each branch, and suspend the parent. Where a lock is in `passed`, there
-        is one branch: its token takes over the lock and the number of the parent.
+        """Start one token for each branch, and suspend the parent. Where a lock is in `passed`,
+        there is one branch: its token takes over the lock and the number of the parent.
         """
         token.pc = after
         token.left = join
@@ -463,15 +479,15 @@ class Kernel(EventLoop):
         them. The body of the hold is executed by the token `forks` levels above this one; the
         account of the customer gets the times of both, and of the tokens between them.
         """
-        tokens = [token]
+        tokens_upwards = [token]
         for _ in range(forks):
-            parent = tokens[-1].parent
+            parent = tokens_upwards[-1].parent
             assert parent is not None
-            tokens.append(parent)
-        body = tokens[-1]
-        customer = tokens[-1].parent
+            tokens_upwards.append(parent)
+        body = tokens_upwards[-1]
+        customer = tokens_upwards[-1].parent
         assert customer is not None
-        for member in tokens:
+        for member in tokens_upwards:
             for label, seconds in enumerate(member.booked):
                 customer.booked[label] += seconds
         body.parent = None
@@ -486,16 +502,16 @@ class Kernel(EventLoop):
         """Start another token beside this one; a lock in `taken`, which this token holds, passes to
         it.
         """
-        beside = self.token(token.customer, token.group)
-        beside.since = now
-        beside.pc = target
-        beside.destination = token.destination
+        new_token = self.token(token.customer, token.group)
+        new_token.since = now
+        new_token.pc = target
+        new_token.destination = token.destination
         if taken is None:
             self.sent += 1
             self.beside += 1
         else:
-            taken.holders = [beside if holder is token else holder for holder in taken.holders]
-        self.ready.append(beside)
+            taken.holders = [new_token if holder is token else holder for holder in taken.holders]
+        self.ready.append(new_token)
         return True
 
     def vanish(self, token: Token, now: float) -> bool:
@@ -520,9 +536,9 @@ class Kernel(EventLoop):
             parent.latest_booked = token.booked
         parent.left -= 1
         if not parent.left:
-            booked = parent.booked
+            time_by_label = parent.booked
             for label, seconds in enumerate(parent.latest_booked):
-                booked[label] += seconds
+                time_by_label[label] += seconds
             if pipeline >= 0:
                 self.passes[pipeline] += 1
                 self.spans[pipeline] += now - parent.since
@@ -540,20 +556,20 @@ class Kernel(EventLoop):
     ) -> bool:
         """Start one token for each item."""
         token.pc = after
-        items = whole(rounds, draw)
-        if not items:
+        item_count = whole(rounds, draw)
+        if not item_count:
             return True
-        token.left = items
+        token.left = item_count
         token.last = -1.0
-        before = None
-        for index in range(items):
+        previous_item = None
+        for index in range(item_count):
             item = self.token(token.customer, token.group, token, index)
             item.since = now
             item.pc = start
-            item.before = before
-            if before is not None:
-                before.after = item
-            before = item
+            item.before = previous_item
+            if previous_item is not None:
+                previous_item.after = item
+            previous_item = item
             self.ready.append(item)
         return False
 
@@ -571,13 +587,13 @@ class Kernel(EventLoop):
         this item's.
         """
         token.passed = stage + 1
-        following = token.after
-        if following is not None and following.turn == stage:
-            following.turn = -1
-            if now > following.since:
-                following.booked[:] = token.booked
-                following.since = now
-            self.ready.append(following)
+        next_item = token.after
+        if next_item is not None and next_item.turn == stage:
+            next_item.turn = -1
+            if now > next_item.since:
+                next_item.booked[:] = token.booked
+                next_item.since = now
+            self.ready.append(next_item)
         return True
 
     def acquire(
@@ -642,10 +658,10 @@ class Kernel(EventLoop):
         """Pause before the next attempt; the mean pause doubles up to a limit."""
         token.label = label
         doublings = token.registers[register]
-        time = min(base * float(1 << doublings), most_pause) * next(draw)
+        pause = min(base * float(1 << doublings), most_pause) * next(draw)
         # A larger shift would overflow in the compiled loop; no run reaches as many pauses.
         token.registers[register] = min(doublings + 1, 60)
-        heappush(self.heap, (now + time, self.order(), self.resume, token))
+        heappush(self.heap, (now + pause, self.order(), self.resume, token))
         return False
 
     def take_ticket(self, lock: SimulatedLock, register: int, token: Token, now: float) -> bool:
@@ -771,10 +787,10 @@ class Kernel(EventLoop):
             token.registers[register + 1] = pool.take(queue, token.customer % pool.plan.queues, now)
             pool.leave(queue, token, register, label, now)
             return True
-        waits = not pool.tasks.busy and pool.tasks.present + 1 < parties
+        must_wait = not pool.tasks.busy and pool.tasks.present + 1 < parties
         if pool.tasks.busy:
             token.pc = entry
-        elif waits:
+        elif must_wait:
             token.pc = entry + 1
             pool.tasks.request(token, now)
             pool.tasks.queue.append(token)
@@ -787,15 +803,15 @@ class Kernel(EventLoop):
                 waiter.pc = behind
                 self.wake(waiter, now)
         pool.monitors[queue].release(token, now)
-        return not waits
+        return not must_wait
 
     def work(
         self, pool: SimulatedPool, register: int, label: int, token: Token, now: float
     ) -> bool:
         """Suspend the token for the work of the current part of its task."""
         token.label = label
-        time = pool.plan.times[token.registers[register + 1]]
-        heappush(self.heap, (now + time, self.order(), self.resume, token))
+        part_time = pool.plan.times[token.registers[register + 1]]
+        heappush(self.heap, (now + part_time, self.order(), self.resume, token))
         return False
 
     def next_part(
@@ -811,11 +827,11 @@ class Kernel(EventLoop):
         """Request the monitor of the customer's own queue if the current part adds a task; else
         begin the next part.
         """
-        present = token.registers[register + 1]
-        if pool.plan.added[present] >= 0:
+        current_part = token.registers[register + 1]
+        if pool.plan.added[current_part] >= 0:
             return pool.enter(token.customer % pool.plan.queues, token, label, now)
         token.registers[register + 1] += 1
-        token.pc = entry if present in pool.last else entry_point
+        token.pc = entry if current_part in pool.last else entry_point
         return True
 
     def add_task(
@@ -831,19 +847,19 @@ class Kernel(EventLoop):
         """Put the new task into the customer's own queue, leave its monitor, and begin the next
         part of the present task, or ask for another task after its last part.
         """
-        present = token.registers[register + 1]
+        current_part = token.registers[register + 1]
         queue = token.customer % pool.plan.queues
-        pool.add(queue, pool.plan.added[present], now)
+        pool.add(queue, pool.plan.added[current_part], now)
         token.registers[register + 1] += 1
-        token.pc = entry if present in pool.last else entry_point
+        token.pc = entry if current_part in pool.last else entry_point
         pool.leave(queue, token, register, label, now)
         return True
 
 
 def whole(count: float, draw: Draws) -> int:
     """Return a whole number of rounds or items; the fraction is the probability of one more."""
-    rounds = int(count)
-    return rounds + (next(draw) < count - rounds)
+    whole_rounds = int(count)
+    return whole_rounds + (next(draw) < count - whole_rounds)
 
 
 def traced(action: Action, pc: int, trace: Trace) -> Action:

@@ -43,10 +43,10 @@ class QueueStatistics:
 
     def accumulate(self, now: float) -> None:
         """Extend the integrals up to the present time."""
-        passed = now - self.last
-        self.area += self.present * passed
-        self.use += self.busy * passed
-        if self.clock.observe is not None and passed:
+        elapsed = now - self.last
+        self.area += self.present * elapsed
+        self.use += self.busy * elapsed
+        if self.clock.observe is not None and elapsed:
             self.clock.observe(self.name, self.last, now, self.present, self.busy)
         self.last = now
 
@@ -57,7 +57,9 @@ class PatientQueue(QueueStatistics):
     __slots__ = ()
 
     def await_service(self, token: Token, now: float) -> None:
-        """Plan when a customer abandons the queue; the ticket becomes void when its service begins."""
+        """Plan when a customer abandons the queue; the ticket becomes void when its service
+        begins.
+        """
         token.ticket = [token]
         heappush(
             self.clock.heap, (now + token.patience, self.clock.order(), self._abandon, token.ticket)
@@ -133,15 +135,15 @@ class Fcfs(SimulatedStation):
         self.present -= 1
         self.done += 1
         if self.queue:
-            following = self.queue.popleft()
-            following.waited = now - following.since
-            following.cause = token.customer
-            if following.patience >= 0:
-                following.patience = -1.0
-                following.ticket[0] = None
+            next_token = self.queue.popleft()
+            next_token.waited = now - next_token.since
+            next_token.cause = token.customer
+            if next_token.patience >= 0:
+                next_token.patience = -1.0
+                next_token.ticket[0] = None
             heappush(
                 self.clock.heap,
-                (now + following.work, self.clock.order(), self.leave_later, following),
+                (now + next_token.work, self.clock.order(), self.leave_later, next_token),
             )
         else:
             self.busy -= 1
@@ -179,18 +181,18 @@ class Ordered(SimulatedStation):
         token.delayed = False
         if self.busy < self.servers:
             self.busy += 1
-            self._begin(token, now)
+            self._begin_service(token, now)
             return
         if self.preempts:
             # Of equal keys the one that came last is interrupted first.
-            worst = max(self.serving, key=lambda token: (token.key, token.order))
-            if (token.key, token.order) < (worst.key, worst.order):
-                self.serving.remove(worst)
-                self._cut(worst, now)
-                self._queue(worst)
-                self._begin(token, now)
+            interrupted_token = max(self.serving, key=lambda token: (token.key, token.order))
+            if (token.key, token.order) < (interrupted_token.key, interrupted_token.order):
+                self.serving.remove(interrupted_token)
+                self._interrupt(interrupted_token, now)
+                self._add_to_queue(interrupted_token)
+                self._begin_service(token, now)
                 return
-        self._queue(token)
+        self._add_to_queue(token)
         if token.patience >= 0:
             self.await_service(token, now)
 
@@ -198,32 +200,32 @@ class Ordered(SimulatedStation):
         """Take a customer out of the queue."""
         self.queue.remove((token.key, token.order, token))
 
-    def _begin(self, token: Token, now: float) -> None:
+    def _begin_service(self, token: Token, now: float) -> None:
         # The ticket is still that of the planned abandonment, which the service prevents.
         if token.patience >= 0 and token.delayed:
             token.ticket[0] = None
         token.patience = -1.0
         self.serving.append(token)
-        self._plan(token, now)
+        self._plan_end(token, now)
 
-    def _plan(self, token: Token, now: float) -> None:
+    def _plan_end(self, token: Token, now: float) -> None:
         """Plan the end of a service that begins or goes on."""
         token.finish = now + token.work
         token.ticket = [token]
         heappush(self.clock.heap, (token.finish, self.clock.order(), self._end, token.ticket))
 
-    def _cut(self, token: Token, now: float) -> None:
+    def _interrupt(self, token: Token, now: float) -> None:
         """Interrupt a service, whose work left is done later."""
         # The end of the service stays in the event list; without its token it is passed over when
         # its time comes.
         token.ticket[0] = None
         token.work = token.finish - now
 
-    def _queue(self, token: Token) -> None:
+    def _add_to_queue(self, token: Token) -> None:
         token.delayed = True
         insort(self.queue, (token.key, token.order, token))
 
-    def _waited(self, token: Token, now: float) -> float:
+    def _waiting_time(self, token: Token, now: float) -> float:
         """Return the wait of a visit that has ended [s]."""
         return stretched(token, now) if token.delayed else 0.0
 
@@ -238,10 +240,10 @@ class Ordered(SimulatedStation):
         # Where services are interrupted, the end of no single visit is what a customer waited for.
         token.cause = None
         if self.queue:
-            self._begin(self.queue.pop(0)[2], now)
+            self._begin_service(self.queue.pop(0)[2], now)
         else:
             self.busy -= 1
-        token.waited = self._waited(token, now)
+        token.waited = self._waiting_time(token, now)
         return self.clock.served(token, now)
 
 
@@ -272,35 +274,35 @@ class Paced(Ordered):
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin service or queue, and change the speed of the service under way."""
         super().enter(token, work, now)
-        self._changed(now)
+        self._plan_departure(now)
 
-    def _plan(self, token: Token, now: float) -> None:
-        """Leave the end of the service to `_changed`."""
+    def _plan_end(self, token: Token, now: float) -> None:
+        """Leave the end of the service to `_plan_departure`."""
 
-    def _cut(self, token: Token, now: float) -> None:
+    def _interrupt(self, token: Token, now: float) -> None:
         """Interrupt a service, whose work left is up to date."""
         token.ticket[:] = [None]
 
-    def _queue(self, token: Token) -> None:
+    def _add_to_queue(self, token: Token) -> None:
         if not self.at_random:
-            super()._queue(token)
+            super()._add_to_queue(token)
             return
         self.queue.insert(int(token.place * (len(self.queue) + 1)), (0, token.order, token))
 
-    def _changed(self, now: float) -> None:
+    def _plan_departure(self, now: float) -> None:
         """Plan the end of the service under way anew."""
         if self.serving:
             token = self.serving[0]
             token.ticket[:] = [None]
             token.ticket = [token]
-            due = now + max(token.work, 0.0) / self._speed()
-            heappush(self.clock.heap, (due, self.clock.order(), self._end, token.ticket))
+            end_time = now + max(token.work, 0.0) / self._speed()
+            heappush(self.clock.heap, (end_time, self.clock.order(), self._end, token.ticket))
 
-    def _waited(self, token: Token, now: float) -> float:
-        self._changed(now)
-        waited = now - token.since - token.requested / self.rates[0]
-        self.beyond += waited
-        return waited
+    def _waiting_time(self, token: Token, now: float) -> float:
+        self._plan_departure(now)
+        waiting_time = now - token.since - token.requested / self.rates[0]
+        self.beyond += waiting_time
+        return waiting_time
 
 
 class RandomOrder(Fcfs):
@@ -315,11 +317,11 @@ class RandomOrder(Fcfs):
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin service, or take a random place in the queue."""
-        waiting = len(self.queue)
+        waiting_before = len(self.queue)
         super().enter(token, work, now)
-        if len(self.queue) > waiting:
+        if len(self.queue) > waiting_before:
             self.queue.pop()
-            self.queue.insert(int(token.place * (waiting + 1)), token)
+            self.queue.insert(int(token.place * (waiting_before + 1)), token)
 
 
 class Sharing(SimulatedStation):
@@ -327,12 +329,12 @@ class Sharing(SimulatedStation):
     rates[n] / n; one of weight w at w / (sum of the weights) of the speed of all.
 
     `progress` is the service that a customer of weight 1 present all the time has received; an
-    arriving customer leaves when it has grown by the service requested over its weight. With first come first served, at a
-    speed that depends on the number present, it is the service that all together have received, and
-    an arrival has the work of the others before it. `present_tokens` is a heap, for many may be
-    present; of those that leave at the same progress the one that came first goes first. The wait
-    of a visit at a station with rates is its time there beyond that of a customer alone; it may be
-    below 0.
+    arriving customer leaves when it has grown by the service requested over its weight. With first
+    come first served, at a speed that depends on the number present, it is the service that all
+    together have received, and an arrival has the work of the others before it. `present_tokens` is
+    a heap, for many may be present; of those that leave at the same progress the one that came
+    first goes first. The wait of a visit at a station with rates is its time there beyond that of a
+    customer alone; it may be below 0.
     """
 
     __slots__ = (
@@ -381,13 +383,15 @@ class Sharing(SimulatedStation):
             self.progress = self.weight = 0.0  # sums of weights carry roundings along
         self.weight += token.weight
         token.requested = work
-        ahead = self.last_finish if self.in_turn and self.present_tokens else self.progress
-        token.finish = self.last_finish = ahead + work / token.weight
+        progress_before = (
+            self.last_finish if self.in_turn and self.present_tokens else self.progress
+        )
+        token.finish = self.last_finish = progress_before + work / token.weight
         self.arrivals += 1
         heappush(self.present_tokens, (token.finish, self.arrivals, token))
-        self._changed(now)
+        self._plan_departure(now)
 
-    def _changed(self, now: float) -> None:
+    def _plan_departure(self, now: float) -> None:
         """Plan the next departure again after the number present has changed."""
         self.present = len(self.present_tokens)
         self.busy = min(self.present, self.servers)
@@ -396,8 +400,8 @@ class Sharing(SimulatedStation):
             next_to_leave = self.present_tokens[0][-1]
             self.ticket = [next_to_leave]
             # Rounding may have carried the progress slightly beyond the end of a service.
-            due = now + max(next_to_leave.finish - self.progress, 0.0) / self._rate()
-            heappush(self.clock.heap, (due, self.clock.order(), self._end, self.ticket))
+            end_time = now + max(next_to_leave.finish - self.progress, 0.0) / self._rate()
+            heappush(self.clock.heap, (end_time, self.clock.order(), self._end, self.ticket))
 
     def _end(self, ticket: list[Token | None], now: float) -> bool:
         token = ticket[0]
@@ -411,7 +415,7 @@ class Sharing(SimulatedStation):
         self.weight -= token.weight
         token.cause = None
         token.weight = 1.0
-        self._changed(now)
+        self._plan_departure(now)
         if self.rates:
             token.waited = now - token.since - token.requested / self.rates[0]
             self.beyond += token.waited
@@ -422,9 +426,9 @@ class Sharing(SimulatedStation):
 
 def stretched(token: Token, now: float) -> float:
     """Return the waiting time: the time present beyond the service requested [s]."""
-    total = now - token.since
-    waited = total - token.requested
-    return waited if waited > NEVER_WAITED * total else 0.0
+    time_present = now - token.since
+    waiting_time = time_present - token.requested
+    return waiting_time if waiting_time > NEVER_WAITED * time_present else 0.0
 
 
 def make_station(clock: EventLoop, plan: StationPlan) -> SimulatedStation:
@@ -434,16 +438,20 @@ def make_station(clock: EventLoop, plan: StationPlan) -> SimulatedStation:
     # arrival.
     if plan.rates:
         return (Sharing if order in (ARRIVAL, SHARED) else Paced)(clock, plan)
-    kinds: dict[str, type[SimulatedStation]] = {ARRIVAL: Fcfs, RANDOM: RandomOrder, SHARED: Sharing}
-    return kinds.get(order, Ordered)(clock, plan)
+    station_types: dict[str, type[SimulatedStation]] = {
+        ARRIVAL: Fcfs,
+        RANDOM: RandomOrder,
+        SHARED: Sharing,
+    }
+    return station_types.get(order, Ordered)(clock, plan)
 
 
 def put_in_order(queue: deque[Token], token: Token) -> None:
     """Put a token into a queue, behind all others that do not have a larger key."""
-    place = len(queue)
-    while place and queue[place - 1].key > token.key:
-        place -= 1
-    queue.insert(place, token)
+    position = len(queue)
+    while position and queue[position - 1].key > token.key:
+        position -= 1
+    queue.insert(position, token)
 
 
 class SimulatedLock(PatientQueue):
@@ -552,15 +560,15 @@ class SimulatedLock(PatientQueue):
         self.accumulate(now)
         self.present -= 1
         self.done += 1
-        following = self.queue.popleft()
+        next_token = self.queue.popleft()
         # The monitor that is granted with the unit reads these, which a request before may have
         # set.
-        following.excludes = False
-        following.permits = 1
-        self.count_wait(following, now)
-        return following
+        next_token.excludes = False
+        next_token.permits = 1
+        self.count_wait(next_token, now)
+        return next_token
 
-    def hand_over(self, token: Token, following: Token, now: float) -> None:
+    def hand_over(self, token: Token, next_token: Token, now: float) -> None:
         """Grant the lock to another token at once, before all that wait for it, and wake it."""
         self.accumulate(now)
         self.done += 1
@@ -568,18 +576,18 @@ class SimulatedLock(PatientQueue):
         self.busy -= 1
         # The number present stays, for one token leaves as the other enters; no time passes
         # between.
-        following.since_request = now
-        self.grant(following, now)
-        self.clock.wake(following, now)
+        next_token.since_request = now
+        self.grant(next_token, now)
+        self.clock.wake(next_token, now)
 
     def grant_waiting(self, now: float) -> None:
         """Grant the lock to waiting tokens in their order, as long as it is free for the first of
         them.
         """
         while self.queue and self.fits(self.queue[0]):
-            following = self.queue.popleft()
-            self.grant(following, now)
-            self.clock.wake(following, now)
+            next_token = self.queue.popleft()
+            self.grant(next_token, now)
+            self.clock.wake(next_token, now)
 
     def release(self, token: Token, now: float, permits: int = 1) -> None:
         """Hand the lock to the first in the queue; with an empty queue, free it and wake all
@@ -634,7 +642,7 @@ class SimulatedPool:
                 self.add(index % self.plan.queues, task, now)
             self.problem = (self.problem + 1) % len(self.plan.roots)
 
-    def with_task(self, own: int) -> int:
+    def with_task(self, own_queue: int) -> int:
         """Return the first queue that has a task, beginning with the own queue; the own queue if
         none has.
         """
@@ -642,10 +650,10 @@ class SimulatedPool:
         return next(
             (
                 queue_number
-                for queue_number in ((own + k) % count for k in range(count))
+                for queue_number in ((own_queue + distance) % count for distance in range(count))
                 if self.queues[queue_number]
             ),
-            own,
+            own_queue,
         )
 
     def add(self, queue: int, task: int, now: float) -> None:
@@ -654,15 +662,15 @@ class SimulatedPool:
         self.tasks.busy += 1
         self.queues[queue].append(task)
 
-    def take(self, queue: int, own: int, now: float) -> int:
+    def take(self, queue: int, own_queue: int, now: float) -> int:
         """Remove a task from a queue, and return its first part."""
         self.tasks.accumulate(now)
         self.tasks.busy -= 1
         # The usual order of work stealing: the own youngest task keeps queues short, and the oldest
         # of another queue is likely to have many tasks behind it.
-        youngest = self.plan.last_first and queue == own
+        takes_youngest = self.plan.last_first and queue == own_queue
         return self.plan.first[
-            self.queues[queue].pop() if youngest else self.queues[queue].popleft()
+            self.queues[queue].pop() if takes_youngest else self.queues[queue].popleft()
         ]
 
     def enter(self, queue: int, token: Token, label: int, now: float) -> bool:
@@ -678,9 +686,9 @@ class SimulatedPool:
         waited longest for one.
         """
         if self.queues[queue] and self.tasks.queue:
-            following = self.tasks.first_waiting(now)
-            following.label = label
-            following.registers[register] = queue
-            self.monitors[queue].hand_over(token, following, now)
+            next_token = self.tasks.first_waiting(now)
+            next_token.label = label
+            next_token.registers[register] = queue
+            self.monitors[queue].hand_over(token, next_token, now)
         else:
             self.monitors[queue].release(token, now)

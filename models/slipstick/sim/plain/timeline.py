@@ -31,21 +31,23 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
         raise ModelError(
             f"a time line has at most {events:,} events, too few for {plan.population:,} processors"
         )
-    spans: list[TimelineInterval] = []
-    changes: dict[str, dict[float, list[int]]] = {name: {} for name in plan.resources}
+    intervals: list[TimelineInterval] = []
+    changes_by_resource: dict[str, dict[float, list[int]]] = {name: {} for name in plan.resources}
 
     def log(
         customer: int, branch: int, label: int, start: float, end: float, cause: int | None
     ) -> None:
         if end > start:
-            spans.append(TimelineInterval(customer, branch, plan.labels[label], start, end, cause))
+            intervals.append(
+                TimelineInterval(customer, branch, plan.labels[label], start, end, cause)
+            )
 
     def observe(name: str, start: float, end: float, present: int, busy: int) -> None:
         # Several stations may go by one name, as processors do: their numbers add up.
         for time, sign in ((start, 1), (end, -1)):
-            change = changes[name].setdefault(time, [0, 0])
-            change[0] += sign * present
-            change[1] += sign * busy
+            changes_at_time = changes_by_resource[name].setdefault(time, [0, 0])
+            changes_at_time[0] += sign * present
+            changes_at_time[1] += sign * busy
 
     trace: Trace = []
     kernel = Kernel(plan, seed, trace=trace, log=log, observe=observe)
@@ -56,34 +58,44 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
     # An interval is reported when it ends; this ends those that are still open.
     for resource in (*kernel.stations, *kernel.locks):
         resource.accumulate(kernel.now)
-    levels = {name: _levels(times) for name, times in changes.items()}
-    ended = plan.once and kernel.events < events
+    levels_by_resource = {
+        name: _levels_over_time(times) for name, times in changes_by_resource.items()
+    }
+    has_ended = plan.once and kernel.events < events
     return Timeline(
-        tuple(spans), levels, kernel.now, ended=ended, visits=tuple(_visits(plan, trace))
+        tuple(intervals),
+        levels_by_resource,
+        kernel.now,
+        ended=has_ended,
+        visits=tuple(_station_visits(plan, trace)),
     )
 
 
-def _visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]]:
+def _station_visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]]:
     """Return the requests to stations in a trace; requests to processors are left out, because each
     member has its own.
     """
-    names = {
+    station_by_instruction = {
         pc: plan.stations[operands[0]].name
         for pc, (op, *operands) in enumerate(plan.code)
         if op == Op.SERVE and operands[4] == Where.FIXED
     }
-    return ((customer, names[pc], now) for now, customer, _, pc in trace if pc in names)
+    return (
+        (customer, station_by_instruction[pc], now)
+        for now, customer, _, pc in trace
+        if pc in station_by_instruction
+    )
 
 
-def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, int], ...]:
+def _levels_over_time(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, int], ...]:
     """Return the numbers present and busy from each time on, by adding up their changes."""
     levels: list[tuple[float, int, int]] = []
     present = busy = 0
     for time in sorted(changes):
-        more_present, more_busy = changes[time]
-        if more_present or more_busy:
-            present = present + more_present
-            busy = busy + more_busy
+        present_change, busy_change = changes[time]
+        if present_change or busy_change:
+            present = present + present_change
+            busy = busy + busy_change
             levels.append((time, present, busy))
     return tuple(levels)
 
@@ -101,32 +113,38 @@ def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
     >>> [(span.member, span.label) for span in critical_path(Timeline(spans, {}, 3.0))]
     [(0, 'work'), (1, 'work')]
     """
-    by_member: dict[int, list[TimelineInterval]] = {}
-    for span in reversed(timeline.spans):
-        by_member.setdefault(span.member, []).append(span)
-    for spans in by_member.values():
-        spans.sort(key=lambda span: (span.end, span.cause is None, -span.branch))
-    path: list[TimelineInterval] = []
-    last = max(timeline.spans, key=lambda span: (span.end, -span.member), default=None)
-    time, member = (0.0, 0) if last is None else (last.end, last.member)
-    jumped: set[tuple[int, float]] = set()
-    while time > 0:
-        spans = by_member.get(member, [])
-        before = bisect_right(spans, time, key=lambda span: span.end)
-        while before and spans[before - 1].start >= time:
-            before -= 1
-        if not before:
-            break
-        span = spans[before - 1]
-        jumps = (
-            span.cause not in (None, member) and span.end == time and (member, time) not in jumped
+    intervals_by_member: dict[int, list[TimelineInterval]] = {}
+    for interval in reversed(timeline.spans):
+        intervals_by_member.setdefault(interval.member, []).append(interval)
+    for intervals in intervals_by_member.values():
+        intervals.sort(
+            key=lambda interval: (interval.end, interval.cause is None, -interval.branch)
         )
-        if jumps and span.cause is not None:
+    path: list[TimelineInterval] = []
+    last_interval = max(
+        timeline.spans, key=lambda interval: (interval.end, -interval.member), default=None
+    )
+    time, member = (0.0, 0) if last_interval is None else (last_interval.end, last_interval.member)
+    followed_causes: set[tuple[int, float]] = set()
+    while time > 0:
+        intervals = intervals_by_member.get(member, [])
+        interval_count = bisect_right(intervals, time, key=lambda interval: interval.end)
+        while interval_count and intervals[interval_count - 1].start >= time:
+            interval_count -= 1
+        if not interval_count:
+            break
+        interval = intervals[interval_count - 1]
+        follows_cause = (
+            interval.cause not in (None, member)
+            and interval.end == time
+            and (member, time) not in followed_causes
+        )
+        if follows_cause and interval.cause is not None:
             # Members that end waits of each other at one time would send the path around without
             # end.
-            jumped.add((member, time))
-            member = span.cause
+            followed_causes.add((member, time))
+            member = interval.cause
             continue
-        path.append(span)
-        time = span.start
+        path.append(interval)
+        time = interval.start
     return tuple(reversed(path))

@@ -50,8 +50,8 @@ NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
 UNIFORM = ServiceTime("uniform", 0.5, 1 / 3)
 
-_HALF = ServiceTime("deterministic", 0.5, 0.0)
-_ONE = ServiceTime("deterministic", 1.0, 0.0)
+_CONSTANT_HALF = ServiceTime("deterministic", 0.5, 0.0)
+_CONSTANT_ONE = ServiceTime("deterministic", 1.0, 0.0)
 
 _UNIFORM_ABOUT_ONE = ServiceTime("uniform", 1.0, 1 / 3)
 
@@ -84,16 +84,16 @@ class LockImplementation:
     own_flags: int = 0
 
     def __post_init__(self) -> None:
-        for kind, value, allowed in (
+        for field_name, value, allowed in (
             ("lock", self.kind, LOCKS),
             ("back-off", self.back_off, BACK_OFFS),
         ):
             if value not in allowed:
                 raise ModelError(
-                    f"no kernel knows the {kind} {value!r}{did_you_mean(value, allowed)}"
+                    f"no kernel knows the {field_name} {value!r}{did_you_mean(value, allowed)}"
                 )
-        spins = self.kind == "tas" and (self.back_off == "none" or self.base == 0)
-        if spins and (self.word is None or self.access.mean == 0):
+        tries_at_once = self.kind == "tas" and (self.back_off == "none" or self.base == 0)
+        if tries_at_once and (self.word is None or self.access.mean == 0):
             raise ModelError(
                 "a test-and-set lock without back-off needs a word whose access takes time, or it"
                 " would try again without end at one instant"
@@ -115,11 +115,11 @@ class Builder:
         self._code: list[list[int]] = []
         self._draws: dict[str, tuple[int, Draw]] = {}
         self._stations: list[StationPlan] = []
-        self._first: dict[str, int] = {}
+        self._first_station: dict[str, int] = {}
         self._locks: dict[str, tuple[int, LockPlan, LockImplementation]] = {}
         self._groups: list[CustomerGroup] = []
         self._pools: dict[str, PoolPlan] = {}
-        self._leaving: dict[int, list[int]] = {}
+        self._handing_over: dict[int, list[int]] = {}
         self._barriers: dict[str, int] = {}
         self._labels: dict[str, int] = {}
         self._targets: list[int] = []
@@ -129,7 +129,7 @@ class Builder:
         self._weights: dict[str, tuple[float, float]] = {}
         self._pipelines: dict[str, int] = {}
         self._marks: dict[str, int] = {}
-        self._later: list[tuple[list[int], int, str]] = []
+        self._open_targets: list[tuple[list[int], int, str]] = []
         self._depth = self._registers = 0
 
     @property
@@ -142,11 +142,11 @@ class Builder:
         self._code.append([int(op), *map(int, operands), *[0] * (OPERANDS - len(operands))])
         return len(self._code) - 1
 
-    def patch(self, pc: int, operand: int, target: int | None = None) -> None:
+    def patch(self, instruction: int, operand: int, target: int | None = None) -> None:
         """Fill in a target that was not known when an instruction was written, by default the
         next instruction.
         """
-        self._code[pc][1 + operand] = self.next_instruction if target is None else target
+        self._code[instruction][1 + operand] = self.next_instruction if target is None else target
 
     def station(
         self,
@@ -157,9 +157,9 @@ class Builder:
         rates: Sequence[float] = (),
     ) -> None:
         """Add a station, or a row of equal stations, such as one for each customer."""
-        if name in self._first:
+        if name in self._first_station:
             raise ModelError(f"two stations are called {name}")
-        self._first[name] = len(self._stations)
+        self._first_station[name] = len(self._stations)
         self._stations += [StationPlan(name, servers, discipline, tuple(rates))] * copies
 
     def lock(self, name: str, implementation: LockImplementation | None = None) -> None:
@@ -194,24 +194,24 @@ class Builder:
         queues, last_first : see `PoolPlan`
         """
         self.permits(f"{name}.tasks", 0, COUNTER)
-        monitor = len(self._locks)
+        first_monitor = len(self._locks)
         for index in range(queues):
             self._locks[f"{name} {index}"] = (
-                monitor + index,
+                first_monitor + index,
                 LockPlan(name, noun="monitor"),
                 LockImplementation(),
             )
-        times, added = zip(*(row for task in tasks for row in task), strict=True)
-        first_parts = tuple(accumulate((len(task) for task in tasks), initial=0))
+        times, added_tasks = zip(*(row for task in tasks for row in task), strict=True)
+        first_part_by_task = tuple(accumulate((len(task) for task in tasks), initial=0))
         self._pools[name] = PoolPlan(
-            monitor - 1,
-            monitor,
+            first_monitor - 1,
+            first_monitor,
             queues,
             last_first,
             tuple(map(tuple, problems)),
-            first_parts,
+            first_part_by_task,
             times,
-            added,
+            added_tasks,
         )
 
     def label(self, name: str) -> int:
@@ -222,12 +222,12 @@ class Builder:
         """Return the number of the random quantity of a stream, which is added if it is new; one
         stream serves one quantity.
         """
-        number, draw_plan = self._draws.setdefault(
+        draw_number, draw_plan = self._draws.setdefault(
             stream, (len(self._draws), Draw(stream, distribution))
         )
         if draw_plan.distribution != distribution:
             raise ModelError(f"two different quantities are drawn from the stream {stream}")
-        return number
+        return draw_number
 
     def delay(
         self, time: ServiceTime | DistributedTime, label: str = "delay", stream: str | None = None
@@ -251,26 +251,36 @@ class Builder:
         """Write the instruction of a visit to a station; `where` and `offset` choose one of a row
         of equal stations, and `weight` is the part of a shared server.
         """
-        number = self._number(station) + offset
+        station_number = self._station_number(station) + offset
         self._check_weight(station, weight)
         if weight != 1.0:
             self.emit(Op.WEIGHT, self._constant(weight))
-        name = label or station
-        draw = self.draw(stream or name, time)
-        waiting = self.label(wait or f"wait:{station}")
-        random = DISCIPLINES[self._stations[number].discipline].order == RANDOM
-        place = 1 + self.draw(f"{station}:order", UNIFORM) if random else 0
-        self.emit(Op.SERVE, number, draw, self.label(name), waiting, where, rank, place)
+        service_label = label or station
+        time_draw = self.draw(stream or service_label, time)
+        wait_label = self.label(wait or f"wait:{station}")
+        is_random = DISCIPLINES[self._stations[station_number].discipline].order == RANDOM
+        order_draw = 1 + self.draw(f"{station}:order", UNIFORM) if is_random else 0
+        self.emit(
+            Op.SERVE,
+            station_number,
+            time_draw,
+            self.label(service_label),
+            wait_label,
+            where,
+            rank,
+            order_draw,
+        )
 
     def _check_weight(self, station: str, weight: float) -> None:
         """Raise if a visit has a weight that differs too much from another one at the station."""
-        low, high = self._weights.get(station, (weight, weight))
-        low = min(low, weight)
-        high = max(high, weight)
-        self._weights[station] = low, high
-        if high > MOST_WEIGHT * low:
+        least_weight, greatest_weight = self._weights.get(station, (weight, weight))
+        least_weight = min(least_weight, weight)
+        greatest_weight = max(greatest_weight, weight)
+        self._weights[station] = least_weight, greatest_weight
+        if greatest_weight > MOST_WEIGHT * least_weight:
             raise NoAnswerError(
-                f"the weights of visits to {station} go from {low:g} to {high:g}; of those that are"
+                f"the weights of visits to {station} go from {least_weight:g} to"
+                f" {greatest_weight:g}; of those that are"
                 f" simulated none is over {MOST_WEIGHT:g} times another: where one visit has nearly"
                 " all of the server, give the station the discipline priority-preemptive"
             )
@@ -297,18 +307,18 @@ class Builder:
         if tally in self._tallies:
             raise ModelError(f"two tallies are called {tally}")
         self._tallies.append(tally)
-        place = self._place(station)[0] if station else 0
-        pc = self.emit(Op.ADMIT, len(self._tallies) - 1, place, most, -1)
+        resource_number = self._resource(station)[0] if station else 0
+        instruction = self.emit(Op.ADMIT, len(self._tallies) - 1, resource_number, most, -1)
         # A mark may lie behind: its instruction is known when the plan is complete.
         if most:
-            self._later.append((self._code[pc], 4, otherwise))
+            self._open_targets.append((self._code[instruction], 4, otherwise))
 
     def patience(self, time: ServiceTime, otherwise: str, stream: str) -> None:
         """Write the instruction that limits the waiting time of the next visit; a customer that
         abandons the queue goes on at the mark `otherwise`.
         """
-        pc = self.emit(Op.PATIENCE, self.draw(stream, time), -1)
-        self._later.append((self._code[pc], 2, otherwise))
+        instruction = self.emit(Op.PATIENCE, self.draw(stream, time), -1)
+        self._open_targets.append((self._code[instruction], 2, otherwise))
 
     def enter(self, permits: str, label: str) -> None:
         """Write the instruction that takes a permit, which `leave` returns; the wait is booked to
@@ -320,22 +330,28 @@ class Builder:
         """Write the instruction that returns a permit taken by `enter`."""
         self.emit(Op.RELEASE, self._lock(permits)[0], 1)
 
-    def jump(self, place: str) -> None:
+    def jump(self, mark: str) -> None:
         """Write a jump to a mark."""
-        pc = self.emit(Op.JUMP, -1)
-        self._later.append((self._code[pc], 1, place))
+        instruction = self.emit(Op.JUMP, -1)
+        self._open_targets.append((self._code[instruction], 1, mark))
 
-    def mark(self, place: str) -> None:
-        """Name the next instruction, as a target of `go`, `jump` and `admit` before or behind it."""
-        self._marks[place] = self.next_instruction
+    def mark(self, name: str) -> None:
+        """Name the next instruction, as a target of `go`, `jump` and `admit` before or behind
+        it.
+        """
+        self._marks[name] = self.next_instruction
 
     def go(self, marks: Sequence[tuple[float, str]], stream: str) -> None:
-        """Write a jump to one of several marks at random, from pairs of a probability and a mark."""
+        """Write a jump to one of several marks at random, from pairs of a probability and a
+        mark.
+        """
         # A single mark reads a constant, so that the jump uses up no random number.
-        chance = self.draw(stream, UNIFORM) if len(marks) > 1 else self.draw("whole", _HALF)
-        first_target = self._choice([probability for probability, _ in marks], chance)
-        self._later += [
-            (self._targets, index, place) for index, (_, place) in enumerate(marks, first_target)
+        draw_number = (
+            self.draw(stream, UNIFORM) if len(marks) > 1 else self.draw("whole", _CONSTANT_HALF)
+        )
+        first_target = self._choice([probability for probability, _ in marks], draw_number)
+        self._open_targets += [
+            (self._targets, index, mark) for index, (_, mark) in enumerate(marks, first_target)
         ]
 
     def choose(self, options: Sequence[tuple[float, Body]], stream: str) -> None:
@@ -351,10 +367,10 @@ class Builder:
         """
         first_target = self._reserve(2 * len(options))
         count = len(options)
-        self._targets[first_target + count :] = [self._place(name)[0] for name, _ in options]
-        draw = self.draw(f"pick-{number}", UNIFORM)
-        tally = self._counted_by(f"picks:{number}")
-        self.emit(Op.PICK, draw, tally, list(ROUTES).index(by), first_target, count)
+        self._targets[first_target + count :] = [self._resource(name)[0] for name, _ in options]
+        draw_number = self.draw(f"pick-{number}", UNIFORM)
+        tally_number = self._tally_number(f"picks:{number}")
+        self.emit(Op.PICK, draw_number, tally_number, list(ROUTES).index(by), first_target, count)
         self._alternatives(first_target, [body for _, body in options])
 
     def repeat(self, count: float, body: Body, stream: str) -> None:
@@ -362,59 +378,61 @@ class Builder:
         probability of one more round.
         """
         with self._register() as register:
-            self.emit(Op.SET_COUNT, register, *self._count(count, stream))
-            loop = self.emit(Op.LOOP, register, -1)
+            self.emit(Op.SET_COUNT, register, *self._count_operands(count, stream))
+            loop_instruction = self.emit(Op.LOOP, register, -1)
             body()
-            if count == 0 or self.next_instruction == loop + 1:
+            if count == 0 or self.next_instruction == loop_instruction + 1:
                 # No rounds, or rounds of nothing, take no time; but a loop around them would take
                 # the simulator's, without an event that could be counted.
-                del self._code[loop - 1 :]
+                del self._code[loop_instruction - 1 :]
                 return
-            self.emit(Op.JUMP, loop)
-            self.patch(loop, 1)
+            self.emit(Op.JUMP, loop_instruction)
+            self.patch(loop_instruction, 1)
 
     def repeat_geometrically(self, mean: float, body: Body, stream: str) -> None:
         """Write a loop that executes a body a random number of times, geometric from 0 on, of mean
         `mean`.
         """
-        start = self.next_instruction
+        first_instruction = self.next_instruction
         first_target = self._choice([mean / (1 + mean), 1 / (1 + mean)], self.draw(stream, UNIFORM))
         self._targets[first_target] = self.next_instruction
         body()
-        self.emit(Op.JUMP, start)
+        self.emit(Op.JUMP, first_instruction)
         self._targets[first_target + 1] = self.next_instruction
 
-    def repeat_with_probability(self, chance: float, body: Body, stream: str) -> None:
+    def repeat_with_probability(self, probability: float, body: Body, stream: str) -> None:
         """Write a body that is repeated with a probability after each execution."""
-        start = self.next_instruction
+        first_instruction = self.next_instruction
         body()
-        first_target = self._choice([chance, 1 - chance], self.draw(stream, UNIFORM))
-        self._targets[first_target:] = [start, self.next_instruction]
+        first_target = self._choice([probability, 1 - probability], self.draw(stream, UNIFORM))
+        self._targets[first_target:] = [first_instruction, self.next_instruction]
 
     def fork(self, branches: Sequence[Body], join: int | None = None) -> None:
         """Write a fork whose branches are executed in parallel; the customer waits for all of them,
         or for the first `join` that end.
         """
         if join == 0:
-            self._send(branches)
+            self._fork_beside(branches)
             return
         first_target = self._reserve(len(branches))
-        fork = self.emit(Op.FORK, first_target, len(branches), -1, join or len(branches))
+        fork_instruction = self.emit(
+            Op.FORK, first_target, len(branches), -1, join or len(branches)
+        )
         for index, body in enumerate(branches):
             self._targets[first_target + index] = self.next_instruction
             body()
             self.emit(Op.JOIN, -1)
-        self.patch(fork, 2)
+        self.patch(fork_instruction, 2)
 
-    def _send(self, branches: Sequence[Body]) -> None:
+    def _fork_beside(self, branches: Sequence[Body]) -> None:
         """Write branches that are executed beside the customer, which does not wait for them."""
-        spawned = [self.emit(Op.SPAWN, -1, -1) for _ in branches]
-        onward = self.emit(Op.JUMP, -1)
-        for spawn, body in zip(spawned, branches, strict=True):
-            self.patch(spawn, 0)
+        spawn_instructions = [self.emit(Op.SPAWN, -1, -1) for _ in branches]
+        jump_over = self.emit(Op.JUMP, -1)
+        for spawn_instruction, body in zip(spawn_instructions, branches, strict=True):
+            self.patch(spawn_instruction, 0)
             body()
             self.emit(Op.JOIN, -1)
-        self.patch(onward, 0)
+        self.patch(jump_over, 0)
 
     def pipeline(
         self, items: float, stages: Sequence[tuple[bool, Sequence[Body]]], name: str
@@ -422,25 +440,28 @@ class Builder:
         """Write the stages that items pass through: for each, whether it is serial, and one body or
         one for each item.
         """
-        number = self._pipelines.setdefault(name, len(self._pipelines))
-        pipe = self.emit(
-            Op.PIPELINE, *self._count(items, f"{name}:items"), self.next_instruction + 1, -1
+        pipeline_number = self._pipelines.setdefault(name, len(self._pipelines))
+        pipeline_instruction = self.emit(
+            Op.PIPELINE,
+            *self._count_operands(items, f"{name}:items"),
+            self.next_instruction + 1,
+            -1,
         )
-        passed = 0
-        for serial, bodies in stages:
-            if serial:
-                self.emit(Op.ENTER_STAGE, passed)
+        stage_number = 0
+        for is_serial, bodies in stages:
+            if is_serial:
+                self.emit(Op.ENTER_STAGE, stage_number)
             if len(bodies) == 1:
                 bodies[0]()
             else:
                 first_target = self._reserve(len(bodies))
                 self.emit(Op.SWITCH, first_target)
                 self._alternatives(first_target, bodies)
-            if serial:
-                self.emit(Op.LEAVE_STAGE, passed)
-                passed += 1
-        self.emit(Op.JOIN, number)
-        self.patch(pipe, 3)
+            if is_serial:
+                self.emit(Op.LEAVE_STAGE, stage_number)
+                stage_number += 1
+        self.emit(Op.JOIN, pipeline_number)
+        self.patch(pipeline_instruction, 3)
 
     def attempt(
         self,
@@ -474,49 +495,51 @@ class Builder:
         tries = f"{TRIES}:{name}"
         attempts = f"{GIVEN_UP}:{name}"
         # The number makes the name of the mark unique.
-        label = f"back-off:{name}"
-        late = f"attempt at {self.next_instruction} is late"
+        back_off_label = f"back-off:{name}"
+        late_mark = f"attempt at {self.next_instruction} is late"
         with self._register() as retries_left, self._register() as pauses:
-            self.emit(Op.SET_COUNT, retries_left, *self._count(retries, ""))
-            self.emit(Op.SET_COUNT, pauses, *self._count(0, ""))
-            start = self.next_instruction
+            self.emit(Op.SET_COUNT, retries_left, *self._count_operands(retries, ""))
+            self.emit(Op.SET_COUNT, pauses, *self._count_operands(0, ""))
+            first_instruction = self.next_instruction
             if queue is not None:
-                resource, places = self._place(name)
-                full = self._counted_by(f"{PRESENT}:{name}")
-                pc = self.emit(Op.ADMIT, full, resource, places + queue, -1)
-                self._later.append((self._code[pc], 4, late))
+                resource_number, place_count = self._resource(name)
+                full_tally = self._tally_number(f"{PRESENT}:{name}")
+                admit_instruction = self.emit(
+                    Op.ADMIT, full_tally, resource_number, place_count + queue, -1
+                )
+                self._open_targets.append((self._code[admit_instruction], 4, late_mark))
             if limit is not None:
-                self.patience(limit, late, f"attempt {number} at {name}")
+                self.patience(limit, late_mark, f"attempt {number} at {name}")
             visit()
             self._tally(tries)
             self._tally(attempts)
-            done = self.emit(Op.JUMP, -1)
-            self.mark(late)
+            jump_to_end = self.emit(Op.JUMP, -1)
+            self.mark(late_mark)
             self._tally(tries, refused=True)
-            retry = self.emit(Op.LOOP, retries_left, -1)
+            retry_loop = self.emit(Op.LOOP, retries_left, -1)
             if back_off is not None:
                 # Of mean 1, because the instruction multiplies it by a pause that may double.
-                draw = self.draw(f"{label} {number}", replace(back_off, mean=1.0))
+                draw_number = self.draw(f"{back_off_label} {number}", replace(back_off, mean=1.0))
                 longest_pause = math.inf if doubling else back_off.mean
                 constants = map(self._constant, (back_off.mean, longest_pause))
-                self.emit(Op.BACK_OFF, draw, self.label(label), pauses, *constants)
-            self.emit(Op.JUMP, start)
-            self.patch(retry, 1)
+                self.emit(Op.BACK_OFF, draw_number, self.label(back_off_label), pauses, *constants)
+            self.emit(Op.JUMP, first_instruction)
+            self.patch(retry_loop, 1)
             self._tally(attempts, refused=True)
             otherwise()
-            self.patch(done, 0)
+            self.patch(jump_to_end, 0)
 
-    def _place(self, name: str) -> tuple[int, int]:
+    def _resource(self, name: str) -> tuple[int, int]:
         """Return the number of a resource, stations numbered before locks, and its number of
         servers or permits.
         """
         if name in self._locks:
-            number, plan, _ = self._locks[name]
-            return len(self._stations) + number, plan.permits
-        number = self._number(name)
-        return number, self._stations[number].servers
+            resource_number, plan, _ = self._locks[name]
+            return len(self._stations) + resource_number, plan.permits
+        resource_number = self._station_number(name)
+        return resource_number, self._stations[resource_number].servers
 
-    def _counted_by(self, name: str) -> int:
+    def _tally_number(self, name: str) -> int:
         """Return the number of a tally, which is added if it is new."""
         if name not in self._tallies:
             self._tallies.append(name)
@@ -526,11 +549,11 @@ class Builder:
         """Write an instruction that counts at a tally; a refused customer also counts as turned
         away.
         """
-        number = self._counted_by(name)
+        tally_number = self._tally_number(name)
         if refused:
-            self.emit(Op.COUNT_ACCESS, number, -1, -1)
+            self.emit(Op.COUNT_ACCESS, tally_number, -1, -1)
         else:
-            self.emit(Op.ADMIT, number, 0, 0, -1)
+            self.emit(Op.ADMIT, tally_number, 0, 0, -1)
 
     def hold(
         self,
@@ -554,44 +577,48 @@ class Builder:
         permits : how many permits are taken at once
         replies : the customer goes on at a `reply` inside the body
         """
-        number, plan, implementation = self._lock(lock)
+        lock_number, plan, implementation = self._lock(lock)
         if implementation.kind in ("fifo", "queue"):
             if implementation.kind == "queue":
                 self._access(plan, implementation)
-            self.emit(Op.ACQUIRE, number, self.label(plan.label), rank, excludes, permits)
+            self.emit(Op.ACQUIRE, lock_number, self.label(plan.label), rank, excludes, permits)
         else:
             with self._register() as register:
-                spin = self._take_turns if implementation.kind == "ticket" else self._spin
-                spin(number, plan, implementation, register)
+                write_acquisition = (
+                    self._take_turns if implementation.kind == "ticket" else self._spin
+                )
+                write_acquisition(lock_number, plan, implementation, register)
         if replies:
-            self._answer(number, body, permits)
+            self._hold_with_reply(lock_number, body, permits)
             return
         body()
         if after is not None:
-            spawn = self.emit(Op.SPAWN, -1, number)
-            onward = self.emit(Op.JUMP, -1)
-            self.patch(spawn, 0)
+            spawn_instruction = self.emit(Op.SPAWN, -1, lock_number)
+            jump_over = self.emit(Op.JUMP, -1)
+            self.patch(spawn_instruction, 0)
             after()
-            self.emit(Op.RELEASE, number, permits)
+            self.emit(Op.RELEASE, lock_number, permits)
             self.emit(Op.VANISH)
-            self.patch(onward, 0)
+            self.patch(jump_over, 0)
             return
         if implementation.kind != "fifo":
-            self._access(plan, implementation, number if implementation.kind == "queue" else -1)
-        self.emit(Op.RELEASE, number, permits)
+            self._access(
+                plan, implementation, lock_number if implementation.kind == "queue" else -1
+            )
+        self.emit(Op.RELEASE, lock_number, permits)
         # The member that hands a monitor over has left it.
-        for give in self._leaving.pop(number, ()):
-            self.patch(give, 2)
+        for give_instruction in self._handing_over.pop(lock_number, ()):
+            self.patch(give_instruction, 2)
 
-    def _answer(self, lock: int, body: Body, permits: int) -> None:
+    def _hold_with_reply(self, lock: int, body: Body, permits: int) -> None:
         """Write a body as the only branch of a fork, which takes the lock over and releases it."""
         first_target = self._reserve(1)
-        fork = self.emit(Op.FORK, first_target, 1, -1, 1, lock + 1)
+        fork_instruction = self.emit(Op.FORK, first_target, 1, -1, 1, lock + 1)
         self._targets[first_target] = self.next_instruction
         body()
         self.emit(Op.RELEASE, lock, permits)
         self.emit(Op.JOIN, -1)
-        self.patch(fork, 2)
+        self.patch(fork_instruction, 2)
 
     def reply(self, forks: int) -> None:
         """Write the instruction by which the body of a hold lets its customer go on; `forks` is
@@ -607,22 +634,26 @@ class Builder:
         """
         lock_rows = [self._lock(name) for name in locks]
         with self._register() as register:
-            for number, _, _ in lock_rows:
-                self.emit(Op.REQUEST, number)
-            self.emit(Op.SET_COUNT, register, *self._count(0, ""))
-            retry = self.next_instruction
-            attempts = [self.emit(Op.ATTEMPT, number, -1, 1) for number, _, _ in lock_rows]
-            for number, _, _ in lock_rows:
-                self.emit(Op.ATTEMPT, number, retry)
+            for lock_number, _, _ in lock_rows:
+                self.emit(Op.REQUEST, lock_number)
+            self.emit(Op.SET_COUNT, register, *self._count_operands(0, ""))
+            first_attempt = self.next_instruction
+            attempt_instructions = [
+                self.emit(Op.ATTEMPT, lock_number, -1, 1) for lock_number, _, _ in lock_rows
+            ]
+            for lock_number, _, _ in lock_rows:
+                self.emit(Op.ATTEMPT, lock_number, first_attempt)
         body()
-        for number, _, _ in reversed(lock_rows):
-            self.emit(Op.RELEASE, number, 1)
-        jump = self.emit(Op.JUMP, -1)
-        for attempt, (_, plan, implementation) in zip(attempts, lock_rows, strict=True):
-            self.patch(attempt, 1)
+        for lock_number, _, _ in reversed(lock_rows):
+            self.emit(Op.RELEASE, lock_number, 1)
+        jump_to_end = self.emit(Op.JUMP, -1)
+        for attempt_instruction, (_, plan, implementation) in zip(
+            attempt_instructions, lock_rows, strict=True
+        ):
+            self.patch(attempt_instruction, 1)
             self._back_off(plan, implementation, register)
-            self.emit(Op.JUMP, retry)
-        self.patch(jump, 0)
+            self.emit(Op.JUMP, first_attempt)
+        self.patch(jump_to_end, 0)
 
     def _lock(self, name: str) -> tuple[int, LockPlan, LockImplementation]:
         return look_up("lock", name, self._locks)
@@ -631,10 +662,10 @@ class Builder:
         """Write the instruction that takes a unit of a counter; a customer that has to wait for one
         leaves the monitor meanwhile.
         """
-        number, plan, _ = self._lock(counter)
+        counter_number, plan, _ = self._lock(counter)
         self.emit(
             Op.WAIT,
-            number,
+            counter_number,
             self.label(plan.label),
             -1 if monitor is None else self._lock(monitor)[0],
         )
@@ -643,9 +674,9 @@ class Builder:
         """Write the instruction that returns a unit to a counter; a member that waited for the unit
         gets the monitor too, so that nothing may follow inside the monitor.
         """
-        held = -1 if monitor is None else self._lock(monitor)[0]
-        self._leaving.setdefault(held, []).append(
-            self.emit(Op.GIVE, self._lock(counter)[0], held, -1)
+        monitor_number = -1 if monitor is None else self._lock(monitor)[0]
+        self._handing_over.setdefault(monitor_number, []).append(
+            self.emit(Op.GIVE, self._lock(counter)[0], monitor_number, -1)
         )
 
     def ask(self, pool: str, parties: int, time_inside: ServiceTime, label: str, cost: str) -> None:
@@ -658,64 +689,91 @@ class Builder:
         time_inside : time in the monitor to take or add a task
         label, cost : what the work and the time in the monitor are booked to
         """
-        number = list(self._pools).index(pool)
-        entering, task, barrier = (
-            self.label(f"{kind}:{pool}") for kind in ("entry", "task", "barrier")
+        pool_number = list(self._pools).index(pool)
+        entry_label, task_label, barrier_label = (
+            self.label(f"{prefix}:{pool}") for prefix in ("entry", "task", "barrier")
         )
         with self._register() as register, self._register():
-            entry = self.emit(Op.ENTER_POOL, number, entering, register)
+            entry_instruction = self.emit(Op.ENTER_POOL, pool_number, entry_label, register)
             self._pass_time(time_inside, cost)
-            take = self.emit(Op.TAKE_TASK, number, register, task, barrier, entry, -1, parties)
-            work = self.emit(Op.WORK, number, register, self.label(label))
-            self.emit(Op.NEXT_PART, number, register, entering, work, entry)
+            take_instruction = self.emit(
+                Op.TAKE_TASK,
+                pool_number,
+                register,
+                task_label,
+                barrier_label,
+                entry_instruction,
+                -1,
+                parties,
+            )
+            work_instruction = self.emit(Op.WORK, pool_number, register, self.label(label))
+            self.emit(
+                Op.NEXT_PART,
+                pool_number,
+                register,
+                entry_label,
+                work_instruction,
+                entry_instruction,
+            )
             self._pass_time(time_inside, cost)
-            self.emit(Op.ADD_TASK, number, register, work, entry, task)
-            self.patch(take, 5)
+            self.emit(
+                Op.ADD_TASK, pool_number, register, work_instruction, entry_instruction, task_label
+            )
+            self.patch(take_instruction, 5)
 
     def _pass_time(self, time: ServiceTime, label: str) -> None:
         if time.mean:
             self.delay(time, label)
 
     def _spin(
-        self, number: int, lock: LockPlan, implementation: LockImplementation, register: int
+        self, lock_number: int, lock: LockPlan, implementation: LockImplementation, register: int
     ) -> None:
         """Write the test and set of the word, repeated until the lock is held."""
-        self.emit(Op.REQUEST, number)
-        self.emit(Op.SET_COUNT, register, *self._count(0, ""))
-        retry = self.next_instruction
+        self.emit(Op.REQUEST, lock_number)
+        self.emit(Op.SET_COUNT, register, *self._count_operands(0, ""))
+        first_attempt = self.next_instruction
         if implementation.kind == "ttas":
             # A processor that reads a held lock spins on its cached copy, and reads the word anew
             # after the release.
             self._access(lock, implementation)
-            self.emit(Op.AWAIT_FREE, number, self.label(lock.label))
+            self.emit(Op.AWAIT_FREE, lock_number, self.label(lock.label))
         self._access(lock, implementation)
-        attempt = self.emit(Op.ATTEMPT, number, -1)
+        attempt = self.emit(Op.ATTEMPT, lock_number, -1)
         jump = self.emit(Op.JUMP, -1)
         self.patch(attempt, 1)
         if implementation.back_off != "none":
             self._back_off(lock, implementation, register)
-        self.emit(Op.JUMP, retry)
+        self.emit(Op.JUMP, first_attempt)
         self.patch(jump, 0)
 
     def _back_off(self, lock: LockPlan, implementation: LockImplementation, register: int) -> None:
         """Write the pause after a failed attempt."""
-        grows = implementation.back_off == "exponential"
-        draw = self.draw(f"{lock.label}:back-off", _UNIFORM_ABOUT_ONE if grows else _ONE)
-        pauses = (implementation.base, implementation.most if grows else implementation.base)
-        self.emit(Op.BACK_OFF, draw, self.label(lock.label), register, *map(self._constant, pauses))
+        is_exponential = implementation.back_off == "exponential"
+        draw_number = self.draw(
+            f"{lock.label}:back-off", _UNIFORM_ABOUT_ONE if is_exponential else _CONSTANT_ONE
+        )
+        pauses = (
+            implementation.base,
+            implementation.most if is_exponential else implementation.base,
+        )
+        self.emit(
+            Op.BACK_OFF, draw_number, self.label(lock.label), register, *map(self._constant, pauses)
+        )
 
     def _take_turns(
-        self, number: int, lock: LockPlan, implementation: LockImplementation, register: int
+        self, lock_number: int, lock: LockPlan, implementation: LockImplementation, register: int
     ) -> None:
         """Write the fetch and increment of the ticket counter, then the reading of the number
         called, once more after each release.
         """
         self._access(lock, implementation)
-        self.emit(Op.TAKE_TICKET, number, register)
-        retry = self.next_instruction
+        self.emit(Op.TAKE_TICKET, lock_number, register)
+        first_reading = self.next_instruction
         self._access(lock, implementation)
-        draw = self.draw(f"{lock.label}:arbitration", UNIFORM)
-        self.emit(Op.AWAIT_TURN, number, self.label(lock.label), register, draw, retry)
+        draw_number = self.draw(f"{lock.label}:arbitration", UNIFORM)
+        self.emit(
+            Op.AWAIT_TURN, lock_number, self.label(lock.label), register, draw_number, first_reading
+        )
 
     def _access(
         self, lock: LockPlan, implementation: LockImplementation, notified: int = -1
@@ -724,13 +782,15 @@ class Builder:
         its queue, to the flag of that processor.
         """
         if implementation.home is not None:
-            tally = self._tallies.index(f"{ACCESSES}:{lock.name}")
+            tally_number = self._tallies.index(f"{ACCESSES}:{lock.name}")
             # A processor that releases an array for which none waits leaves its mark on its own
             # flag; a list has its end at the word.
-            own = notified >= 0 and implementation.own_flags
-            self.emit(Op.COUNT_ACCESS, tally, -1 if own else implementation.home, notified)
+            is_own_flag = notified >= 0 and implementation.own_flags
+            self.emit(
+                Op.COUNT_ACCESS, tally_number, -1 if is_own_flag else implementation.home, notified
+            )
             for _ in range(implementation.own_flags):
-                self.emit(Op.COUNT_ACCESS, tally, -1, -1)
+                self.emit(Op.COUNT_ACCESS, tally_number, -1, -1)
         if implementation.word is not None:
             label = lock.label
             self.serve(
@@ -751,8 +811,8 @@ class Builder:
 
     def await_parties(self, name: str, parties: int, label: str) -> None:
         """Write a wait until `parties` customers have arrived, at no cost."""
-        barrier = self._barriers.setdefault(name, len(self._barriers))
-        self.emit(Op.BARRIER, barrier, parties, self.label(label))
+        barrier_number = self._barriers.setdefault(name, len(self._barriers))
+        self.emit(Op.BARRIER, barrier_number, parties, self.label(label))
 
     def start_response(self) -> None:
         """Write the start of the response time; without it, that is the start of the cycle."""
@@ -779,13 +839,15 @@ class Builder:
         self._add_group(CustomerGroup(name, "open", (at,), self.draw(f"{name}:arrivals", between)))
 
     def once(self, name: str, starts: Sequence[int]) -> None:
-        """Add the customers of a program, which run once, each from a first instruction of its own."""
+        """Add the customers of a program, which run once, each from a first instruction of its
+        own.
+        """
         self._add_group(CustomerGroup(name, "once", tuple(starts)))
 
     def plan(self) -> Plan:
         """Return the finished plan, with the targets of all jumps to marks filled in."""
-        for table, index, place in self._later:
-            table[index] = look_up("mark", place, self._marks)
+        for operand_table, index, mark in self._open_targets:
+            operand_table[index] = look_up("mark", mark, self._marks)
         draws = tuple(draw for _, draw in self._draws.values())
         locks = tuple(plan for _, plan, _ in self._locks.values())
         return Plan(
@@ -805,22 +867,26 @@ class Builder:
             pipelines=tuple(self._pipelines),
         )
 
-    def _number(self, station: str) -> int:
-        return look_up("station", station, self._first)
+    def _station_number(self, station: str) -> int:
+        return look_up("station", station, self._first_station)
 
     def _constant(self, value: float) -> int:
         """Add a number to the plan's table of numbers, and return its index."""
         self._counts.append(value)
         return len(self._counts) - 1
 
-    def _count(self, count: float, stream: str) -> tuple[int, int]:
+    def _count_operands(self, count: float, stream: str) -> tuple[int, int]:
         """Return the operands of a number of rounds: the index of the count, and the draw that
         decides whether its fraction gives one more.
         """
         # Of a whole count the fraction is 0, which the constant 0.5 never falls below: no number is
         # drawn.
-        chance = self.draw("whole", _HALF) if count == int(count) else self.draw(stream, UNIFORM)
-        return self._constant(count), chance
+        draw_number = (
+            self.draw("whole", _CONSTANT_HALF)
+            if count == int(count)
+            else self.draw(stream, UNIFORM)
+        )
+        return self._constant(count), draw_number
 
     @contextmanager
     def _register(self) -> Iterator[int]:
@@ -837,13 +903,13 @@ class Builder:
         self._cumulative += [0.0] * count
         return len(self._targets) - count
 
-    def _choice(self, probabilities: Sequence[float], chance: int) -> int:
+    def _choice(self, probabilities: Sequence[float], draw_number: int) -> int:
         """Write a random choice whose jump targets are filled in later, and return the entry of the
         first target.
         """
         first_target = self._reserve(len(probabilities))
         self._cumulative[first_target:] = accumulate(probabilities)
-        self.emit(Op.CHOOSE, chance, first_target, len(probabilities))
+        self.emit(Op.CHOOSE, draw_number, first_target, len(probabilities))
         return first_target
 
     def _alternatives(self, first_target: int, bodies: Sequence[Body]) -> None:
@@ -851,8 +917,8 @@ class Builder:
         body.
         """
         jumps = []
-        for place, body in enumerate(bodies, first_target):
-            self._targets[place] = self.next_instruction
+        for target_index, body in enumerate(bodies, first_target):
+            self._targets[target_index] = self.next_instruction
             body()
             jumps.append(self.emit(Op.JUMP, -1))
         for jump in jumps:
@@ -860,7 +926,7 @@ class Builder:
 
     def _add_group(self, group: CustomerGroup) -> None:
         # A group that begins behind all that is written has a cycle of nothing, such as 0 rounds.
-        empty = self.next_instruction in group.starts
-        if empty or (self._code and self._code[-1][0] != Op.END):
+        is_empty = self.next_instruction in group.starts
+        if is_empty or (self._code and self._code[-1][0] != Op.END):
             self.finish()
         self._groups.append(group)

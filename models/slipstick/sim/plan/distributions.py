@@ -58,8 +58,8 @@ class Stream:
 
     def uniforms(self, count: int) -> Array:
         """Return the next numbers; half a step is added, so that none is 0 or 1."""
-        raw: NDArray[np.uint64] = self._bits.random_raw(count)
-        return ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * _SCALE
+        random_bits: NDArray[np.uint64] = self._bits.random_raw(count)
+        return ((random_bits >> np.uint64(12)).astype(np.float64) + 0.5) * _SCALE
 
 
 SHORTEST, LONGEST = 1e-140, 1e140
@@ -101,13 +101,18 @@ class ServiceTime:
                 f"there is no distribution {self.kind!r}{did_you_mean(self.kind, _KINDS)}"
             )
         if not in_range(self.mean):
-            raise ModelError(f"the mean of {self._a} time must be {RANGE}, got {self.mean!r}")
-        words, suits, _ = _KINDS[self.kind]
-        if not suits(self.scv):
-            raise ModelError(f"{self._a} time cannot have scv {self.scv!r}: it must be {words}")
+            raise ModelError(
+                f"the mean of {self._kind_with_article} time must be {RANGE}, got {self.mean!r}"
+            )
+        allowed_values, is_allowed, _ = _KINDS[self.kind]
+        if not is_allowed(self.scv):
+            raise ModelError(
+                f"{self._kind_with_article} time cannot have scv {self.scv!r}: it must be"
+                f" {allowed_values}"
+            )
 
     @property
-    def _a(self) -> str:
+    def _kind_with_article(self) -> str:
         return f"{'an' if self.kind[0] in 'aeio' else 'a'} {self.kind}"
 
     @property
@@ -147,8 +152,8 @@ class BurstyTimes:
     @property
     def mean(self) -> float:
         """The mean [s]."""
-        (quiet, burst), (begins, ends) = self.rates, self.changes
-        return (begins + ends) / (quiet * ends + burst * begins)
+        (quiet_rate, burst_rate), (begin_rate, end_rate) = self.rates, self.changes
+        return (begin_rate + end_rate) / (quiet_rate * end_rate + burst_rate * begin_rate)
 
     @property
     def customers_of_period(self) -> float:
@@ -163,28 +168,32 @@ class BurstyTimes:
         """
         # In each state an arrival competes with the change of the state; both times are
         # exponential, so the next event comes at the sum of their rates.
-        chance = [
+        arrival_probability = [
             rate / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)
         ]
-        stay = [1 / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)]
+        mean_stay = [
+            1 / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)
+        ]
         # It begins in a burst with the share of the time that bursts take in the long run.
         state = int(stream.uniforms(1)[0] * sum(self.changes) < self.changes[0])
-        waited = 0.0
-        ready = list[float]()
+        time_since_arrival = 0.0
+        ready_times = list[float]()
         for size in sizes:
-            while len(ready) < size:
-                uniform_draws, arrives = stream.uniforms(2 * _DRAWN).reshape(2, _DRAWN)
-                for time, chosen in zip(
-                    (-np.log(uniform_draws)).tolist(), arrives.tolist(), strict=True
+            while len(ready_times) < size:
+                uniform_draws, arrival_draws = stream.uniforms(2 * _DRAWN_AT_ONCE).reshape(
+                    2, _DRAWN_AT_ONCE
+                )
+                for unit_time, arrival_draw in zip(
+                    (-np.log(uniform_draws)).tolist(), arrival_draws.tolist(), strict=True
                 ):
-                    waited += time * stay[state]
-                    if chosen < chance[state]:
-                        ready.append(waited)
-                        waited = 0.0
+                    time_since_arrival += unit_time * mean_stay[state]
+                    if arrival_draw < arrival_probability[state]:
+                        ready_times.append(time_since_arrival)
+                        time_since_arrival = 0.0
                     else:
                         state = 1 - state
-            yield np.array(ready[:size])
-            del ready[:size]
+            yield np.array(ready_times[:size])
+            del ready_times[:size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,15 +230,15 @@ class BatchTimes:
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""
-        blocks_drawn = self.between.blocks(stream, repeat(_DRAWN))
-        ready = np.zeros(0)
+        blocks_drawn = self.between.blocks(stream, repeat(_DRAWN_AT_ONCE))
+        ready_times = np.zeros(0)
         for size in sizes:
-            while len(ready) < size:
-                next_batches = np.zeros((_DRAWN, self.size))
+            while len(ready_times) < size:
+                next_batches = np.zeros((_DRAWN_AT_ONCE, self.size))
                 next_batches[:, 0] = next(blocks_drawn)
-                ready = np.concatenate([ready, next_batches.ravel()])
-            yield ready[:size].copy()
-            ready = ready[size:]
+                ready_times = np.concatenate([ready_times, next_batches.ravel()])
+            yield ready_times[:size].copy()
+            ready_times = ready_times[size:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,11 +261,11 @@ class TracedTimes:
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
         """Yield blocks of values [s]; nothing is drawn."""
         gaps = np.array(self.gaps)
-        place = 0
+        position = 0
         gaps *= self.mean / gaps.mean()
         for size in sizes:
-            yield gaps[np.arange(place, place + size) % len(gaps)]
-            place = (place + size) % len(gaps)
+            yield gaps[np.arange(position, position + size) % len(gaps)]
+            position = (position + size) % len(gaps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +300,7 @@ class DistributedTime:
         """Draw the next values [s]."""
         phases = self.distribution.phases
         if phases is not None:
-            return self.mean * _through_phases(phases, stream, count)
+            return self.mean * _phase_times(phases, stream, count)
         return self.mean * _DRAWN_BY_KIND[self.distribution.kind](
             self.distribution.numbers[0], stream, count
         )
@@ -301,24 +310,26 @@ class DistributedTime:
         return (self.sample(stream, size) for size in sizes)
 
 
-def _through_phases(phases: PhaseType, stream: Stream, count: int) -> Array:
+def _phase_times(phases: PhaseType, stream: Stream, count: int) -> Array:
     """Follow the phases of each value until it ends: with two uniforms for each phase, its time
     and what comes after it.
     """
-    next_phase = np.cumsum(phases.onward, axis=1)
+    cumulative_onward = np.cumsum(phases.onward, axis=1)
     # Rounding may leave the sum of the probabilities slightly beside 1.
-    place = np.searchsorted(np.cumsum(phases.start), stream.uniforms(count) * phases.start.sum())
+    phase_of_value = np.searchsorted(
+        np.cumsum(phases.start), stream.uniforms(count) * phases.start.sum()
+    )
     values = np.zeros(count)
     unfinished = np.arange(count)
     while len(unfinished):
-        times, chances = stream.uniforms(2 * len(unfinished)).reshape(2, len(unfinished))
-        values[unfinished] -= np.log(times) / phases.rates[place]
+        time_draws, phase_draws = stream.uniforms(2 * len(unfinished)).reshape(2, len(unfinished))
+        values[unfinished] -= np.log(time_draws) / phases.rates[phase_of_value]
         # The number of cumulative probabilities passed is that of the next phase; behind the last
         # one, the time ends.
-        place = (chances[:, None] >= next_phase[place]).sum(axis=1)
-        goes_on = place < phases.phases
-        unfinished = unfinished[goes_on]
-        place = place[goes_on]
+        phase_of_value = (phase_draws[:, None] >= cumulative_onward[phase_of_value]).sum(axis=1)
+        continues = phase_of_value < phases.phases
+        unfinished = unfinished[continues]
+        phase_of_value = phase_of_value[continues]
     return values
 
 
@@ -330,9 +341,9 @@ def _log_normal(numbers: Sequence[float], stream: Stream, count: int) -> Array:
 
 
 def _weibull(numbers: Sequence[float], stream: Stream, count: int) -> Array:
-    power = 1 / numbers[0]
+    exponent = 1 / numbers[0]
     # At scale 1 the mean is the gamma function of 1 + 1 / shape.
-    samples: Array = _exponential(1.0, stream, count) ** power / math.gamma(1 + power)
+    samples: Array = _exponential(1.0, stream, count) ** exponent / math.gamma(1 + exponent)
     return samples
 
 
@@ -343,21 +354,21 @@ def _pareto(numbers: Sequence[float], stream: Stream, count: int) -> Array:
     return samples
 
 
-def _between(numbers: Sequence[float], stream: Stream, count: int) -> Array:
-    low, high = numbers
-    return low + (high - low) * stream.uniforms(count)
+def _uniform_between(numbers: Sequence[float], stream: Stream, count: int) -> Array:
+    shortest, longest = numbers
+    return shortest + (longest - shortest) * stream.uniforms(count)
 
 
-def _one_of_samples(numbers: Sequence[float], stream: Stream, count: int) -> Array:
-    place = (stream.uniforms(count) * len(numbers)).astype(np.intp)
-    samples: Array = np.array(numbers)[place]
+def _drawn_samples(numbers: Sequence[float], stream: Stream, count: int) -> Array:
+    sample_index = (stream.uniforms(count) * len(numbers)).astype(np.intp)
+    samples: Array = np.array(numbers)[sample_index]
     return samples
 
 
 Times = ServiceTime | DistributedTime | BurstyTimes | BatchTimes | TracedTimes
 """Distributions of times that can be drawn."""
 
-_DRAWN = 512
+_DRAWN_AT_ONCE = 512
 """Changes and arrivals of `BurstyTimes` that are drawn at a time."""
 
 
@@ -405,9 +416,13 @@ def _erlang(scv: float, stream: Stream, count: int) -> Array:
 
 
 def _hyperexponential(scv: float, stream: Stream, count: int) -> Array:
-    p = float(balanced_means(scv))
-    pairs = stream.uniforms(2 * count).reshape(count, 2)
-    return np.where(pairs[:, 0] < p, 0.5 / p, 0.5 / (1 - p)) * -np.log(pairs[:, 1])
+    short_probability = float(balanced_means(scv))
+    uniform_pairs = stream.uniforms(2 * count).reshape(count, 2)
+    return np.where(
+        uniform_pairs[:, 0] < short_probability,
+        0.5 / short_probability,
+        0.5 / (1 - short_probability),
+    ) * -np.log(uniform_pairs[:, 1])
 
 
 MOST_MULTIPLIED = 4
@@ -420,15 +435,15 @@ def _coxian(scv: float, stream: Stream, count: int) -> Array:
     """Draw times of a Coxian distribution: the phases that always occur, then with a probability
     one more; see `phases_below_one`.
     """
-    certain, phase_mean, probability, last = phases_below_one(scv)
-    if certain > MOST_MULTIPLIED:
-        samples = certain * _gamma(1 / certain, stream, count)
+    certain_phases, phase_mean, probability, last_mean = phases_below_one(scv)
+    if certain_phases > MOST_MULTIPLIED:
+        samples = certain_phases * _gamma(1 / certain_phases, stream, count)
         uniforms = stream.uniforms(2 * count).reshape(count, 2)
     else:
-        uniforms = stream.uniforms((certain + 2) * count).reshape(count, certain + 2)
+        uniforms = stream.uniforms((certain_phases + 2) * count).reshape(count, certain_phases + 2)
         samples = -np.log(uniforms[:, 2:].prod(axis=1))
     values: Array = phase_mean * samples + np.where(
-        uniforms[:, 0] < probability, -last * np.log(uniforms[:, 1]), 0.0
+        uniforms[:, 0] < probability, -last_mean * np.log(uniforms[:, 1]), 0.0
     )
     return values
 
@@ -437,8 +452,10 @@ def _normal(stream: Stream, count: int) -> Array:
     """Draw standard normal numbers by the transform of Box and Muller; one number of each pair is
     used.
     """
-    pairs = stream.uniforms(2 * count).reshape(count, 2)
-    samples: Array = np.sqrt(-2 * np.log(pairs[:, 0])) * np.cos(2 * math.pi * pairs[:, 1])
+    uniform_pairs = stream.uniforms(2 * count).reshape(count, 2)
+    samples: Array = np.sqrt(-2 * np.log(uniform_pairs[:, 0])) * np.cos(
+        2 * math.pi * uniform_pairs[:, 1]
+    )
     return samples
 
 
@@ -447,19 +464,23 @@ def _gamma(scv: float, stream: Stream, count: int) -> Array:
     1 is drawn as one above 1, scaled.
     """
     shape = 1 / scv
-    d = (shape if shape >= 1 else shape + 1) - 1 / 3
+    reduced_shape = (shape if shape >= 1 else shape + 1) - 1 / 3
     samples_kept: list[Array] = []
-    missing = count
-    while missing > 0:
-        z = _normal(stream, missing)
-        u = stream.uniforms(missing)
-        v = (1 + z / math.sqrt(9 * d)) ** 3
+    missing_count = count
+    while missing_count > 0:
+        normals = _normal(stream, missing_count)
+        uniforms = stream.uniforms(missing_count)
+        cubes = (1 + normals / math.sqrt(9 * reduced_shape)) ** 3
         with np.errstate(invalid="ignore", divide="ignore"):
-            accepted = (v > 0) & (
-                np.log(u) < 0.5 * z * z + d - d * v + d * np.log(np.where(v > 0, v, 1))
+            accepted = (cubes > 0) & (
+                np.log(uniforms)
+                < 0.5 * normals * normals
+                + reduced_shape
+                - reduced_shape * cubes
+                + reduced_shape * np.log(np.where(cubes > 0, cubes, 1))
             )
-        samples_kept.append(d * v[accepted])
-        missing -= int(accepted.sum())
+        samples_kept.append(reduced_shape * cubes[accepted])
+        missing_count -= int(accepted.sum())
     samples = np.concatenate(samples_kept)
     if shape < 1:
         samples = samples * stream.uniforms(count) ** (1 / shape)
@@ -468,8 +489,8 @@ def _gamma(scv: float, stream: Stream, count: int) -> Array:
 
 def _uniform(scv: float, stream: Stream, count: int) -> Array:
     # A uniform time within 1 +- w has variance w^2 / 3.
-    width = math.sqrt(3 * scv)
-    return 1 + width * (2 * stream.uniforms(count) - 1)
+    half_width = math.sqrt(3 * scv)
+    return 1 + half_width * (2 * stream.uniforms(count) - 1)
 
 
 _MOST_VARIED = 1e12
@@ -499,11 +520,11 @@ drawn.
 """
 
 _DRAWN_BY_KIND: dict[str, Callable[[Sequence[float], Stream, int], Array]] = {
-    "uniform": _between,
+    "uniform": _uniform_between,
     "lognormal": _log_normal,
     "gamma": lambda numbers, stream, count: _gamma(numbers[0], stream, count),
     "weibull": _weibull,
     "pareto": _pareto,
-    "samples": _one_of_samples,
+    "samples": _drawn_samples,
 }
 """How values of mean 1 are drawn of the distributions that are not made of phases."""

@@ -299,12 +299,15 @@ class Plan:
     once: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        kinds = {group.kind for group in self.groups}
-        if not kinds <= {"closed", "open", "once"} or ("once" in kinds and len(kinds) > 1):
+        group_kinds = {group.kind for group in self.groups}
+        if not group_kinds <= {"closed", "open", "once"} or (
+            "once" in group_kinds and len(group_kinds) > 1
+        ):
             raise ModelError(
-                f"customers of the kinds {', '.join(sorted(kinds))} cannot be mixed: once goes with no other kind"
+                f"customers of the kinds {', '.join(sorted(group_kinds))} cannot be mixed: once"
+                " goes with no other kind"
             )
-        object.__setattr__(self, "once", kinds == {"once"})
+        object.__setattr__(self, "once", group_kinds == {"once"})
 
     @property
     def several(self) -> frozenset[int]:
