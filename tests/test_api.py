@@ -578,6 +578,7 @@ def test_a_model_made_in_python_goes_into_a_study_and_its_report(tmp_path: Path)
     )
     assert found.cases["base"]["time"] == solve(model)["time"]
     assert found.figure("more").axes
+    assert found.figure().axes
     with pytest.raises(UnknownNameError, match="there is no picture 'less'"):
         found.figure("less")
     written = [path.name for path in found.report(tmp_path / "report", html=False)]

@@ -1118,11 +1118,12 @@ def save(
     return paths
 
 
-def figure_of(results: Results, name: str) -> Figure:
-    """Draw a picture of a study by its name."""
+def figure_of(results: Results, name: str | None) -> Figure:
+    """Draw a picture of a study by its name; the first one without a name."""
     pictures = {spec.name: spec for spec in results.spec.pictures}
+    first = next(iter(pictures), "")
     with look():
-        spec = look_up("picture", name, pictures)
+        spec = look_up("picture", first if name is None else name, pictures)
         return draw(results, spec, fill_order(results, results.spec.pictures))
 
 

@@ -352,7 +352,10 @@ def doubts(
         if doubt and name not in unread:
             title = rate.fit.series.title if isinstance(rate, SeriesRate) else spelt(name)
             names.setdefault(doubt, []).append(title)
-    return tuple(f"{doubt}: {', '.join(listed)}" for doubt, listed in names.items())
+    plural = {"guess": "guesses"}
+    return tuple(
+        f"{plural.get(doubt, doubt)}: {', '.join(listed)}" for doubt, listed in names.items()
+    )
 
 
 def told_year(case: str, study: StudyContext) -> float | None:

@@ -284,9 +284,9 @@ seek:
     fit = fitted(made_up_series())
     assert fit.gain(2020.0, np.array([crossing.value]))[0] == pytest.approx(1 / 1.2, rel=1e-6)
     result = SeekResult((search,))
-    assert search.doubts == ("guess: adapter", "weak series: Price of a node")
-    assert result.doubt() == "guess: adapter; weak series: Price of a node"
-    assert result.sentences()[0].endswith("; guess: adapter; weak series: Price of a node")
+    assert search.doubts == ("guesses: adapter", "weak series: Price of a node")
+    assert result.doubt() == "guesses: adapter; weak series: Price of a node"
+    assert result.sentences()[0].endswith("; guesses: adapter; weak series: Price of a node")
 
 
 THREE = """\

@@ -66,8 +66,13 @@ def head_lines(results: Results, answer: Sequence[str]) -> list[str]:
     )
     lines = [*_recommended(results, answer), *answers]
     # Where questions alone are answered, the first case is only their starting point.
-    if compared or len(results.cases) == 1 or not lines_of_questions:
-        lines += _base(results, answer)
+    base = (
+        list(_base(results, answer))
+        if compared or len(results.cases) == 1 or not lines_of_questions
+        else []
+    )
+    asks_of_base = _HOW_MUCH.match(results.title) and not lines_of_questions
+    lines = [*base, *lines] if asks_of_base else [*lines, *base]
     if not lines_of_questions:
         lines += [line for sweep in results.sweeps[:1] for line in _swept(sweep, answer, results)]
     return [f"{capital(line).rstrip('.')}." for line in [*lines, _rests_on(results, answer)]]
@@ -157,6 +162,9 @@ def _recommended(results: Results, answer: Sequence[str]) -> Iterator[str]:
 
 _WHICH = re.compile(r"which\b", re.IGNORECASE)
 """How a title begins that asks for one of the cases."""
+
+_HOW_MUCH = re.compile(r"how (?:long|fast|much|well)\b", re.IGNORECASE)
+"""How a title begins that asks for the value of the first case."""
 
 
 def _ranked(results: Results, answer: Sequence[str]) -> tuple[str, list[tuple[str, Answer]]] | None:
@@ -388,12 +396,25 @@ def _rests_on(results: Results, answer: Sequence[str]) -> str:
         words.insert(0, how_sure)
     words += _losses(answers, results.sweeps)
     words += _without_answer(answers, results.sweeps)
-    doubts = (question.doubt(results.words) for question in results.questions.values())
-    words += filter(None, doubts)
+    words += _distinct(question.doubt(results.words) for question in results.questions.values())
     words += [note for note in results.notes if note.startswith(ABSENT)]
     clauses = "; ".join(words) or "measured values are as certain as their source"
     # A note may name the key to write; a head has none.
     return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses)
+
+
+def _distinct(doubts: Iterable[str]) -> Iterator[str]:
+    """Yield each doubt that says something more than those before it.
+
+    >>> list(_distinct(["these rates are guesses: wire 2004 to 2024", "guesses: wire", ""]))
+    ['these rates are guesses: wire 2004 to 2024']
+    """
+    known_words = set[str]()
+    for doubt in doubts:
+        words = set(re.findall(r"\w+", doubt))
+        if not words <= known_words:
+            yield doubt
+        known_words |= words
 
 
 def _method_words(method: str) -> str:

@@ -219,8 +219,9 @@ class Results(Labelled, ShownAsTables):
         """
         return list(FUNCTIONS["report of a study"](self, Path(folder), html))
 
-    def figure(self, name: str) -> Any:
-        """Draw one of the pictures of the study, by its name in the study, as a Matplotlib figure.
+    def figure(self, name: str | None = None) -> Any:
+        """Draw one of the pictures of the study, by its name in the study, as a Matplotlib figure;
+        the first one without a name.
 
         Raises
         ------

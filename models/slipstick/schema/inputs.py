@@ -62,6 +62,7 @@ from slipstick.schema.text import (
     Entry,
     Mark,
     Node,
+    NodePath,
     Scalar,
     Table,
     at,
@@ -917,19 +918,28 @@ def _notes_of_machine(
         )
 
 
-def check_requirements(inputs: Inputs, built: BuiltModel) -> None:
+def check_requirements(
+    inputs: Inputs, built: BuiltModel, case: tuple[Node, NodePath] | None = None
+) -> None:
     """Raise if the model's own values break one of its requirements, such as that it fits its
     machine.
 
+    Parameters
+    ----------
+    inputs, built : the model, and what was built of it
+    case : the file and the path of the case of a study that has the values; None: the model itself
+
     Raises
     ------
-    SpecError : every requirement that does not hold, where it is written
+    SpecError : every requirement that does not hold, at the case, or where it is written
     """
     model = built.sample.model
     if inputs.kind == "activity" and isinstance(model, Model) and model.requires:
         values = {name: parameter.value for name, parameter in built.parameters.items()}
         broken = [
-            problem(inputs.tree, ("requires", require.name, "that"), require.message(sides))
+            problem(
+                *(case or (inputs.tree, ("requires", require.name, "that"))), require.message(sides)
+            )
             for require in model.requires
             for sides, flags in require.broken(values, show)
             if flags.any()

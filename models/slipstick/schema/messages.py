@@ -143,6 +143,9 @@ def _words(
             key = min(fields, key=lambda name: not fields[name].is_required())
             example = f"{{{key}: {_shown(detail['input'])[1:-1]}}}"
         return f"write keys and values, such as {example}"
+    keyed_by = getattr(_model_at(model, loc[:-1]), "keyed_by", None)
+    if kind == "dict_type" and keyed_by and isinstance(detail["input"], int | float):
+        return f"write keys and values, such as {{{keyed_by}: {_shown(detail['input'])}}}"
     if kind in _WORDS:
         return f"{_WORDS[kind](context)}; got {_shown(detail['input'])}"
     return str(detail["msg"])

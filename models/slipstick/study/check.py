@@ -113,13 +113,15 @@ def _checked(path: Path) -> Iterator[str]:
 
         reference = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)
         if kind == "study":
+            from slipstick.study.cases import BASE
             from slipstick.study.run import read_study
 
             # Building is checked against the study's own limits of cost, as when it runs.
             with limited((study := cast("StudySpec", spec)).limits.costs):
                 cases = read_study(study, tree, library).cases
-                for settings in cases.values():
-                    check_requirements(*built_with(settings, library))
+                for case, settings in cases.items():
+                    case_path = (BASE,) if case == BASE else ("cases", case)
+                    check_requirements(*built_with(settings, library), (tree, case_path))
         elif kind != "workload":
             inputs = resolve({"model": reference}, library)
             check_requirements(inputs, build(inputs))

@@ -526,6 +526,17 @@ def test_what_a_model_requires_is_refused_where_it_is_written_and_has_no_answer_
     said = str(caught.value)
     assert "requires.fits.that: fits: the state must fit; 70 GB is not at most 64 GB (state" in said
     assert "whole: 1 is not 1.714 (floor(blocks / parts) == blocks / parts)" in said
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"study: 1\nbase: {{model: {Path(path).name}, parameters.parts: 4, parameters.state: 10 GB}}\n"
+        "cases:\n  large: {parameters.state: 80 GB}\n"
+    )
+    with pytest.raises(SpecError) as caught:
+        check_file(study)
+    # Of a study the case is named, not the line of the model.
+    assert [str(problem).partition("; ")[0] for problem in caught.value.problems] == [
+        f"{study}:4:10: cases.large: fits: the state must fit"
+    ]
     Path(path).write_text(
         Path(path).read_text().replace("parts: 7", "parts: 3").replace("70 GB", "10 GB")
     )

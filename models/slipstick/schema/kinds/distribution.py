@@ -293,6 +293,8 @@ def _is_distribution(value: Any) -> str:
         return "distribution"
     if not isinstance(value, dict):
         return "quantity"
+    if "value" not in value and not set(NamedTimeSpec.hints).isdisjoint(value):
+        return "distribution"
     known_keys = [*DISTRIBUTIONS, *QUANTITY_KEYS]
     # Misspelt keys decide too, so that the message is about the kind that was meant.
     near = [name for key in value for name in get_close_matches(str(key), known_keys, n=1)]

@@ -110,6 +110,7 @@ class QueueSpec(Spec):
         ("delay", "think_time", "time"),
         "a station without a queue is {discipline: is, service: {CLASS: TIME}}",
     )
+    keyed_by: ClassVar[str] = "CLASS"
 
     discipline: Annotated[str, known_word(DISCIPLINES)] = Field(
         "fcfs", description=STATION_DISCIPLINES.in_words
