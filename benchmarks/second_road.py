@@ -429,8 +429,8 @@ def main() -> None:
         cost()
         return
     first, rows = options.first, options.file
-    activities, networks = (2, 1) if options.short else (options.activities, options.networks)
-    events = 100_000 if options.short else EVENTS
+    activities, networks = (1, 1) if options.short else (options.activities, options.networks)
+    events = 30_000 if options.short else EVENTS
     found: dict[str, list[Outcome]] = {"activities": [], "networks": []}
     earlier = known_outcomes(rows)
     drawn: list[tuple[str, int, Callable[[int], Model | QueueingNetwork]]]

@@ -165,9 +165,11 @@ def checked(text: str, path: Path) -> Outcome:
 # Mutations at random
 
 
-def mutated(chance: random.Random) -> tuple[str, str]:
-    """Draw a shipped spec and change it in one to four places; give its name and the text."""
-    name = chance.choice(list(SHIPPED))
+def mutated(chance: random.Random, longest: int = 1 << 20) -> tuple[str, str]:
+    """Draw a shipped spec of at most so many characters and change it in one to four places; give
+    its name and the text.
+    """
+    name = chance.choice([name for name, text in SHIPPED.items() if len(text) <= longest])
     return name, text_mutated(SHIPPED[name], chance)
 
 

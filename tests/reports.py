@@ -27,8 +27,9 @@ from slipstick.study.cases import StudyContext, sweeps_of
 from slipstick.study.evaluator import evaluator, with_derived
 from slipstick.study.run import prepare, run
 from slipstick_pictures.look import store
+from tests.examples import PART
 
-__all__ = ["SLOW", "STUDIES", "changed_cells", "changed_inputs", "differences"]
+__all__ = ["SAMPLED", "STUDIES", "changed_cells", "changed_inputs", "differences"]
 
 ROOT = Path(__file__).parent.parent
 STUDIES = sorted(path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml"))
@@ -49,6 +50,18 @@ SLOW = (
     "unit-grains",
 )
 """Studies that take over six processor seconds: ``benchmarks/reports.py`` rebuilds them whole."""
+LONG = (
+    "1997-looks-ahead",
+    "askfor",
+    "dvsm-operations",
+    "gpus-for-users",
+    "retry-storm",
+    "ten-years-ahead",
+    "training-table",
+)
+"""Studies that take two to six processor seconds: ``make thorough`` rebuilds them whole."""
+SAMPLED = SLOW if PART >= 1 else (*SLOW, *LONG)
+"""Studies of which the tests of this run solve some cells."""
 
 
 def differences(study: str, work: Path, pictures: int = 1) -> Iterator[str]:

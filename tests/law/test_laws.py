@@ -34,10 +34,10 @@ from slipstick.expression.symbolic import to_sympy
 from slipstick.expression.tape import Tape
 from slipstick.law import FAMILIES, LAWS, Law
 from slipstick_laws.catalogue import FAMILIES as FAMILIES_BESIDE
+from tests.every_law import every_law
 from tests.expression.second_roads import at_point
 
 ROWS = [(law, row) for law in LAWS.values() for row in law.checks]
-every_law = pytest.mark.parametrize("law", LAWS.values(), ids=lambda law: law.name)
 
 ARITHMETIC = {"sum", "difference", "product", "quotient"}
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from slipstick.expression.nodes import (
     BYTES,
     COUNT,
@@ -39,6 +37,8 @@ WIRE = Booked(
     "wire",
     WIRE_TIME(per_byte=Parameter("wire.per_byte", TIME_PER_BYTE, 8e-8), size=SIZE, added=ADDED),
 )
+from tests.every_law import every_law
+
 SEND = Booked("send", Parameter("send_call", TIME, 42e-6) / Parameter("speed", COUNT, 1.0))
 PARTS = Parameter("parts", COUNT, 3.0)
 STRUCTURE = FLOW_LINE(once=total([SEND, WIRE]), longest=maximum(SEND, WIRE), items=PARTS)
@@ -157,7 +157,7 @@ def test_a_model_in_latex() -> None:
     )
 
 
-@pytest.mark.parametrize("law", LAWS.values(), ids=lambda law: law.name)
+@every_law
 def test_every_law_fits_the_terminal_and_has_one_equation_in_latex(law: Law) -> None:
     text = explain_text(Explanation(law.name, law.title, law.source, law))
     assert text.isascii()

@@ -33,9 +33,12 @@ def tree(text: str) -> Node:
     return read_text(text, "x.yaml")
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_every_shipped_spec_is_valid_in_an_editor(name: str) -> None:
-    validator(KIND[name.partition("/")[0]]).validate(plain(tree(SHIPPED[name])))
+@pytest.mark.parametrize("folder", sorted({name.partition("/")[0] for name in SHIPPED}))
+def test_every_shipped_spec_is_valid_in_an_editor(folder: str) -> None:
+    for name, text in SHIPPED.items():
+        if name.startswith(f"{folder}/"):
+            problems = list(validator(KIND[folder]).iter_errors(plain(tree(text))))
+            assert problems == [], name
 
 
 @pytest.mark.parametrize(

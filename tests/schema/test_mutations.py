@@ -14,13 +14,13 @@ import pytest
 from tests.mutations import FAULTS, checked, mutated, planted, planted_lines
 from tests.specs import activity, study
 
-MUTATED, PLANTED = 80, 110
+MUTATED, PLANTED, LONGEST = 80, 110, 40_000
 
 
 def test_no_mutated_spec_gives_anything_but_a_kind_or_problems_with_a_line(tmp_path: Path) -> None:
     chance, seen = random.Random("a sample of mutations"), set()
     for _ in range(MUTATED):
-        name, text = mutated(chance)
+        name, text = mutated(chance, LONGEST)
         outcome = checked(text, tmp_path / "x.yaml")
         assert outcome.kind in ("valid", "refused"), f"{name}: {outcome.words}\n{text}"
         seen.add(outcome.kind)

@@ -31,7 +31,6 @@ from slipstick.expression.nodes import (
     text,
 )
 from slipstick.expression.tape import Tape
-from slipstick.law import LAWS
 from slipstick.law.law import Law
 from slipstick.schema.kinds.quantity import read_condition, read_expression
 from slipstick.units import parse
@@ -47,6 +46,8 @@ PARAMETERS = (
     Parameter("gap", TIME_PER_BYTE, 8e-8),
     Parameter("arrivals", RATE, 0.3),
 )
+from tests.every_law import every_law
+
 KNOWN: dict[str, Expr] = {each.name: each for each in PARAMETERS}
 READERS = (read_expression, read_condition)
 
@@ -127,7 +128,7 @@ def test_what_laws_are_made_of_can_be_written(formula: str, expected: float) -> 
     assert value(formula) == pytest.approx(expected, rel=1e-14)
 
 
-@pytest.mark.parametrize("law", LAWS.values(), ids=lambda law: law.name)
+@every_law
 def test_every_law_as_it_is_printed_reads_back(law: Law) -> None:
     symbols: dict[str, Expr] = {
         each.name: Parameter(each.name, each.dimension) for each in law.symbols
