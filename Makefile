@@ -25,7 +25,7 @@ test: $(VENV)/.test ## set up and run everything that CI runs
 	$(BIN)/pytest -q -n auto --dist worksteal
 	@command -v chromium chromium-browser > /dev/null || echo "No Chromium is installed, so no page was opened in a browser."
 
-thorough: $(VENV)/.test ## the tests with all examples of each property, of which `test` tries a fixed part
+thorough: $(VENV)/.test ## the tests with all examples, protocols with mistakes and reports, of which `test` tries a fixed part
 	SLIPSTICK_EXAMPLES=1 $(BIN)/pytest -q -n auto --dist worksteal
 
 report: $(VENV)/.demo ## rebuild every committed report
