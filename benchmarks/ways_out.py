@@ -1,5 +1,5 @@
 """Follow the ways out that refusals name: networks with rare traits, and the ordinary programs and
-services of ordinary.py, each asked of every method.
+services of ordinary.py, each asked of every method, alone and in studies with questions.
 
 Usage: python benchmarks/ways_out.py [--short] [FIRST [COUNT]]
 
@@ -11,15 +11,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from slipstick.errors import SlipstickError
+from slipstick.errors import SlipstickError, SpecError
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.ordinary import ordinary
-from tests.ways_out import dead_ends, drawn_network
+from tests.ways_out import dead_ends, drawn_network, study_dead_ends
 
 
 def main() -> None:
@@ -35,10 +36,19 @@ def main() -> None:
             except SlipstickError:
                 continue
             models += 1
-            for words in dead_ends(model):
+            for words in (*dead_ends(model), *_of_studies(model)):
                 wrong += 1
                 print(f"{seed} {words}", flush=True)
         print(f"{models} {what}, {wrong} refusals that lead nowhere")
+
+
+def _of_studies(model: Model | QueueingNetwork) -> list[str]:
+    """List the dead ends of studies of a model; none where no file can hold it."""
+    with TemporaryDirectory() as folder:
+        try:
+            return list(study_dead_ends(model, Path(folder)))
+        except SpecError:  # such as a group without processors
+            return []
 
 
 if __name__ == "__main__":

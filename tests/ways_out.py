@@ -7,10 +7,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from slipstick import Simulation, solve
+from slipstick import Simulation, dump, load, run, solve
+from slipstick.answer import OTHER_METHOD
 from slipstick.errors import SlipstickError
+from slipstick.method.names import names_of
 from slipstick.model.network import (
     QueueingNetwork,
     closed_class,
@@ -128,3 +131,71 @@ def dead_ends(model: Model | QueueingNetwork) -> Iterator[str]:
         if ways and all(way in refusals for way in ways) and NO_WAY not in message:
             back = "; ".join(f"{way}: {refusals[way]}" for way in ways)
             yield f"{method}: {message} -> {back}"
+
+
+LIMITS = {"events": 3_000, "states": 2_000, "points": 200}
+"""Costs that a followed study may have."""
+
+
+def study_dead_ends(model: Model | QueueingNetwork, folder: Path) -> Iterator[str]:
+    """Yield each refusal of a study of a model that leads to a method by which it is refused again
+    for the same lack, and each value that it says another method has, which that one lacks.
+
+    Parameters
+    ----------
+    model : whose file is written
+    folder : for the file
+    """
+    file = folder / "model.yaml"
+    file.write_text(dump(model))
+    kind = NETWORK if isinstance(model, QueueingNetwork) else ACTIVITY
+    for question, keys in _questions(load(file)):
+        for method in (None, *METHODS[kind]):
+            base = {"model": str(file), "simulation.seed": 3, "simulation.events": SHORT.events}
+            lacks = _lacking({**keys, "base": {**base, **_by(method)}})
+            ways = sorted({*lacks.values()} - {""})
+            for way in ways:
+                lacked_too = _lacking({**keys, "base": {**base, **_by(way)}})
+                names = [name for name in lacks if lacks[name] == way and name in lacked_too]
+                if names:
+                    yield f"{question} by {method}: {way} lacks it too: {'; '.join(names)}"
+
+
+def _by(method: str | None) -> dict[str, str]:
+    return {} if method is None else {"method": method}
+
+
+def _questions(model: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the keys of studies that ask a model: values, a condition, a ranking, two methods."""
+    names = list(names_of(model))
+    parameters = [name for name, entry in model.parameters.items() if entry.value]
+    head = {"study": 1, "title": "How long does it take?"}
+    yield "answer", {**head, "answer": names[:: 1 + len(names) // 25]}
+    quantiles = [name for name in names if "quantile" in name or "within_target" in name]
+    for name in (names[0], *quantiles[:1]):
+        if parameters:
+            value = model.parameters[parameters[0]].value
+            varied = {parameters[0]: [value, 2 * value]}
+            condition = {"vary": varied, "minimize": name, "where": f"{name} >= 0"}
+            yield f"choose {name}", {**head, "choose": condition}
+            yield f"bottleneck {name}", {**head, "bottleneck": {"along": varied}}
+
+
+AN_ANSWER = "an answer"
+
+
+def _lacking(study: dict[str, Any]) -> dict[str, str]:
+    """Carry a study out, and return what it lacked, each with the method that it named for that."""
+    try:
+        results = run(study, limits=LIMITS)
+    except SlipstickError as error:
+        if TOO_SHORT in str(error):
+            return {}
+        named = re.findall(r"method: ([a-z-]+)", str(error))
+        return {AN_ANSWER: getattr(error, "other_method", "") or next(iter(named), "")}
+    (answer,) = results.cases.values()
+    if answer.failed:
+        return {} if TOO_SHORT in answer.failed else {AN_ANSWER: answer.other_method}
+    return {
+        name: state.method for name, state in answer.asked.items() if state.state == OTHER_METHOD
+    }

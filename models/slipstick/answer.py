@@ -11,7 +11,7 @@ from typing import Any
 
 from slipstick.arguments import TEXT, checked
 from slipstick.display import ShownAsTables, TableShown
-from slipstick.errors import UnknownNameError
+from slipstick.errors import UnknownNameError, with_way_out
 from slipstick.extensions import FUNCTIONS
 from slipstick.vocabulary import NOT_CHECKED, UNDECIDED
 
@@ -184,7 +184,7 @@ class AskedValue:
     def way(self) -> str:
         """Describe how to obtain the value, or why there is none."""
         if self.state == OTHER_METHOD:
-            return f"{self.why}; {self.method} has it: --with {self.method}"
+            return with_way_out(f"{self.why}; {self.method} has it", self.method)
         return self.why
 
 
@@ -330,6 +330,7 @@ class Answer(ShownAsTables):
     error : the class of the error, where an approximate method promises none for the model; else
         empty
     failed : why there is no answer, or None
+    other_method : that has an answer, where this one has none and that one was tried; else empty
     notes : what the method left out or assumed
     limits : the limiting stage of each pipeline
     point : coordinates on the axes of a study
@@ -367,6 +368,7 @@ class Answer(ShownAsTables):
     bound: str = ""
     error: str = ""
     failed: str | None = None
+    other_method: str = ""
     notes: tuple[str, ...] = ()
     limits: tuple[Limit, ...] = ()
     point: Mapping[str, float | str] = field(default_factory=dict)
@@ -426,9 +428,14 @@ class Answer(ShownAsTables):
         """Yield the values, the account and the notes."""
         yield from FUNCTIONS["tables of an answer"](self)
 
+    @property
+    def refusal(self) -> str:
+        """Why there is no answer, with the method that has one; empty where there is an answer."""
+        return with_way_out(self.failed or "", self.other_method)
+
     def __repr__(self) -> str:
         if self.failed is not None:
-            return f"<Answer for {self.model} by {self.method}: no answer: {self.failed}>"
+            return f"<Answer for {self.model} by {self.method}: no answer: {self.refusal}>"
         first_values = ", ".join(
             f"{name} = {value}" for name, value in list(self.named_values.items())[:2]
         )

@@ -479,7 +479,7 @@ def _solve_point(settings: Settings, method: str | None) -> Answer:
         # As points of a sweep: several bounds joined, each end from the tightest.
         answer = compiled_model.points({}).answer(0)
     if answer.failed:
-        raise NoAnswerError(answer.failed)
+        raise NoAnswerError(answer.failed, answer.other_method)
     return answer
 
 
@@ -515,7 +515,7 @@ def _solve_object(
     if not numbers_by_axis and not isinstance(values_given, Axes):
         answer = form_of(model, parameters, method, simulation).points(fixed_values).answer(0)
         if answer.failed:
-            raise NoAnswerError(answer.failed)
+            raise NoAnswerError(answer.failed, answer.other_method)
         notes = answer.notes
         groups = model.population.group_names if isinstance(model, Model) else ()
         if len(groups) > 1:

@@ -201,7 +201,27 @@ def need(library: str, purpose: str, extra: str = "report") -> Any:
 
 
 class NoAnswerError(SlipstickError):
-    """The model is well formed but has no answer, for instance because a time overflows."""
+    """The model is well formed but has no answer, for instance because a time overflows.
+
+    `other_method` names a method that was tried and has one; empty where none is known.
+    """
+
+    def __init__(self, message: str, other_method: str = "") -> None:
+        self.other_method = other_method
+        super().__init__(message)
+
+
+def with_way_out(reason: str, other_method: str) -> str:
+    """Return why there is no answer, with how to write the method that has one, if one is known.
+
+    >>> with_way_out("ask for simulation", "simulation")
+    'ask for simulation (--with simulation; in a file, method: simulation)'
+    >>> with_way_out("it is too large", "")
+    'it is too large'
+    """
+    if not other_method:
+        return reason
+    return f"{reason} (--with {other_method}; in a file, method: {other_method})"
 
 
 class TooManyStatesError(NoAnswerError):

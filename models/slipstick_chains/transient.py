@@ -20,6 +20,7 @@ from slipstick.arguments import (
 )
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.late import NDArray, np
+from slipstick.method.asked import NO_VALUE
 from slipstick.method.names import moment, until
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import BEFORE_STEADY_STATE, by_class, chain_at
@@ -190,7 +191,7 @@ def transient_values(
                 )
                 # More customers than a station can have are there with probability 0.
                 values_found[name] = float(columns.get(steady_name, np.zeros(1))[0])
-        except NoAnswerError as error:
+        except (NoAnswerError, ModelError) as error:  # also of times that no phases represent
             values_found[name] = str(error)
     return values_found
 
@@ -216,9 +217,7 @@ def with_transient(
         [f"by the Markov chain of the network, exactly: {', '.join(answered)}"] if answered else []
     )
     notes += [
-        f"{name} has no value: {value}"
-        for name, value in values_found.items()
-        if isinstance(value, str)
+        f"{name}{NO_VALUE}{value}" for name, value in values_found.items() if isinstance(value, str)
     ]
     return replace(answer, values={**answer.values, **answered}, notes=(*answer.notes, *notes))
 

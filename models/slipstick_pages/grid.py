@@ -103,14 +103,14 @@ class GridForm:
             self.forms[key] = self.compiled(dict(key))
         return self.forms[key]
 
-    def failure(self, name: str, value: float) -> str | None:
-        """Return why there is no answer where one input is changed to a value; None if there is
+    def failure(self, name: str, value: float) -> str:
+        """Return why there is no answer where one input is changed to a value; empty if there is
         one.
         """
         if name in self.structures:
             form = self._form([name], (int(value),))
-            return form.points({}).answer(0, shares=False).failed if form else "refused"
-        return self.form.points({name: np.array([value])}).answer(0, shares=False).failed
+            return form.points({}).answer(0, shares=False).refusal if form else "refused"
+        return self.form.points({name: np.array([value])}).answer(0, shares=False).refusal
 
 
 def _columns(form: CompiledModel, values: Mapping[str, Array]) -> dict[str, Array]:

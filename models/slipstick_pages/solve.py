@@ -91,7 +91,7 @@ def live_model(
     library = library or Library()
     (answer, *_), built = solve_settings(settings, library, [method])
     if answer.failed:
-        raise NoAnswerError(answer.failed)
+        raise NoAnswerError(answer.failed, answer.other_method)
     model = _page_of(answer, built, settings, library, over)
     uncertain = built.uncertain
     if not uncertain.paths:

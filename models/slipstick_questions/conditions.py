@@ -152,11 +152,12 @@ class Condition:
                 if case.form.estimated:
                     yield name, (low, high)
                 elif np.isfinite(low).any():  # what is computed and has no interval is exact
+                    value = values.get(column, unknown)  # bounds have ends, and no value
                     yield (
                         name,
                         (
-                            np.where(np.isnan(low), values[column], low),
-                            np.where(np.isnan(high), values[column], high),
+                            np.where(np.isnan(low), value, low),
+                            np.where(np.isnan(high), value, high),
                         ),
                     )
 

@@ -51,6 +51,7 @@ from slipstick.errors import (
     Problem,
     SlipstickError,
     SpecError,
+    with_way_out,
 )
 from slipstick.extensions import FUNCTIONS, Registry
 from slipstick.limits import ANNOUNCE, LIMITS, ONE_THREAD, limit
@@ -649,14 +650,14 @@ def solve(
         answers = tuple(with_intervals(answer, case) for answer in answers)
     if len(answers) > 1:
         answers = FUNCTIONS["answers without contradictions"](answers)
-    failed = [answer.failed for answer in answers if answer.failed]
+    failed = [answer for answer in answers if answer.failed]
     if as_json:
         from slipstick.results.question import answer_document
 
         print_json({"answers": list(map(answer_document, answers))})
     # One answer is enough to be shown beside the reasons of the others.
     elif len(failed) == len(answers):
-        raise NoAnswerError(failed[0])
+        raise NoAnswerError(str(failed[0].failed), failed[0].other_method)
     else:
         from slipstick.report.answer import answers_text
 
@@ -711,8 +712,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SpecError as error:
         return _refused(error.problems, arguments, error)
     except NoAnswerError as error:
-        echo(f"no answer: {error}", err=True)
-        return NO_ANSWER
+        return _without_answer(error, arguments)
     except SlipstickError as error:
         return _refused([Problem(HERE, 1, 1, "", str(error))], arguments, error)
     except (MemoryError, RecursionError) as error:
@@ -856,6 +856,16 @@ def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Excep
     return WRONG_INPUT
 
 
+def _without_answer(error: NoAnswerError, arguments: Sequence[str]) -> int:
+    if "--json" in arguments:
+        problem = plain_problems([Problem(HERE, 1, 1, "", str(error))])[0]
+        problem["other_method"] = error.other_method or None
+        click.echo(json.dumps({"answers": [], "problems": [problem]}))
+    else:
+        echo(f"no answer: {with_way_out(str(error), error.other_method)}", err=True)
+    return NO_ANSWER
+
+
 def _print_documents(results: Results, folder: Path, whole: bool) -> None:
     """Print the answers and the questions of a study as JSON; of many points, the file of their
     results.
@@ -903,7 +913,7 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
     for name, answer in cases.items():
         first = next((name for name in (*wanted_names, *answer.values) if name in answer.names), "")
         shown = quantity(answer.find(first), answer.unit(first), ends=answer.ends(first))
-        shown = f"failed: {answer.failed}" if answer.failed else shown
+        shown = f"failed: {answer.refusal}" if answer.failed else shown
         exact = "" if answer.failed else "yes" if answer.exact else "no"
         doubts = [
             # A bound that holds is no doubt.

@@ -73,6 +73,7 @@ class Remarks:
     Parameters
     ----------
     failed : why it has no answer
+    other_method : that has an answer, where this one has none and that one was tried
     notes : on the answer, in words
     promise : error that the method promises [1]
     seed : of the simulation
@@ -81,6 +82,7 @@ class Remarks:
     """
 
     failed: str | None = None
+    other_method: str = ""
     notes: tuple[str, ...] = ()
     promise: float | None = None
     seed: int | None = None
@@ -603,7 +605,7 @@ class Answers:
             check=check,
         )
         if remarks.failed:
-            return replace(empty_answer, failed=remarks.failed)
+            return replace(empty_answer, failed=remarks.failed, other_method=remarks.other_method)
         answer_with_numbers = _with_numbers(empty_answer, solution, index)
         number_by_value = {
             name: value.value

@@ -199,7 +199,7 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, name: str) -> Aske
     if value_kind == "saturation_population" and answer.method != BOUNDS:
         return AskedValue(OTHER_METHOD, BOUNDS, f"{answer.method} has no {value_kind}")
     if is_transient(name):
-        return AskedValue(NOT_DEFINED, why="it is computed where it is asked for by name")
+        return AskedValue(NOT_DEFINED, why=_why_missing(name, answer.notes))
     if value_kind == "probability":
         method = MARKOV_CHAIN if answer.method != MARKOV_CHAIN else EXACT
         return AskedValue(
@@ -208,6 +208,20 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, name: str) -> Aske
     if has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "it has no bounds")
     return AskedValue(NOT_DEFINED, why="it has no value here")
+
+
+NO_VALUE = " has no value: "
+"""Parts the name of a transient value from the reason, in a note."""
+
+
+def _why_missing(name: str, notes: Iterable[str]) -> str:
+    """Return the reason that the notes give for a transient value without a number."""
+    reasons = (
+        note.removeprefix(f"{name}{NO_VALUE}")
+        for note in notes
+        if note.startswith(f"{name}{NO_VALUE}")
+    )
+    return next(reasons, "it is computed where it is asked for by name")
 
 
 def method_needed(

@@ -418,9 +418,10 @@ Refusal: TypeAlias = Callable[[str], str]
 """Returns why the method of a name has no answer; empty where it has one."""
 
 
-def led_on(reason: str, other_names: Collection[str], refusal: Refusal) -> str:
-    """Return the reason why a method refuses a model. If the methods that the reason names have no
-    answer either, it is extended by a method that has one, else by their own reasons.
+def led_on(reason: str, other_names: Collection[str], refusal: Refusal) -> tuple[str, str]:
+    """Return the reason why a method refuses a model, and a method that has an answer, empty where
+    none is known. If the methods that the reason names have no answer either, it is extended by a
+    method that has one, else by their own reasons.
 
     Parameters
     ----------
@@ -431,7 +432,7 @@ def led_on(reason: str, other_names: Collection[str], refusal: Refusal) -> str:
     words_of_reason = set(re.findall(r"[\w-]+", reason.replace("simulate", SIMULATION)))
     named_methods = [name for name in other_names if name in words_of_reason]
     if not named_methods:
-        return reason
+        return reason, ""
     # A short simulation costs least: an exact method may take seconds to say that it answers.
     methods_by_cost = sorted(named_methods, key=lambda name: name != SIMULATION)
     refusal_by_method: dict[str, str] = {}
@@ -439,12 +440,12 @@ def led_on(reason: str, other_names: Collection[str], refusal: Refusal) -> str:
         refusal_by_method[name] = refusal(name)
         if not refusal_by_method[name]:
             if name in named_methods:
-                return reason
+                return reason, name
             verb = "has" if len(named_methods) == 1 else "have"
-            return (
-                f"{reason}; {' and '.join(named_methods)} {verb} no answer either, ask for {name}"
-            )
-    return f"{reason}{_further_reasons({name: refusal_by_method[name] for name in named_methods})}"
+            names = " and ".join(named_methods)
+            return f"{reason}; {names} {verb} no answer either, ask for {name}", name
+    further = _further_reasons({name: refusal_by_method[name] for name in named_methods})
+    return f"{reason}{further}", ""
 
 
 def _further_reasons(refusal_by_method: Mapping[str, str]) -> str:
@@ -477,10 +478,11 @@ class _Named:
             compile_safely = self._with_refusals(self.method.compiled)
             form: CompiledModel = compile_safely(self.model, self.parameters, self.simulation)
         except NoAnswerError as error:
-            reason = self._extended_reason(str(error), {})
+            reason, other_method = self._extended_reason(str(error), {})
             if reason == str(error):
+                error.other_method = other_method
                 raise
-            raise NoAnswerError(reason) from error
+            raise NoAnswerError(reason, other_method) from error
         # A compiled model calls these of itself, so that a wrapper around it would not be called.
         for attribute_name in _SOLVING_METHODS:
             setattr(
@@ -490,8 +492,8 @@ class _Named:
             )
         return form
 
-    def _extended_reason(self, reason: str, values: Values) -> str:
-        """Extend the reason of a refusal at some values by a method that has an answer there; see
+    def _extended_reason(self, reason: str, values: Values) -> tuple[str, str]:
+        """Return the reason of a refusal at some values, and a method that has an answer there; see
         `led_on`.
         """
         return led_on(reason, self.others, lambda name: self._refusal(name, values))
@@ -585,9 +587,8 @@ class _Named:
             point_remarks = solution.remarks(index)
             if not point_remarks.failed:
                 return point_remarks
-            return replace(
-                point_remarks, failed=self._extended_reason(point_remarks.failed, values)
-            )
+            reason, other_method = self._extended_reason(point_remarks.failed, values)
+            return replace(point_remarks, failed=reason, other_method=other_method)
 
         def detail(index: int) -> tuple[Solution, int]:
             assert solution.detail is not None

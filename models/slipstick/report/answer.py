@@ -183,7 +183,7 @@ def answer_tables(answer: Answer) -> Iterator[TableShown]:
     """
     title = f"{answer.model} by {answer.method}"
     if answer.failed is not None:
-        yield title, ["no answer"], [[answer.failed]]
+        yield title, ["no answer"], [[answer.refusal]]
         return
     total = sum(answer.account.values())
     yield (
@@ -337,7 +337,7 @@ def _but_for_intervals(answer: Answer) -> str:
 
 def _heading(answer: Answer) -> str:
     if answer.failed is not None:
-        line = f"{answer.model} by {answer.method}: no answer: {answer.failed}"
+        line = f"{answer.model} by {answer.method}: no answer: {answer.refusal}"
     # Only simulations have converged or not.
     elif answer.converged is not None and not answer.exact:
         sure = (

@@ -242,7 +242,7 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
         lead = f"{lead or 'as'}{' as' if lead else ''} given ({joined(given)})"
     lead = f"{lead}: " if lead else ""
     if base_answer.failed or not name:
-        yield f"{lead}no answer: {base_answer.failed}"
+        yield f"{lead}no answer: {base_answer.refusal}"
         return
     line = f"{lead}{words.measured(name, _shown(base_answer, name))}"
     total = sum(base_answer.account.values())

@@ -344,6 +344,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "intervals": ends,
         "bound": answer.bound or None,
         "error": answer.error or None,
+        "other_method": answer.other_method or None,
         "asked": {
             name: {
                 "state": asked_value.state,

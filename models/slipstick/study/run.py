@@ -19,8 +19,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import ANSWERED, OTHER_METHOD, Answer, unit_of
-from slipstick.errors import ModelError, Problem, SpecError
+from slipstick.answer import ANSWERED, Answer, unit_of
+from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError
 from slipstick.extensions import code_hash
 from slipstick.late import np
 from slipstick.limits import limited
@@ -567,7 +567,10 @@ def _solved_case(
     changed_settings = {
         path: node for path, node in settings.items() if base_settings.get(path) is not node
     }
-    new_answer = case_evaluator.answer(ALL_SHARES if needs_shares else 0, wanted_names)
+    try:
+        new_answer = case_evaluator.answer(ALL_SHARES if needs_shares else 0, wanted_names)
+    except NoAnswerError as error:
+        raise NoAnswerError(f"case {name}: {error}", error.other_method) from error
     if case_evaluator.built.uncertain.paths:
         new_answer = with_intervals(new_answer, case_evaluator)
     answer = replace(
@@ -669,9 +672,7 @@ def _way_to_value(name: str, answers: Mapping[str, Answer]) -> str:
     state = next((state for state in states if state.state != ANSWERED), None)
     if state is None:
         return ""
-    if state.state == OTHER_METHOD:
-        return f"; {state.method} has one: write 'method: {state.method}' in the base"
-    return f": {state.why}"
+    return f": {state.way}"
 
 
 def versions() -> dict[str, str]:

@@ -96,6 +96,14 @@ def test_what_becomes_of_who_finds_a_station_full_is_read_and_written(tmp_path: 
     assert built(tmp_path, dump(made)).stations["cpu"] == made.stations["cpu"]
 
 
+def test_ranks_are_written_as_whole_numbers(tmp_path: Path) -> None:
+    ranked = line(
+        DESIGN, 5, "  cpu: {discipline: priority, service: {jobs: 5 ms}, priority: {jobs: 1}}"
+    )
+    made = built(tmp_path, ranked)
+    assert built(tmp_path, dump(made)).stations["cpu"] == made.stations["cpu"]
+
+
 @pytest.mark.parametrize("text", [DESIGN, SWITCHING, *NETWORKS.values()])
 def test_editors_take_what_the_loader_takes(text: str) -> None:
     schema = editor_schema("queueing-network")

@@ -427,7 +427,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
         return {**data, **trace}
 
     def written(station: networks.NetworkStation) -> dict[str, Any]:
-        data = values.keys(station, str)
+        data = values.keys(station)
         distributions = station.distribution
         for key in ("demand", "service"):
             for label, mean in getattr(station, key).items():
