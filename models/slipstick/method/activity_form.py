@@ -217,8 +217,8 @@ class ActivityForm(CompiledModel):
     def _remarks(self, table: ActivityTable, is_exact: bool, index: int) -> Remarks:
         model = self.model
         time = float(table.time[index])
-        if index in table.wrong:
-            return Remarks(failed=table.wrong[index])
+        if index in table.reason_by_point:
+            return Remarks(failed=table.reason_by_point[index])
         if not np.isfinite(time):
             return Remarks(
                 failed=(

@@ -244,7 +244,7 @@ class ActivityTable:
     Parameters
     ----------
     size : processors, or arrivals a second
-    wrong : why a point has no answer, by its number
+    reason_by_point : why a point has no answer, by its number
     refused : those of them at which another method may answer
     time : of a cycle, or of the whole program [s]
     booked : seconds of one processor by step, wait or other label
@@ -255,7 +255,7 @@ class ActivityTable:
     """
 
     size: Array
-    wrong: dict[int, str]
+    reason_by_point: dict[int, str]
     time: Array = field(init=False)
     booked: dict[str, Array] = field(default_factory=dict)
     uses: dict[str, Array] = field(default_factory=dict)
@@ -272,9 +272,10 @@ class ActivityTable:
 
     @property
     def answerable(self) -> Array:
-        """The numbers of the points at which nothing is wrong."""
+        """The numbers of the points that are not refused."""
         return np.array(
-            [index for index in range(len(self.size)) if index not in self.wrong], dtype=int
+            [index for index in range(len(self.size)) if index not in self.reason_by_point],
+            dtype=int,
         )
 
     def refuse(self, reasons: Mapping[int, str], *, others_may: bool = False) -> None:
@@ -285,7 +286,7 @@ class ActivityTable:
         reasons : by the number of the point
         others_may : another method may answer there
         """
-        self.wrong.update(reasons)
+        self.reason_by_point.update(reasons)
         if others_may:
             self.refused.update(reasons)
         for column in (

@@ -50,7 +50,7 @@ def test_the_page_on_methods_shows_the_error_of_every_construct_and_notes_say_th
     assert {len(cells) for cells in rows.values()} == {len(program.SCVS)}
     constant = program.SCVS.index(0.0)
     worst = {name: [int(cell.split("/")[-1]) for cell in cells] for name, cells in rows.items()}
-    said = form._OUTSIDE
+    said = form._CASES_WITHOUT_PROMISE
     assert f"errors of up to {worst['**all**'][constant]} % were measured" in said[0]
     assert f"near saturation of up to {max(worst['arrivals at locks and forks'])} %" in said[2]
     assert (

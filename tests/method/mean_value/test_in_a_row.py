@@ -48,9 +48,9 @@ def _followed(
 
 def test_turns_and_one_matrix_give_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no visits go round in a loop, each is found from those before it."""
-    turns = in_a_row._turns(np.eye(4, k=1)[None])
+    turns = in_a_row._order_of_places(np.eye(4, k=1)[None])
     assert turns == (0, 1, 2, 3)
-    assert in_a_row._turns(np.ones((2, 2))) is None
+    assert in_a_row._order_of_places(np.ones((2, 2))) is None
     visits = [service("s", 0.1 * (k + 1), scv=k % 3, name=f"v{k}") for k in range(4)]
     body = then(
         delay(1.0, name="think", scv=1.0),
@@ -63,7 +63,7 @@ def test_turns_and_one_matrix_give_the_same_numbers(monkeypatch: pytest.MonkeyPa
         grouped_model({"a": (3, body), "b": (2, then(visits[1], visits[2]))}),
     ]
     by_turns = [MeanValue(model).times({})[0] for model in models]
-    monkeypatch.setattr(in_a_row, "_turns", lambda follows: None)
+    monkeypatch.setattr(in_a_row, "_order_of_places", lambda follows: None)
     by_matrix = [MeanValue(model).times({})[0] for model in models]
     assert by_turns == pytest.approx(by_matrix, rel=1e-12)
 

@@ -9,7 +9,7 @@ import pytest
 
 from slipstick.answer import Answer
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.open import _stretched
+from slipstick.method.mean_value.open import _stretched_wait
 from slipstick.model.activity import barrier, delay, fork, hold, repeat, service
 from slipstick.model.steps import Activity
 from slipstick.model.system import Lock, Permits, Resource, Station, open_model
@@ -204,7 +204,7 @@ def test_the_wait_of_a_stream_varies_as_at_one_server_with_exponential_times() -
 
 
 def test_the_wait_at_shared_servers_is_exponential_where_services_are_constant() -> None:
-    waiting = _stretched(RandomTime(np.ones(1), np.zeros(1)), np.full(1, 2.0))
+    waiting = _stretched_wait(RandomTime(np.ones(1), np.zeros(1)), np.full(1, 2.0))
     assert (waiting.mean.item(), waiting.variance.item()) == (2.0, 4.0)
 
 

@@ -208,7 +208,7 @@ def test_more_processors_than_are_counted_in_a_time_are_refused() -> None:
 def test_a_wait_grows_by_as_much_for_each_customer_more_at_most() -> None:
     def extrapolated(*waits: float) -> float:
         few, half, most = (np.full(1, each) for each in waits)
-        return float(shared_locks._extrapolated(few, half, most, 2.0)[0])
+        return float(shared_locks._extrapolated_wait(few, half, most, 2.0)[0])
 
     assert extrapolated(1.0, 2.0, 4.0) == pytest.approx(8.0)
     assert extrapolated(1.0, 2.0, 4.5) == pytest.approx(4.5 + 2 * 2.5)

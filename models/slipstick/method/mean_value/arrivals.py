@@ -16,7 +16,7 @@ longer. The rules beyond that, each an approximation of its own:
 - *simultaneous possession*: a lock, or a number of permits, is a queue whose service is all that is
   done while it is held, waits included, as in the method of surrogate delays (Source: Jacobson and
   Lazowska, CACM 25(2), 1982, 142-151). Corrections of the numbers found keep it from counting
-  processors that the lock keeps elsewhere: `_meets`, `_present_at`, `_add_predecessors` and
+  processors that the lock keeps elsewhere: `_met_fraction`, `_present_at`, `_add_predecessors` and
   `_limit_to_work`, derived there. Against Markov chains of a lock whose body uses a station that is
   used outside it too, the time errs by 1 % in the median and 4 % in 95 of 100
   (tests/method/mean_value/test_arrivals.py). What only holders of some permits use is solved for
@@ -50,44 +50,48 @@ from slipstick.random_times import (
 from slipstick.structure.visits import OTHER_PROCESSORS, Queue, Visit
 
 
-def competing_fraction(visit: Visit, other: Visit, others: float) -> float:
-    """Return the fraction of the processors at the visit `other` that compete for one server with a
+def competing_fraction(visit: Visit, met_visit: Visit, other_processors: float) -> float:
+    """Return the fraction of the processors at the visit `met_visit` that compete for one server with a
     processor at `visit` [1].
 
     Processors that need a lock held here do not compete. A request for another processor goes to
-    any of the `others` processors with equal probability, one for a numbered processor to that one;
+    any of the `other_processors` processors with equal probability, one for a numbered processor to that one;
     so of n processors each of the n - 1 others has 1 / (n - 1) of its requests at one certain
     processor, and an arriving request meets a request of some third processor with probability (n -
     2) / (n - 1)^2.
 
     Parameters
     ----------
-    visit, other : visits to one queue
-    others : number of other processors [1]
+    visit, met_visit : visits to one queue
+    other_processors : number of other processors [1]
     """
-    if not visit.can_meet(other):
+    if not visit.can_meet(met_visit):
         return 0.0
     if not is_processor(visit.queue):
         return 1.0
     # Two visits to `own` are visits of two processors, each to its own, so that they never meet.
     own_processor = visit.queue
-    met_processor = other.queue
+    met_processor = met_visit.queue
     if own_processor == "own":
         return (
             0.0
             if met_processor == "own"
-            else 1 / others
+            else 1 / other_processors
             if met_processor in OTHER_PROCESSORS
-            else 1 / (others + 1)
+            else 1 / (other_processors + 1)
         )
     if own_processor in OTHER_PROCESSORS:
         if met_processor == "own":
-            return 1 / others
-        return (others - 1) / others**2 if met_processor in OTHER_PROCESSORS else 1 / (others + 1)
+            return 1 / other_processors
+        return (
+            (other_processors - 1) / other_processors**2
+            if met_processor in OTHER_PROCESSORS
+            else 1 / (other_processors + 1)
+        )
     return (
         float(own_processor == met_processor)
         if met_processor not in ("own", *OTHER_PROCESSORS)
-        else 1 / (others + 1)
+        else 1 / (other_processors + 1)
     )
 
 
@@ -141,7 +145,7 @@ class ArrivalState:
 
     Parameters
     ----------
-    others : number of processors found in all, infinite for an open stream [1]
+    other_processors : number of processors found in all, infinite for an open stream [1]
     present : mean number at each visit, waiting or in service [1]
     served : mean number in service at each visit [1]
     services : service time at each visit
@@ -159,7 +163,7 @@ class ArrivalState:
     by_place : of visits in a row, the part of those present at a visit that is at each place [1]
     """
 
-    others: float = 0
+    other_processors: float = 0
     present: Mapping[int, Array] = field(default_factory=dict)
     served: Mapping[int, Array] = field(default_factory=dict)
     services: Mapping[int, RandomTime] = field(default_factory=dict)
@@ -175,41 +179,41 @@ class ArrivalState:
     def waits(
         self,
         queues: Sequence[Queue],
-        ratios: Mapping[int, Array],
-        means: Mapping[int, Array],
-        own: Collection[int],
+        visit_ratios: Mapping[int, Array],
+        mean_services: Mapping[int, Array],
+        own_visits: Collection[int],
     ) -> ArrivalWaits:
         """Return the wait at each visit of an arriving processor.
 
         Parameters
         ----------
         queues : of the model
-        ratios : visits of all processors in the time of one cycle of the arriving one [1]
-        means : mean service at each visit of a station [s]
-        own : visits of the arriving processor's group
+        visit_ratios : visits of all processors in the time of one cycle of the arriving one [1]
+        mean_services : mean service at each visit of a station [s]
+        own_visits : visits of the arriving processor's group
         """
         # A processor alone finds no other.
-        if not self.others:
+        if not self.other_processors:
             return ArrivalWaits({}, {})
         plain_queues = [
             queue
             for queue in queues
-            if not queue.order and not any(v.held or v.released for v in queue.visits)
+            if not queue.order and not any(visit.held or visit.released for visit in queue.visits)
         ]
         waits = {
             index: wait
             for queue in plain_queues
-            for index, wait in self._plain_waits(queue, means).items()
+            for index, wait in self._plain_waits(queue, mean_services).items()
         }
         # Reader-writer locks, which have an order, get their waits from a Markov chain
         # (`reader_writer_waits`).
         delays: _Delays = {}
         for queue in (queue for queue in queues if not queue.order and queue not in plain_queues):
             for visit in queue.visits:
-                delays.update(self._delays(queue, visit, means.get(visit.index)))
+                delays.update(self._delays_at_visit(queue, visit, mean_services.get(visit.index)))
         # In this order, so that the limit also covers the waits for predecessors.
-        self._add_predecessors(queues, ratios, delays)
-        self._limit_to_work(queues, ratios, delays, own)
+        self._add_predecessors(queues, visit_ratios, delays)
+        self._limit_to_work(queues, visit_ratios, delays, own_visits)
         self._damp(queues, delays)
         delays_of_visit: dict[int, list[_Delay]] = {}
         for (index, _), delay in delays.items():
@@ -217,11 +221,11 @@ class ArrivalState:
         for queue in (queue for queue in queues if queue not in plain_queues):
             waits.update(
                 {
-                    v.index: self._wait(queue, v, delays_of_visit.get(v.index, ()))
-                    for v in queue.visits
+                    visit.index: self._wait(queue, visit, delays_of_visit.get(visit.index, ()))
+                    for visit in queue.visits
                 }
             )
-        return ArrivalWaits(waits, {key: delay.time for key, delay in delays.items()})
+        return ArrivalWaits(waits, {visit_pair: delay.time for visit_pair, delay in delays.items()})
 
     def waits_in_a_row(self, row: InARow, waits: Mapping[int, RandomTime]) -> Array:
         """Return the mean wait at each place of the cycle where a queue is visited, for a queue
@@ -232,85 +236,92 @@ class ArrivalState:
         row : the visits of the queue
         waits : at visits that come at random moments, which are those after none
         """
-        services = {index: self.services[index].mean for index in row.visits}
-        flows = {
-            index: self.served[index] / nonzero(service) for index, service in services.items()
+        service_by_visit = {index: self.services[index].mean for index in row.visits}
+        flow_by_visit = {
+            index: self.served[index] / nonzero(service)
+            for index, service in service_by_visit.items()
         }
-        present = row.by_place(self.present)
+        present_by_place = row.by_place(self.present)
         return row.closed_waits(
             waits[row.visits[0]].mean,
-            present * self.by_place.get(row.visits, row.parts),
-            row.by_place(services),
-            row.by_place(flows) * row.parts,
-            self.others,
+            present_by_place * self.by_place.get(row.visits, row.parts),
+            row.by_place(service_by_visit),
+            row.by_place(flow_by_visit) * row.parts,
+            self.other_processors,
         )
 
-    def _plain_waits(self, queue: Queue, means: Mapping[int, Array]) -> dict[int, RandomTime]:
+    def _plain_waits(
+        self, queue: Queue, mean_services: Mapping[int, Array]
+    ) -> dict[int, RandomTime]:
         """Return the waits at a queue whose visits hold no lock and follow no release, so that all
         find the same customers.
 
         The customers ahead are added up once for all visits instead of for each pair of visits. The
         wait depends on the service of the visit only where servers are shared.
         """
-        pooled: dict[str, _Delay] = {}
+        delay_by_queue: dict[str, _Delay] = {}
         for visit in queue.visits:
-            if visit.queue not in pooled:
-                delays = self._delays(queue, visit, np.ones(1)).values()
+            if visit.queue not in delay_by_queue:
+                delays = self._delays_at_visit(queue, visit, np.ones(1)).values()
                 ahead = added(delay.ahead for delay in delays)
                 time = added(delay.time for delay in delays)
-                varied = added(delay.ahead * delay.service.variance for delay in delays) / nonzero(
-                    ahead
-                )
-                pooled[visit.queue] = _Delay(
+                mean_variance = added(
+                    delay.ahead * delay.service.variance for delay in delays
+                ) / nonzero(ahead)
+                delay_by_queue[visit.queue] = _Delay(
                     ahead,
                     added(delay.served for delay in delays),
                     time,
-                    RandomTime(time / nonzero(ahead), varied),
+                    RandomTime(time / nonzero(ahead), mean_variance),
                 )
         waits = {}
         for visit in queue.visits:
-            delay = pooled[visit.queue]
+            delay = delay_by_queue[visit.queue]
             if queue.sharing:
-                delay = replace(delay, time=delay.time * means[visit.index])
+                delay = replace(delay, time=delay.time * mean_services[visit.index])
             waits[visit.index] = self._wait(queue, visit, [delay])
         return waits
 
-    def _delays(self, queue: Queue, visit: Visit, own: Array | None) -> _Delays:
-        numbers_at = {}
-        busy: Array = np.zeros(1)
+    def _delays_at_visit(self, queue: Queue, visit: Visit, own_service: Array | None) -> _Delays:
+        waiting_and_served = {}
+        busy_servers: Array = np.zeros(1)
         for met_visit in queue.visits:
-            fraction = self._meets(queue, visit, met_visit)
+            fraction = self._met_fraction(queue, visit, met_visit)
             if np.any(fraction):
                 served = fraction * self.served[met_visit.index]
-                numbers_at[met_visit] = (
+                waiting_and_served[met_visit] = (
                     fraction * self._present_at(visit, met_visit, queue) - served,
                     served,
                 )
-                busy = busy + served
-        all_busy = self._all_busy(queue, numbers_at) if queue.servers > 1 else busy
+                busy_servers = busy_servers + served
+        all_busy = (
+            self._probability_all_busy(queue, waiting_and_served)
+            if queue.servers > 1
+            else busy_servers
+        )
         # Those in service delay only while all servers are busy: their number is scaled so that its
         # mean is that probability.
-        share = all_busy / nonzero(busy)
-        rate = added(
-            served_there / nonzero(self.services[met_visit.index].mean)
-            for met_visit, (_, served_there) in numbers_at.items()
+        delaying_share = all_busy / nonzero(busy_servers)
+        service_rate = added(
+            number_served / nonzero(self.services[met_visit.index].mean)
+            for met_visit, (_, number_served) in waiting_and_served.items()
         )
         # A whole service found in progress may be of any visit: the mean over all in service.
-        typical = busy / nonzero(rate)
+        typical_service = busy_servers / nonzero(service_rate)
         return {
-            (visit.index, met_visit.index): self._delay(
-                queue, met_visit, waiting, share * served, own, typical
+            (visit.index, met_visit.index): self._delay_of_met_visit(
+                queue, met_visit, waiting, delaying_share * served, own_service, typical_service
             )
-            for met_visit, (waiting, served) in numbers_at.items()
+            for met_visit, (waiting, served) in waiting_and_served.items()
         }
 
-    def _meets(self, queue: Queue, visit: Visit, met_visit: Visit) -> Array | float:
+    def _met_fraction(self, queue: Queue, visit: Visit, met_visit: Visit) -> Array | float:
         """Return the fraction of the processors at another visit that an arriving processor can
         find there [1].
         """
-        fraction = competing_fraction(visit, met_visit, self.others) * self._other_holders_of(
-            visit.held & met_visit.held
-        )
+        fraction = competing_fraction(
+            visit, met_visit, self.other_processors
+        ) * self._other_holders_of(visit.held & met_visit.held)
         fraction = fraction / queue.copies
         if queue.sharing:
             return fraction
@@ -321,48 +332,52 @@ class ArrivalState:
         if (
             released_by_both
             and queue.servers == 1
-            and any(released_by_both & third.held for third in queue.visits)
+            and any(released_by_both & third_visit.held for third_visit in queue.visits)
         ):
             # Earlier holders that came here with the release of the lock were served before this
             # one was, under the lock.
             return 0.0
         return fraction
 
-    def _all_busy(self, queue: Queue, numbers_at: Mapping[Visit, tuple[Array, Array]]) -> Array:
+    def _probability_all_busy(
+        self, queue: Queue, waiting_and_served: Mapping[Visit, tuple[Array, Array]]
+    ) -> Array:
         """Return the probability that all servers are busy with processors that an arriving one
         can find.
         """
         # Where no processor is excluded, the probability is that of the whole population.
-        if len(numbers_at) == len(queue.visits) and not any(visit.held for visit in numbers_at):
+        if len(waiting_and_served) == len(queue.visits) and not any(
+            visit.held for visit in waiting_and_served
+        ):
             return self.all_busy[queue.name]
         customers = int(self.members[queue.name]) * queue.requests
         if not customers:
             return np.zeros(1)
-        present = added(waiting + served for waiting, served in numbers_at.values())
-        served = added(served for _, served in numbers_at.values())
+        present = added(waiting + served for waiting, served in waiting_and_served.values())
+        served = added(served for _, served in waiting_and_served.values())
         return chance_all_busy(present, served, customers, queue.servers)
 
-    def _delay(
+    def _delay_of_met_visit(
         self,
         queue: Queue,
         met_visit: Visit,
         waiting: Array,
         served: Array,
-        own: Array | None,
-        typical: Array,
+        own_service: Array | None,
+        typical_service: Array,
     ) -> _Delay:
         service = self.services[met_visit.index]
         if queue.sharing:
-            assert own is not None
+            assert own_service is not None
             return _Delay(
-                waiting + served, served, (waiting + served) * own / queue.servers, service
+                waiting + served, served, (waiting + served) * own_service / queue.servers, service
             )
         whole_weight = self.whole_service[queue.name]
         # Between the two limits of a residual time: renewal theory where arrivals come at random, a
         # whole service near saturation, where all come while one service lasts.
         residual = (1 - whole_weight) * residual_time(
             service.mean, service.scv
-        ) + whole_weight * typical
+        ) + whole_weight * typical_service
         return _Delay(
             waiting + served,
             served,
@@ -370,7 +385,7 @@ class ArrivalState:
             service,
         )
 
-    def _other_holders_of(self, shared: Collection[str]) -> Array | float:
+    def _other_holders_of(self, shared_permits: Collection[str]) -> Array | float:
         """Return the fraction of the holders of some permits that another holder of the same
         permits can meet; 0 for a lock [1].
 
@@ -380,7 +395,7 @@ class ArrivalState:
         """
         fraction: Array | float = 1.0
         # Sorted: the order of a set changes from process to process, and with it the last digit.
-        for name in sorted(shared):
+        for name in sorted(shared_permits):
             fraction = fraction * self.other_holders.get(name, 0.0)
         return fraction
 
@@ -394,17 +409,17 @@ class ArrivalState:
         """
         present = self.present[met_visit.index]
         for waited_visit in queue.visits if visit.held else ():
-            shared = visit.held & waited_visit.held
-            if shared and (met_visit.index, waited_visit.index) in self.waiting_for:
+            shared_locks = visit.held & waited_visit.held
+            if shared_locks and (met_visit.index, waited_visit.index) in self.waiting_for:
                 present = (
                     present
-                    - (1 - self._other_holders_of(shared))
+                    - (1 - self._other_holders_of(shared_locks))
                     * self.waiting_for[met_visit.index, waited_visit.index]
                 )
         return present
 
     def _add_predecessors(
-        self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays
+        self, queues: Sequence[Queue], visit_ratios: Mapping[int, Array], delays: _Delays
     ) -> None:
         """Add the waits of a new holder of a lock for its predecessor, at the queues that the
         holder visits under the lock and the predecessor after its release.
@@ -415,13 +430,16 @@ class ArrivalState:
         that service (`left_over`) delays the new holder if all other servers are busy too. No other
         processor from a release of the lock can be there.
         """
-        visits_of_queue = {
-            queue.name: added(ratios[v.index] for v in queue.visits) / queue.copies
+        ratio_by_queue = {
+            queue.name: added(visit_ratios[visit.index] for visit in queue.visits) / queue.copies
             for queue in queues
         }
         for queue in queues:
             for visit, release_visit in (
-                (a, b) for a in queue.visits for b in queue.visits if a.held & b.released
+                (holding_visit, releasing_visit)
+                for holding_visit in queue.visits
+                for releasing_visit in queue.visits
+                if holding_visit.held & releasing_visit.released
             ):
                 delay = delays.get((visit.index, release_visit.index))
                 if delay is None or queue.sharing:
@@ -432,26 +450,29 @@ class ArrivalState:
                     for lock_name in visit.held & release_visit.released
                     if (lock_name, visit.index) in self.since_acquisition
                 ):
-                    since = self.since_acquisition[lock, visit.index]
+                    time_since_acquisition = self.since_acquisition[lock, visit.index]
                     service = delay.service
                     residual, _ = left_over(
-                        service.mean, service.variance, since.mean, since.variance
+                        service.mean,
+                        service.variance,
+                        time_since_acquisition.mean,
+                        time_since_acquisition.variance,
                     )
-                    chance = clamped(
+                    chance_of_predecessor = clamped(
                         self.all_busy[lock]
-                        * ratios[release_visit.index]
+                        * visit_ratios[release_visit.index]
                         / queue.copies
-                        / nonzero(visits_of_queue[lock]),
+                        / nonzero(ratio_by_queue[lock]),
                         high=1.0,
                     )
-                    met_in_service = chance * erlang_b(
+                    met_in_service = chance_of_predecessor * erlang_b(
                         self.served[release_visit.index], queue.servers - 1
                     )
-                    delay_without_predecessor = delay.scaled(1 - chance)
-                    ahead = met_in_service * residual / nonzero(service.mean)
+                    delay_without_predecessor = delay.scaled(1 - chance_of_predecessor)
+                    number_ahead = met_in_service * residual / nonzero(service.mean)
                     delay = replace(
                         delay_without_predecessor,
-                        ahead=delay_without_predecessor.ahead + ahead,
+                        ahead=delay_without_predecessor.ahead + number_ahead,
                         time=delay_without_predecessor.time
                         + met_in_service * residual / queue.servers,
                     )
@@ -460,9 +481,9 @@ class ArrivalState:
     def _limit_to_work(
         self,
         queues: Sequence[Queue],
-        ratios: Mapping[int, Array],
+        visit_ratios: Mapping[int, Array],
         delays: _Delays,
-        own: Collection[int],
+        own_visits: Collection[int],
     ) -> None:
         """Limit waits under a lock for processors outside it to the work of these processors.
 
@@ -474,37 +495,62 @@ class ArrivalState:
         from the wait itself, so that a bound by that would keep a wait which is too short.
         """
         visits = [visit for queue in queues for visit in queue.visits]
-        for lock in (queue for queue in queues if queue.lock):
-            holders = {visit.index for visit in visits if lock.name in visit.held}
-            held_keys = [key for key in delays if key[0] in holders]
-            delaying_visits = {b for _, b in held_keys}
+        for lock_queue in (queue for queue in queues if queue.lock):
+            holding_visits = {visit.index for visit in visits if lock_queue.name in visit.held}
+            pairs_under_lock = [
+                visit_pair for visit_pair in delays if visit_pair[0] in holding_visits
+            ]
+            delaying_visits = {delaying_visit for _, delaying_visit in pairs_under_lock}
             for queue in (
                 visited_queue
                 for visited_queue in queues
                 if any(visit.index in delaying_visits for visit in visited_queue.visits)
             ):
-                outside = [
-                    v
-                    for v in queue.visits
-                    if lock.name not in v.held and (v.index in own or not queue.sharing)
+                outside_visits = [
+                    visit
+                    for visit in queue.visits
+                    if lock_queue.name not in visit.held
+                    and (visit.index in own_visits or not queue.sharing)
                 ]
-                works = [
-                    lock.servers * ratios[v.index] * self.services[v.index].mean for v in outside
+                work_by_visit = [
+                    lock_queue.servers * visit_ratios[visit.index] * self.services[visit.index].mean
+                    for visit in outside_visits
                 ]
-                groups = [
-                    ({v.index}, work / queue.servers)
-                    for v, work in zip(outside, works, strict=True)
+                work_limits = [
+                    ({visit.index}, work_limit / queue.servers)
+                    for visit, work_limit in zip(outside_visits, work_by_visit, strict=True)
                 ]
-                if queue.lock and outside:
-                    held_inside = {
-                        v.index for v in visits if queue.name in v.held and lock.name not in v.held
+                if queue.lock and outside_visits:
+                    inner_visits = {
+                        visit.index
+                        for visit in visits
+                        if queue.name in visit.held and lock_queue.name not in visit.held
                     }
-                    groups.append((held_inside | {v.index for v in outside}, added(works)))
-                for indices, work in groups:
-                    keys = [(a, b) for a, b in held_keys if b in indices]
-                    waited = added(ratios[a] * delays[a, b].time for a, b in keys)
-                    factor = np.where(waited.real > work.real, work / nonzero(waited), 1.0)
-                    delays.update({key: delays[key].scaled(factor) for key in keys})
+                    work_limits.append(
+                        (
+                            inner_visits | {visit.index for visit in outside_visits},
+                            added(work_by_visit),
+                        )
+                    )
+                for limited_visits, work_limit in work_limits:
+                    limited_pairs = [
+                        (waiting_visit, delaying_visit)
+                        for waiting_visit, delaying_visit in pairs_under_lock
+                        if delaying_visit in limited_visits
+                    ]
+                    total_wait = added(
+                        visit_ratios[waiting_visit] * delays[waiting_visit, delaying_visit].time
+                        for waiting_visit, delaying_visit in limited_pairs
+                    )
+                    factor = np.where(
+                        total_wait.real > work_limit.real, work_limit / nonzero(total_wait), 1.0
+                    )
+                    delays.update(
+                        {
+                            visit_pair: delays[visit_pair].scaled(factor)
+                            for visit_pair in limited_pairs
+                        }
+                    )
 
     def _damp(self, queues: Sequence[Queue], delays: _Delays) -> None:
         """Average the waits under locks of a utilization near 1 with those of the recursion step
@@ -518,15 +564,17 @@ class ArrivalState:
         in all of them, without it the time falls somewhere in 20.
         """
         for visit in (visit for queue in queues for visit in queue.visits if visit.held):
-            busy = largest([self.all_busy[lock] for lock in sorted(visit.held)])
-            old_share = busy**4 * self.others / (self.others + 2)
-            for key, delay in delays.items():
-                if key[0] == visit.index and key in self.waiting_for:
+            lock_utilization = largest(
+                [self.all_busy[lock_name] for lock_name in sorted(visit.held)]
+            )
+            old_share = lock_utilization**4 * self.other_processors / (self.other_processors + 2)
+            for visit_pair, delay in delays.items():
+                if visit_pair[0] == visit.index and visit_pair in self.waiting_for:
                     flow = self.served[visit.index] / nonzero(self.services[visit.index].mean)
                     # By Little's law the number that waited at the step before, over the flow, is
                     # its wait.
-                    old_time = self.waiting_for[key] / nonzero(flow)
-                    delays[key] = replace(
+                    old_time = self.waiting_for[visit_pair] / nonzero(flow)
+                    delays[visit_pair] = replace(
                         delay, time=(1 - old_share) * delay.time + old_share * old_time
                     )
 
@@ -540,14 +588,14 @@ class ArrivalState:
             stretch = ahead / queue.servers
             # The residence time is (1 + stretch) S; the variance of S itself is added with the
             # service.
-            varied = self.services[visit.index].variance * (stretch * stretch + 2 * stretch)
+            variance = self.services[visit.index].variance * (stretch * stretch + 2 * stretch)
         else:
-            varied = (
+            variance = (
                 added(delay.ahead * delay.service.variance for delay in delays) / queue.servers**2
             )
         time_for_one = mean / nonzero(ahead)
         return RandomTime(
-            mean, varied + self._variance_ahead(ahead, served) * time_for_one * time_for_one
+            mean, variance + self._variance_ahead(ahead, served) * time_for_one * time_for_one
         )
 
     def _variance_ahead(self, ahead: Array, served: Array) -> Array:
@@ -555,15 +603,17 @@ class ArrivalState:
         the probability p that it is not 0.
 
         Derived here: given that it is not 0 it is geometric, as at an M/M/1 station, so its mean
-        square is a (2 a / p - 1). In a closed population it is at most `others`; the factor 1 - a /
-        others, chosen here, takes the variance to 0 there. Only maxima of times read the variance,
+        square is a (2 a / p - 1). In a closed population it is at most `other_processors`; the factor 1 - a /
+        other_processors, chosen here, takes the variance to 0 there. Only maxima of times read the variance,
         so that its error is part of that of the constructs "barriers", "forks", "pipelines" and
         "phases" of benchmarks/mean_value.py.
         """
         # p may be below that of a geometric number where some processors are excluded, or where all
         # servers are rarely busy.
         chance = largest([served, ahead / (1 + ahead)])
-        variance = (ahead * ahead * (2 / nonzero(chance) - 1) - ahead) * (1 - ahead / self.others)
+        variance = (ahead * ahead * (2 / nonzero(chance) - 1) - ahead) * (
+            1 - ahead / self.other_processors
+        )
         return clamped(variance)
 
 
@@ -601,7 +651,7 @@ def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Arr
     processors : N
     scv : z [1]
     """
-    busy = clamped(utilization, high=1.0)
+    capped_utilization = clamped(utilization, high=1.0)
     # The power is taken as a logarithm, which 0 does not have.
-    weight: Array = np.exp(np.log(busy + 1e-300) * ((processors + 1) / 2 * (2 - scv)))
+    weight: Array = np.exp(np.log(capped_utilization + 1e-300) * ((processors + 1) / 2 * (2 - scv)))
     return weight

@@ -206,8 +206,8 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     """
     groups = model.population.groups
     reasons_by_point = out_of_range(model, numbers)
-    shared = any(node.mode for body in model.bodies for node in steps(body))
-    most_processors = MOST_SHARING if shared else MOST_PROCESSORS
+    uses_shared_locks = any(node.mode for body in model.bodies for node in steps(body))
+    most_processors = MOST_SHARING if uses_shared_locks else MOST_PROCESSORS
     for index, group in enumerate(groups):
         number_in_words = (
             f"the processors of group {group.name}"
@@ -216,10 +216,10 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
         )
         # A point keeps its first reason: a number out of its range goes before a count.
         least = int(index == 0)
-        uncounted = uncountable(
+        count_reasons = uncountable(
             numbers[group.processors], number_in_words, least=least, most=most_processors
         )
-        reasons_by_point = {**uncounted, **reasons_by_point}
+        reasons_by_point = {**count_reasons, **reasons_by_point}
     recursion = Recursion(model, model.bodies)
     table = ActivityTable(np.array(numbers[groups[0].processors]), reasons_by_point)
     processors_by_group = [np.rint(numbers[group.processors].real) for group in groups]
@@ -229,8 +229,10 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     ]
     exact_points = table.answerable[in_product_form]
     approximate_points = table.answerable[~in_product_form]
-    for solved in _exact_populations(recursion, numbers, sizes, exact_points):
-        _put(table, solved, recursion, recursion, LumpedActivities(model.bodies), account)
+    for solved_population in _exact_populations(recursion, numbers, sizes, exact_points):
+        _write_answers(
+            table, solved_population, recursion, recursion, LumpedActivities(model.bodies), account
+        )
     if len(groups) > 1 and len(approximate_points) and (reason := _refused_in_groups(model)):
         table.refuse(dict.fromkeys(approximate_points.tolist(), reason), others_may=True)
     elif len(approximate_points):
@@ -241,16 +243,21 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
             # An option that stands for alike ones has the probability of all of them.
             numbers = {
                 **numbers,
-                **{expr: count * numbers[p] for expr, (p, count) in lumping.chances.items()},
+                **{
+                    expression: copies * numbers[probability]
+                    for expression, (probability, copies) in lumping.chances.items()
+                },
             }
-        for solved in recursion.solve(numbers, sizes, approximate_points, model.population.counts):
-            _put(table, solved, recursion, unlumped, lumping, account)
+        for solved_population in recursion.solve(
+            numbers, sizes, approximate_points, model.population.counts
+        ):
+            _write_answers(table, solved_population, recursion, unlumped, lumping, account)
     return table
 
 
-def _put(
+def _write_answers(
     table: ActivityTable,
-    solved: SolvedPopulation,
+    solved_population: SolvedPopulation,
     recursion: Recursion,
     unlumped: Recursion,
     lumping: LumpedActivities,
@@ -266,22 +273,22 @@ def _put(
     groups = unlumped.model.population.groups
     cycle_times = {
         group.name: cycle.time.mean
-        for group, cycle in zip(groups, solved.state.cycles, strict=True)
+        for group, cycle in zip(groups, solved_population.state.cycles, strict=True)
         if group.name and cycle is not None
     }
-    booked = {}
-    uses = {}
+    booked_times = {}
+    use_by_queue = {}
     if account:
         queue_names = [queue.name for queue in unlumped.queues]
-        booked = lumping.account(recursion.account(solved), unlumped.labels)
-        uses = lumping.uses(recursion.uses(solved), queue_names)
-    first_cycle = solved.state.first
+        booked_times = lumping.account(recursion.account(solved_population), unlumped.labels)
+        use_by_queue = lumping.uses(recursion.uses(solved_population), queue_names)
+    first_cycle = solved_population.state.first
     table.put(
-        solved.points,
-        solved.rows,
+        solved_population.points,
+        solved_population.rows,
         first_cycle.time.mean,
-        booked=booked,
-        uses=uses,
+        booked=booked_times,
+        uses=use_by_queue,
         groups=cycle_times,
         spans=first_cycle.visit_times.spans,
     )
@@ -307,15 +314,15 @@ def _refused_in_groups(model: Model) -> str:
     return f"{reasons[0]}; mean-value has no answer for that, simulation may" if reasons else ""
 
 
-def _branches(fork: Activity) -> int:
+def _number_of_different_branches(fork: Activity) -> int:
     """Count the branches of a fork that differ in the resources that they use; one integral serves
     all branches that use the same.
     """
-    resources = (
+    requests_by_branch = (
         tuple(requested(node) for node in steps(branch) if node.use in (SERVED, HELD))
         for branch in fork.children
     )
-    return len(set(resources))
+    return len(set(requests_by_branch))
 
 
 class Recursion:
@@ -341,9 +348,12 @@ class Recursion:
         self._copies = copies
         self.trees = trees or visit_trees(activities, model)
         # Refused before any work: time and memory of a step grow with both counts.
-        count = sum(len(tree.visits) for tree in self.trees)
+        visit_count = sum(len(tree.visits) for tree in self.trees)
         check_cost(
-            "visits", count, f"mean-value would follow {count} visits to resources", "simulate it"
+            "visits",
+            visit_count,
+            f"mean-value would follow {visit_count} visits to resources",
+            "simulate it",
         )
         nodes_with_branches = (
             node
@@ -351,18 +361,18 @@ class Recursion:
             for node in steps(activity)
             if node.combination is Combination.LONGEST
         )
-        count = max(map(_branches, nodes_with_branches), default=0)
+        branch_count = max(map(_number_of_different_branches, nodes_with_branches), default=0)
         check_cost(
             "branches",
-            count,
-            f"mean-value would join {count} branches that use different resources",
+            branch_count,
+            f"mean-value would join {branch_count} branches that use different resources",
             "simulate it",
         )
         self.queues = queues_of(model, self.trees, copies or {})
         self.spin_locks = tuple(
             SpinLock(model, queue, self.queues) for queue in self.queues if queue.spin
         )
-        self._read = frozenset(model.expressions_of(activities))
+        self._expressions_read = frozenset(model.expressions_of(activities))
 
     @cached_property
     def isolated(self) -> list[tuple[Queue, Recursion]]:
@@ -373,50 +383,53 @@ class Recursion:
         when it is acquired. The cycle of the recursion is what is done while a permit is held, with
         one option for each place that acquires it.
         """
-        queues_alone: list[tuple[Queue, Recursion]] = []
+        isolated_queues: list[tuple[Queue, Recursion]] = []
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
         # Permits acquired with others at one moment are waited for together, which no server for
         # their body alone describes.
-        taken_together = {
-            v.queue
+        permits_taken_together = {
+            visit.queue
             for node in nodes
             if node.together
-            for v in (node.visit, next(visits_in(node.body)))
+            for visit in (node.visit, next(visits_in(node.body)))
         }
         # With several groups the holders would be of several classes, in mixtures that change.
         for queue in self.queues if len(self.trees) == 1 else ():
-            holds = [node for node in nodes if node.visit in queue.visits]
-            queues_inside = {visit.queue for hold in holds for visit in visits_in(hold.body)}
+            holds_of_permits = [node for node in nodes if node.visit in queue.visits]
+            queues_inside = {
+                visit.queue for hold in holds_of_permits for visit in visits_in(hold.body)
+            }
             used_inside_only = all(
-                queue.name in v.held
-                for q in self.queues
-                if q.name in queues_inside
-                for v in q.visits
+                queue.name in visit.held
+                for inner_queue in self.queues
+                if inner_queue.name in queues_inside
+                for visit in inner_queue.visits
             )
             is_plain_permits = (
                 queue.lock
                 and queue.servers > 1
                 and not queue.order
-                and queue.name not in taken_together
+                and queue.name not in permits_taken_together
             )
             is_plain_permits = (
                 is_plain_permits
                 and queue.requests == queue.copies == 1
-                and not any(v.held for v in queue.visits)
+                and not any(visit.held for visit in queue.visits)
             )
             if (
                 is_plain_permits
                 and queues_inside
                 and used_inside_only
-                and all(_memoryless(hold.body, self.model) for hold in holds)
+                and all(_is_memoryless(hold.body, self.model) for hold in holds_of_permits)
             ):
                 options = (
-                    (_share(hold.visit), without_holding(hold.body, queue.name)) for hold in holds
+                    (_share_parameter(hold.visit), without_holding(hold.body, queue.name))
+                    for hold in holds_of_permits
                 )
                 root = Choice(tuple(options))
                 tree = VisitTree(root, tuple(visits_in(root)))
-                queues_alone.append((queue, Recursion(self.model, (), self._copies, [tree])))
-        return queues_alone
+                isolated_queues.append((queue, Recursion(self.model, (), self._copies, [tree])))
+        return isolated_queues
 
     @property
     def tree(self) -> VisitTree:
@@ -429,11 +442,13 @@ class Recursion:
         then its barriers.
         """
         nodes = list(steps(self.activities[0]))
-        own = set(nodes)
-        names = [step.name for step in self.model.steps if step in own]
-        waits = [visit.label for visit in self.tree.visits]
-        barriers = [f"{BARRIER}:{name}" for node in nodes if node.use == MET for name in node.uses]
-        return list(dict.fromkeys([*names, *waits, *barriers]))
+        nodes_of_cycle = set(nodes)
+        step_names = [step.name for step in self.model.steps if step in nodes_of_cycle]
+        wait_labels = [visit.label for visit in self.tree.visits]
+        barrier_labels = [
+            f"{BARRIER}:{name}" for node in nodes if node.use == MET for name in node.uses
+        ]
+        return list(dict.fromkeys([*step_names, *wait_labels, *barrier_labels]))
 
     def solve(
         self,
@@ -461,64 +476,74 @@ class Recursion:
             return
         numbers_here = at_points(numbers, points)
         processor_counts = sizes[points].astype(int)
-        large = processor_counts.max(axis=1) > MOST_ONE_BY_ONE
-        if len(processor_counts[0]) == 1 and large.any() and not every_population:
+        is_large = processor_counts.max(axis=1) > MOST_ONE_BY_ONE
+        if len(processor_counts[0]) == 1 and is_large.any() and not every_population:
             yield from self._solve_large(
-                numbers_here, processor_counts[large], points[large], counts
+                numbers_here, processor_counts[is_large], points[is_large], counts
             )
-            numbers_here = at_points(numbers_here, np.flatnonzero(~large))
-            processor_counts = processor_counts[~large]
-            points = points[~large]
+            numbers_here = at_points(numbers_here, np.flatnonzero(~is_large))
+            processor_counts = processor_counts[~is_large]
+            points = points[~is_large]
             if not len(points):
                 return
         largest_population: Population = tuple(map(int, processor_counts.max(axis=0)))
-        counts_in_words = " x ".join(str(n + 1) for n in largest_population)
+        counts_in_words = " x ".join(str(members + 1) for members in largest_population)
         count_in_words = (
             f"mean-value goes through every population of groups up to the one asked for, {counts_in_words} of"
             f" {self.model.name}"
         )
-        count = math.prod(n + 1 for n in largest_population)
+        population_count = math.prod(members + 1 for members in largest_population)
         pace = WorkPace()
-        check_cost("populations", count, count_in_words, "simulate it")
-        distinct_numbers, rows = self._alike(numbers_here, len(points), counts)
+        check_cost("populations", population_count, count_in_words, "simulate it")
+        distinct_numbers, rows = self._without_duplicates(numbers_here, len(points), counts)
         wanted_sizes = {tuple(map(int, processors)) for processors in processor_counts}
         step = _RecursionStep(self, distinct_numbers)
-        curve = list[Array]()
-        empty = PopulationState(0, (None,) * len(largest_population), ArrivalState())
-        states = {(0,) * len(largest_population): empty}
-        omitted = MOST_FOLLOWED if not every_population and self._starts_together() else 0
-        for number, n in enumerate(
+        cycle_times = list[Array]()
+        empty_state = PopulationState(0, (None,) * len(largest_population), ArrivalState())
+        state_by_population = {(0,) * len(largest_population): empty_state}
+        omitted_processors = (
+            MOST_FOLLOWED if not every_population and self._starts_together() else 0
+        )
+        for population_index, population in enumerate(
             product(*(range(processors + 1) for processors in largest_population))
         ):
-            pace.check(number**2, count**2, count_in_words)  # larger populations take longer
-            if n[0] < omitted and n not in wanted_sizes:
-                states[n] = empty
-            elif any(n):
-                states[n] = state = step.state(n, states)
+            pace.check(
+                population_index**2, population_count**2, count_in_words
+            )  # larger populations take longer
+            if population[0] < omitted_processors and population not in wanted_sizes:
+                state_by_population[population] = empty_state
+            elif any(population):
+                state_by_population[population] = state = step.state(
+                    population, state_by_population
+                )
                 if len(largest_population) == 1:
-                    curve.append(state.first.time.mean)
-                if n in wanted_sizes:
-                    chosen = np.flatnonzero(np.all(processor_counts == n, axis=1))
+                    cycle_times.append(state.first.time.mean)
+                if population in wanted_sizes:
+                    point_indexes = np.flatnonzero(np.all(processor_counts == population, axis=1))
                     yield SolvedPopulation(
-                        state, distinct_numbers, points[chosen], rows[chosen], curve
+                        state,
+                        distinct_numbers,
+                        points[point_indexes],
+                        rows[point_indexes],
+                        cycle_times,
                     )
-            if n[0] > 1:
+            if population[0] > 1:
                 # A population is computed from those with one processor fewer; all earlier ones are
                 # no longer needed.
-                states.pop((n[0] - 2, *n[1:]), None)
+                state_by_population.pop((population[0] - 2, *population[1:]), None)
 
-    def _alike(
-        self, numbers_here: Numbers, points: int, counts: Sequence[Expr]
+    def _without_duplicates(
+        self, numbers_here: Numbers, point_count: int, counts: Sequence[Expr]
     ) -> tuple[Numbers, Array]:
         """Merge the points that differ only in the size of the population: return the numbers of
         the distinct points, and the row of each point among these.
         """
-        used = {
+        columns_used = {
             expr: column
             for expr, column in numbers_here.items()
-            if expr not in counts or expr in self._read
+            if expr not in counts or expr in self._expressions_read
         }
-        first_points, rows = _distinct(used, points)
+        first_points, rows = _distinct_points(columns_used, point_count)
         return at_points(numbers_here, first_points), rows
 
     def _solve_large(
@@ -538,22 +563,22 @@ class Recursion:
         steps within 8e-7.
         """
         for size in np.unique(processor_counts[:, 0]).tolist():
-            chosen = np.flatnonzero(processor_counts[:, 0] == size)
-            distinct_numbers, rows = self._alike(
-                at_points(numbers_here, chosen), len(chosen), counts
+            point_indexes = np.flatnonzero(processor_counts[:, 0] == size)
+            distinct_numbers, rows = self._without_duplicates(
+                at_points(numbers_here, point_indexes), len(point_indexes), counts
             )
             step = _RecursionStep(self, distinct_numbers)
-            begin = size - min(math.ceil(8 * math.sqrt(size)), LAST_ONE_BY_ONE)
-            state = step.settled(begin, size)
+            first_size = size - min(math.ceil(8 * math.sqrt(size)), LAST_ONE_BY_ONE)
+            state = step.settled(first_size, size)
             pace = WorkPace()
-            for n in range(begin + 1, size + 1):
-                state = step.state((n,), {(n - 1,): state})
+            for processors in range(first_size + 1, size + 1):
+                state = step.state((processors,), {(processors - 1,): state})
                 step_in_words = (
-                    f"mean-value goes through the last {size - begin} of {size} processors of"
+                    f"mean-value goes through the last {size - first_size} of {size} processors of"
                     f" {self.model.name}"
                 )
-                pace.check(n - begin, size - begin, step_in_words)
-            yield SolvedPopulation(state, distinct_numbers, points[chosen], rows)
+                pace.check(processors - first_size, size - first_size, step_in_words)
+            yield SolvedPopulation(state, distinct_numbers, points[point_indexes], rows)
 
     def _starts_together(self) -> bool:
         """Return whether all processors start each section at a barrier, so that small populations
@@ -578,48 +603,67 @@ class Recursion:
                 *map(frozenset, held_at_visits)
             ):
                 return False
-        parties = [node.parties for node in nodes if node.use == MET]
-        return bool(parties) and not any(parties)
+        party_counts = [node.parties for node in nodes if node.use == MET]
+        return bool(party_counts) and not any(party_counts)
 
-    def account(self, solved: SolvedPopulation) -> dict[str, Array]:
+    def account(self, solved_population: SolvedPopulation) -> dict[str, Array]:
         """Split the first group's time by label: the derivative of the time by a factor on all
         times of the label [s].
 
         So a maximum of random times R is split by R dE/dR, and the parts add up to the time
         (Euler's theorem).
         """
-        rows = len(next(iter(solved.numbers.values())))
+        rows = len(next(iter(solved_population.numbers.values())))
         labels = self.labels
-        booked = dict[str, Array]()
-        fixed = solved.state.first.visit_times
-        at_once = max(1, MOST_AT_ONCE // rows)
-        for start in range(0, len(labels), at_once):
-            some = labels[start : start + at_once]
-            unit = 1j * COMPLEX_STEP * np.eye(len(some))
-            factors = {label: (1 + unit[:, index])[:, None] for index, label in enumerate(some)}
+        seconds_by_label = dict[str, Array]()
+        fixed_times = solved_population.state.first.visit_times
+        labels_at_once = max(1, MOST_AT_ONCE // rows)
+        for first_label in range(0, len(labels), labels_at_once):
+            label_block = labels[first_label : first_label + labels_at_once]
+            imaginary_steps = 1j * COMPLEX_STEP * np.eye(len(label_block))
+            factors = {
+                label: (1 + imaginary_steps[:, index])[:, None]
+                for index, label in enumerate(label_block)
+            }
             traversal = Traversal(
-                self.model, solved.numbers, solved.state.processors, {}, factors, fixed
+                self.model,
+                solved_population.numbers,
+                solved_population.state.processors,
+                {},
+                factors,
+                fixed_times,
             )
-            more = added(
-                shortfall * factors.get(name, 1.0) for name, shortfall in fixed.shortfalls.items()
+            shortfall_time = added(
+                shortfall * factors.get(name, 1.0)
+                for name, shortfall in fixed_times.shortfalls.items()
             )
-            slopes = np.imag(cycle_time(traversal, self.tree.root).mean + more) / COMPLEX_STEP
-            booked.update(zip(some, np.broadcast_to(slopes, (len(some), rows)), strict=True))
-        return not_negative(booked)
+            slopes = (
+                np.imag(cycle_time(traversal, self.tree.root).mean + shortfall_time) / COMPLEX_STEP
+            )
+            seconds_by_label.update(
+                zip(label_block, np.broadcast_to(slopes, (len(label_block), rows)), strict=True)
+            )
+        return not_negative(seconds_by_label)
 
-    def uses(self, solved: SolvedPopulation) -> dict[str, Array]:
+    def uses(self, solved_population: SolvedPopulation) -> dict[str, Array]:
         """Return the use of each queue by all groups."""
-        totals = MeanNumbers()
-        for tree, cycle in zip(self.trees, solved.state.cycles, strict=True):
+        mean_numbers = MeanNumbers()
+        for tree, cycle in zip(self.trees, solved_population.state.cycles, strict=True):
             if cycle is not None:
-                totals.add(tree.visit_ratios(solved.numbers), cycle.rate, cycle.visit_times)
-        loads: dict[str, Array] = {}
+                mean_numbers.add(
+                    tree.visit_ratios(solved_population.numbers), cycle.rate, cycle.visit_times
+                )
+        load_by_station: dict[str, Array] = {}
         # One processor finds every lock free, so it never spins.
-        for spin_lock in self.spin_locks if solved.state.processors > 1 else ():
+        for spin_lock in self.spin_locks if solved_population.state.processors > 1 else ():
             if spin_lock.word is not None:
-                load = spin_lock.at(solved.state.arrivals, solved.numbers).load()
-                loads[spin_lock.word.name] = loads.get(spin_lock.word.name, np.zeros(1)) + load
-        return totals.uses(self.queues, solved.state.processors, loads)
+                load = spin_lock.at(
+                    solved_population.state.arrivals, solved_population.numbers
+                ).load()
+                load_by_station[spin_lock.word.name] = (
+                    load_by_station.get(spin_lock.word.name, np.zeros(1)) + load
+                )
+        return mean_numbers.uses(self.queues, solved_population.state.processors, load_by_station)
 
     def work(
         self, ratios: Mapping[int, Array], visit_times: VisitTimes, processors: int
@@ -627,19 +671,21 @@ class Recursion:
         """Return the service demand of one cycle at each queue, divided by the number of servers
         [s].
         """
-        works = []
+        work_by_queue = []
         for queue in self.queues:
             # One processor alone sends requests to processors outside the population.
             visits_inside = [
-                v for v in queue.visits if not (processors == 1 and v.queue in OTHER_PROCESSORS)
+                visit
+                for visit in queue.visits
+                if not (processors == 1 and visit.queue in OTHER_PROCESSORS)
             ]
             work_of_queue = added(
-                ratios[v.index] * visit_times.services[v.index].mean
-                for v in visits_inside
-                if v.index in ratios
+                ratios[visit.index] * visit_times.services[visit.index].mean
+                for visit in visits_inside
+                if visit.index in ratios
             )
-            works.append(work_of_queue / (queue.all_servers(processors) * queue.copies))
-        return works
+            work_by_queue.append(work_of_queue / (queue.all_servers(processors) * queue.copies))
+        return work_by_queue
 
 
 class MeanNumbers:
@@ -653,7 +699,11 @@ class MeanNumbers:
         self.present: dict[int, Array] = {}
 
     def add(
-        self, ratios: Mapping[int, Array], rate: Array, visit_times: VisitTimes, items: bool = True
+        self,
+        ratios: Mapping[int, Array],
+        rate: Array,
+        visit_times: VisitTimes,
+        counts_items: bool = True,
     ) -> None:
         """Add the visits of a group to the numbers.
 
@@ -662,7 +712,7 @@ class MeanNumbers:
         ratios : visits in one of its cycles [1]
         rate : its cycles in a second [1/s]
         visit_times : its waits and services
-        items : whether items that wait for other items of their own pipeline count as present
+        counts_items : whether items that wait for other items of their own pipeline count as present
         """
         for index, ratio in ratios.items():
             flow = rate * ratio
@@ -673,21 +723,30 @@ class MeanNumbers:
             self.flows[index] = flow
             self.served[index] = flow * service
             self.present[index] = flow * (
-                time_at_visit + visit_times.item_waits.get(index, 0.0) if items else time_at_visit
+                time_at_visit + visit_times.item_waits.get(index, 0.0)
+                if counts_items
+                else time_at_visit
             )
 
     def at(self, queue: Queue) -> tuple[Array, Array, Array]:
         """Return the mean numbers at one copy of a queue, added up over its visits: number in
         service, number present, and visits in a second.
         """
-        busy, present, calls = (
-            added(by_visit[visit.index] for visit in queue.visits if visit.index in by_visit)
-            for by_visit in (self.served, self.present, self.flows)
+        busy_servers, number_present, visit_rate = (
+            added(
+                number_by_visit[visit.index]
+                for visit in queue.visits
+                if visit.index in number_by_visit
+            )
+            for number_by_visit in (self.served, self.present, self.flows)
         )
-        return busy / queue.copies, present / queue.copies, calls / queue.copies
+        return busy_servers / queue.copies, number_present / queue.copies, visit_rate / queue.copies
 
     def uses(
-        self, queues: Sequence[Queue], processors: int, loads: Mapping[str, Array] | None = None
+        self,
+        queues: Sequence[Queue],
+        processors: int,
+        load_by_station: Mapping[str, Array] | None = None,
     ) -> dict[str, Array]:
         """Return utilization, number present, visits in a second and mean wait of each queue, as
         `ActivityTable` holds them.
@@ -696,22 +755,25 @@ class MeanNumbers:
         ----------
         queues : of the model
         processors : how many there are, each a station of its own
-        loads : what spinning adds to the sums of `at`, by station
+        load_by_station : what spinning adds to the sums of `at`, by station
         """
         uses_by_queue = {}
         for queue in queues:
-            load = (loads or {}).get(queue.name, np.zeros(3))
+            spinning_loads = (load_by_station or {}).get(queue.name, np.zeros(3))
             servers = queue.all_servers(processors)
-            busy, present, calls = (
-                value + spinning_load
-                for value, spinning_load in zip(self.at(queue), load, strict=True)
+            busy_servers, number_present, visit_rate = (
+                number + spinning_load
+                for number, spinning_load in zip(self.at(queue), spinning_loads, strict=True)
             )
             # All processors as one queue are as many stations: `present` below is that of one of
             # them.
-            wait = (present - busy) / nonzero(calls)
+            wait = (number_present - busy_servers) / nonzero(visit_rate)
             uses_by_queue[queue.name] = np.stack(
                 np.broadcast_arrays(
-                    busy / servers, present / (servers / queue.servers), calls, wait
+                    busy_servers / servers,
+                    number_present / (servers / queue.servers),
+                    visit_rate,
+                    wait,
                 )
             )
         return uses_by_queue
@@ -732,32 +794,40 @@ class _RecursionStep:
         self._spin_locks = recursion.spin_locks
         self._ratios = [tree.visit_ratios(numbers) for tree in recursion.trees]
         visits = [visit for tree in recursion.trees for visit in tree.visits]
-        self._means = {v.index: mean_service(v.step, numbers) for v in visits if v.step is not None}
-        self._group = {
-            visit.index: r for r, tree in enumerate(recursion.trees) for visit in tree.visits
+        self._mean_services = {
+            visit.index: mean_service(visit.step, numbers)
+            for visit in visits
+            if visit.step is not None
+        }
+        self._group_of_visit = {
+            visit.index: group_index
+            for group_index, tree in enumerate(recursion.trees)
+            for visit in tree.visits
         }
         traversals = [Traversal(recursion.model, numbers, 1, {}) for _ in recursion.trees]
-        self._alone = [
+        self._single_cycles = [
             CycleState(1, cycle_time(traversal, tree.root), traversal.visit_times)
             for traversal, tree in zip(traversals, recursion.trees, strict=True)
         ]
         """The cycle of one processor of each group, without waits."""
-        self._uncontended = {
+        self._service_alone = {
             index: service
             for traversal in traversals
             for index, service in traversal.visit_times.services.items()
         }
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
-        self._rows = self._visits_in_a_row()
+        self._rows_by_queue = self._visits_in_a_row()
         # A flow-equivalent server describes random states, in which processors in step never are.
-        self._sections = {
-            queue.name: FlowEquivalentServer(queue, held, numbers, self._ratios[0])
-            for queue, held in (() if self._in_step else recursion.isolated)
+        self._permit_servers = {
+            queue.name: FlowEquivalentServer(queue, holder_recursion, numbers, self._ratios[0])
+            for queue, holder_recursion in (() if self._in_step else recursion.isolated)
         }
         queues_inside = {
-            queue.name for section in self._sections.values() for queue in section.queues
+            queue.name
+            for permit_server in self._permit_servers.values()
+            for queue in permit_server.queues
         }
-        self._outside = [queue for queue in self._queues if queue.name not in queues_inside]
+        self._queues_outside = [queue for queue in self._queues if queue.name not in queues_inside]
 
     def _visits_in_a_row(self) -> dict[str, InARow]:
         """Find the queues that a processor rejoins immediately after a service there, each with the
@@ -766,45 +836,61 @@ class _RecursionStep:
         places = Places()
         for tree in self._trees:
             places.add(tree.root, self.numbers, again=True)
-        rows = {queue.name: in_a_row(queue, places) for queue in self._queues}
-        return {name: row for name, row in rows.items() if row is not None}
+        row_by_queue = {queue.name: in_a_row(queue, places) for queue in self._queues}
+        return {name: row for name, row in row_by_queue.items() if row is not None}
 
     def state(
-        self, n: Population, smaller_states: Mapping[Population, PopulationState]
+        self, population: Population, smaller_states: Mapping[Population, PopulationState]
     ) -> PopulationState:
         """Return the state of a population from the states with one processor fewer."""
-        traversed: list[tuple[RandomTime, VisitTimes] | None] = []
-        by_pair: PairTimes = {}
-        by_place: ByPlace = {}
-        for r, tree in enumerate(self._trees):
-            if not n[r]:
-                traversed.append(None)
+        traversed_cycles: list[tuple[RandomTime, VisitTimes] | None] = []
+        wait_by_pair: PairTimes = {}
+        share_by_place: ByPlace = {}
+        for group_index, tree in enumerate(self._trees):
+            if not population[group_index]:
+                traversed_cycles.append(None)
                 continue
-            state_before = smaller_states[(*n[:r], n[r] - 1, *n[r + 1 :])]
+            state_before = smaller_states[
+                (
+                    *population[:group_index],
+                    population[group_index] - 1,
+                    *population[group_index + 1 :],
+                )
+            ]
             # Processors of constant times that follow each other in step wait only at the busiest
             # queue; `_limit_utilization` adds that wait.
-            waits = (
-                ArrivalWaits({}, {}) if self._in_step else self._arrival_waits(n, r, state_before)
+            arrival_waits = (
+                ArrivalWaits({}, {})
+                if self._in_step
+                else self._arrival_waits(population, group_index, state_before)
             )
-            waits_and_spinning = self._with_spinning(waits.waits, state_before.arrivals)
-            traversal = Traversal(self.recursion.model, self.numbers, sum(n), waits_and_spinning)
+            waits_and_spinning = self._with_spinning(arrival_waits.waits, state_before.arrivals)
+            traversal = Traversal(
+                self.recursion.model, self.numbers, sum(population), waits_and_spinning
+            )
             time = cycle_time(traversal, tree.root)
             self._add_hand_overs(traversal.visit_times, state_before.arrivals)
-            traversed.append((time, traversal.visit_times))
-            pairs_of_group = (key for key in waits.by_pair if self._group[key[0]] == r)
-            by_pair.update({key: waits.by_pair[key] for key in pairs_of_group})
-            by_place |= waits.by_place if len(self._trees) == 1 else {}
-        times = self._limit_utilization(n, traversed)
+            traversed_cycles.append((time, traversal.visit_times))
+            pairs_of_group = (
+                visit_pair
+                for visit_pair in arrival_waits.by_pair
+                if self._group_of_visit[visit_pair[0]] == group_index
+            )
+            wait_by_pair.update(
+                {visit_pair: arrival_waits.by_pair[visit_pair] for visit_pair in pairs_of_group}
+            )
+            share_by_place |= arrival_waits.by_place if len(self._trees) == 1 else {}
+        cycle_times = self._limit_utilization(population, traversed_cycles)
         cycles: list[CycleState | None] = []
-        for size, mean, cycle_before in zip(n, times, traversed, strict=True):
+        for size, mean, cycle_before in zip(population, cycle_times, traversed_cycles, strict=True):
             if cycle_before is None:
                 cycles.append(None)
                 continue
             time_before, visit_times = cycle_before
             longer_time = RandomTime(mean, time_before.variance, time_before.kind)
             cycles.append(CycleState(size, longer_time, visit_times))
-        arrivals = self._arrivals(n, cycles, by_pair, by_place)
-        return PopulationState(sum(n), tuple(cycles), arrivals)
+        arrivals = self._arrival_state(population, cycles, wait_by_pair, share_by_place)
+        return PopulationState(sum(population), tuple(cycles), arrivals)
 
     def settled(self, size: int, processors: int) -> PopulationState:
         """Return the fixed point of a large population of a single group; NoAnswerError names the
@@ -818,16 +904,16 @@ class _RecursionStep:
         state = PopulationState(0, (None,), ArrivalState())
         times = list[Array]()
         spreads = list[float]()
-        count = 0
-        while count < MOST_ITERATIONS:
-            count += 1
+        iterations = 0
+        while iterations < MOST_ITERATIONS:
+            iterations += 1
             state = self.state((size,), {(size - 1,): state})
             times = [*times[1 - WINDOW :], state.first.time.mean]
             if len(times) == WINDOW:
-                table = np.stack(times)
+                time_table = np.stack(times)
                 spread = max(
-                    np.ptp(x, axis=0).max() / nonzero(abs(x[-1]).max())
-                    for x in (table.real, table.imag)
+                    np.ptp(component, axis=0).max() / nonzero(abs(component[-1]).max())
+                    for component in (time_table.real, time_table.imag)
                 )
                 if spread <= SETTLED:
                     return state
@@ -836,11 +922,13 @@ class _RecursionStep:
                 if len(spreads_before) == 3 and np.ptp(spreads_before) <= CYCLING * spread:
                     break
         raise NoAnswerError(
-            f"the state of {processors:,} processors does not settle within {count:,} steps; ask for"
+            f"the state of {processors:,} processors does not settle within {iterations:,} steps; ask for"
             " simulation or bounds"
         )
 
-    def _arrival_waits(self, n: Population, r: int, before: PopulationState) -> ArrivalWaits:
+    def _arrival_waits(
+        self, population: Population, group_index: int, state_before: PopulationState
+    ) -> ArrivalWaits:
         """Return the waits of an arriving member of group r, from the state with one member fewer
         and the visits of all groups in the time of one cycle of r.
 
@@ -848,35 +936,41 @@ class _RecursionStep:
         """
         cycles = [
             cycle or cycle_alone
-            for cycle, cycle_alone in zip(before.cycles, self._alone, strict=True)
+            for cycle, cycle_alone in zip(state_before.cycles, self._single_cycles, strict=True)
         ]
-        rates = [cycle.rate / cycle.members for cycle in cycles]
-        ratios = dict(self._ratios[r])
-        for group, group_ratios in enumerate(self._ratios):
-            if group != r:
-                relative_rate = rates[group] * n[group] / (rates[r] * n[r])
+        rate_by_group = [cycle.rate / cycle.members for cycle in cycles]
+        ratios = dict(self._ratios[group_index])
+        for other_group, group_ratios in enumerate(self._ratios):
+            if other_group != group_index:
+                relative_rate = (
+                    rate_by_group[other_group]
+                    * population[other_group]
+                    / (rate_by_group[group_index] * population[group_index])
+                )
                 ratios.update(
                     {index: ratio * relative_rate for index, ratio in group_ratios.items()}
                 )
-        arrival_waits = before.arrivals.waits(
-            self._outside, ratios, self._means, self._ratios[r].keys()
+        arrival_waits = state_before.arrivals.waits(
+            self._queues_outside, ratios, self._mean_services, self._ratios[group_index].keys()
         )
         # Visits in a row find other numbers than visits at random moments, so that their waits
         # replace the first ones.
-        for row in self._rows.values() if before.arrivals.others else ():
-            means = before.arrivals.waits_in_a_row(row, arrival_waits.waits)
-            arrival_waits.waits.update(row.replaced(arrival_waits.waits, means))
-            arrival_waits.by_place[row.visits] = row.present(means, row.by_place(self._means))
+        for row in self._rows_by_queue.values() if state_before.arrivals.other_processors else ():
+            mean_waits = state_before.arrivals.waits_in_a_row(row, arrival_waits.waits)
+            arrival_waits.waits.update(row.replaced(arrival_waits.waits, mean_waits))
+            arrival_waits.by_place[row.visits] = row.present(
+                mean_waits, row.by_place(self._mean_services)
+            )
         for queue in (
             queue_outside
-            for queue_outside in self._outside
-            if queue_outside.order and before.arrivals.others
+            for queue_outside in self._queues_outside
+            if queue_outside.order and state_before.arrivals.other_processors
         ):
             arrival_waits.waits.update(
-                reader_writer_waits(queue, before.arrivals, ratios, cycles[r].rate)
+                reader_writer_waits(queue, state_before.arrivals, ratios, cycles[group_index].rate)
             )
-        for name, section in self._sections.items():
-            arrival_waits.waits.update(section.waits(before.arrivals.holders.get(name)))
+        for name, permit_server in self._permit_servers.items():
+            arrival_waits.waits.update(permit_server.waits(state_before.arrivals.holders.get(name)))
         return arrival_waits
 
     def _with_spinning(
@@ -884,22 +978,22 @@ class _RecursionStep:
     ) -> dict[int, RandomTime]:
         """Add the delays by spinning to the waits, as exponential times."""
         waits_with_spinning = dict(waits)
-        for spin_lock in self._spin_locks if arrivals.others else ():
-            for index, delay in (
-                spin_lock.at(arrivals, self.numbers).waits(self._uncontended).items()
+        for spin_lock in self._spin_locks if arrivals.other_processors else ():
+            for index, spinning_delay in (
+                spin_lock.at(arrivals, self.numbers).waits(self._service_alone).items()
             ):
                 wait = waits_with_spinning.get(index, ZERO_TIME)
                 # An exponential time has the square of its mean as its variance.
                 waits_with_spinning[index] = RandomTime(
-                    wait.mean + delay, wait.variance + delay * delay
+                    wait.mean + spinning_delay, wait.variance + spinning_delay * spinning_delay
                 )
         return waits_with_spinning
 
     def _add_hand_overs(self, visit_times: VisitTimes, arrivals: ArrivalState) -> None:
         """Lengthen the time for which each spin lock is held by its hand-over."""
-        for spin_lock in self._spin_locks if arrivals.others else ():
+        for spin_lock in self._spin_locks if arrivals.other_processors else ():
             spinning = spin_lock.at(arrivals, self.numbers)
-            hand_over = spinning.use.busy * spinning.hand_over(spinning.use.at_hand_over)
+            hand_over = spinning.use.utilization * spinning.hand_over(spinning.use.at_hand_over)
             for index in (
                 visit.index
                 for visit in spin_lock.queue.visits
@@ -907,10 +1001,12 @@ class _RecursionStep:
             ):
                 # The time of this cycle has the hand-over as a wait already; the longer service is
                 # what later arrivals find.
-                held = visit_times.services[index]
-                visit_times.services[index] = RandomTime(held.mean + hand_over, held.variance)
+                service = visit_times.services[index]
+                visit_times.services[index] = RandomTime(service.mean + hand_over, service.variance)
 
-    def _limit_utilization(self, n: Population, traversed: Traversed) -> list[Array]:
+    def _limit_utilization(
+        self, population: Population, traversed_cycles: Traversed
+    ) -> list[Array]:
         """Lengthen the cycles until no queue has a utilization above 1, one queue after the other.
 
         Utilization law: group r needs the service w_r of the queue in v_r visits of a cycle, so
@@ -918,48 +1014,66 @@ class _RecursionStep:
         added. With a single group T becomes N w.
         """
         times_before = [
-            np.zeros(1) if traversal is None else traversal[0].mean for traversal in traversed
+            np.zeros(1) if traversed_cycle is None else traversed_cycle[0].mean
+            for traversed_cycle in traversed_cycles
         ]
-        works = []
-        for ratios, traversal in zip(self._ratios, traversed, strict=True):
-            if traversal is None:
-                works.append([np.zeros(1)] * len(self._queues))
+        works_of_groups = []
+        for ratios, traversed_cycle in zip(self._ratios, traversed_cycles, strict=True):
+            if traversed_cycle is None:
+                works_of_groups.append([np.zeros(1)] * len(self._queues))
             else:
-                works.append(self.recursion.work(ratios, traversal[1], sum(n)))
+                works_of_groups.append(
+                    self.recursion.work(ratios, traversed_cycle[1], sum(population))
+                )
         # By queue and group, the work of all members for each server, and the visits of one, in a
         # cycle [s, 1].
-        works_by_group = [
-            [size * work[k] for size, work in zip(n, works, strict=True)]
-            for k in range(len(self._queues))
-        ]
-        visits = [
+        work_by_queue = [
             [
-                added(ratios[v.index] for v in queue.visits if size and v.index in ratios)
-                for size, ratios in zip(n, self._ratios, strict=True)
+                size * queue_works[queue_index]
+                for size, queue_works in zip(population, works_of_groups, strict=True)
+            ]
+            for queue_index in range(len(self._queues))
+        ]
+        visits_by_queue = [
+            [
+                added(
+                    ratios[visit.index] for visit in queue.visits if size and visit.index in ratios
+                )
+                for size, ratios in zip(population, self._ratios, strict=True)
             ]
             for queue in self._queues
         ]
         times = times_before
-        for work, calls in zip(works_by_group, visits, strict=True):
-            wait = _missing_wait(times, work, calls)
+        for work_of_groups, visits_of_groups in zip(work_by_queue, visits_by_queue, strict=True):
+            wait = _missing_wait(times, work_of_groups, visits_of_groups)
             if np.any(wait.real > 0):
-                times = [t + v * wait for t, v in zip(times, calls, strict=True)]
+                times = [
+                    time + visits_of_group * wait
+                    for time, visits_of_group in zip(times, visits_of_groups, strict=True)
+                ]
         if times is not times_before:
-            uses = [
-                added(a / nonzero(t) for a, t in zip(group_work, times_before, strict=True))
-                for group_work in works_by_group
+            utilization_by_queue = [
+                added(
+                    work_of_group / nonzero(time)
+                    for work_of_group, time in zip(work_of_groups, times_before, strict=True)
+                )
+                for work_of_groups in work_by_queue
             ]
-            added_times = [t - b for t, b in zip(times, times_before, strict=True)]
-            self._book_shortfalls(n, added_times, uses, visits, traversed)
+            added_times = [
+                time - time_before for time, time_before in zip(times, times_before, strict=True)
+            ]
+            self._book_shortfalls(
+                population, added_times, utilization_by_queue, visits_by_queue, traversed_cycles
+            )
         return times
 
     def _book_shortfalls(
         self,
-        n: Population,
+        population: Population,
         added_waits: Sequence[Array],
-        uses: Sequence[Array],
-        visits: Sequence[Sequence[Array]],
-        traversed: Traversed,
+        utilization_by_queue: Sequence[Array],
+        visits_by_queue: Sequence[Sequence[Array]],
+        traversed_cycles: Traversed,
     ) -> None:
         """Book the waits that were added, as waits at the overloaded queues.
 
@@ -969,143 +1083,178 @@ class _RecursionStep:
         a queue that is only used under one lock, or under fewer permits than there are processors,
         is a wait for that lock or permit.
         """
-        excess_by_queue = (np.where(use.real > FULL, use - 1, 0.0) ** 2 for use in uses)
+        excess_by_queue = (
+            np.where(utilization.real > FULL, utilization - 1, 0.0) ** 2
+            for utilization in utilization_by_queue
+        )
         excess = np.stack(np.broadcast_arrays(*excess_by_queue))
-        places = {queue.name: k for k, queue in enumerate(self._queues)}
-        for k, queue in enumerate(self._queues):
+        index_by_queue = {queue.name: queue_index for queue_index, queue in enumerate(self._queues)}
+        for queue_index, queue in enumerate(self._queues):
             held_at_all_visits = frozenset.intersection(*(visit.held for visit in queue.visits))
-            locks = [
-                places[name]
-                for name in held_at_all_visits
-                if self._queues[places[name]].servers < sum(n)
+            lock_indexes = [
+                index_by_queue[lock_name]
+                for lock_name in held_at_all_visits
+                if self._queues[index_by_queue[lock_name]].servers < sum(population)
             ]
-            if locks:
+            if lock_indexes:
                 # The outermost, which the others are held under; of a set, no order may tell.
-                outer = min(
-                    locks,
-                    key=lambda place: (max(len(v.held) for v in self._queues[place].visits), place),
+                outermost_lock = min(
+                    lock_indexes,
+                    key=lambda lock_index: (
+                        max(len(visit.held) for visit in self._queues[lock_index].visits),
+                        lock_index,
+                    ),
                 )
-                excess[outer] = excess[outer] + excess[k]
-                excess[k] = 0.0
-        for r, traversal in enumerate(traversed):
-            if traversal is None:
+                excess[outermost_lock] = excess[outermost_lock] + excess[queue_index]
+                excess[queue_index] = 0.0
+        for group_index, traversed_cycle in enumerate(traversed_cycles):
+            if traversed_cycle is None:
                 continue
-            visit_times = traversal[1]
-            weights = [
-                np.where(calls[r].real > 0, excess_of_queue, 0.0)
-                for calls, excess_of_queue in zip(visits, excess, strict=True)
+            visit_times = traversed_cycle[1]
+            weight_by_queue = [
+                np.where(visits_of_groups[group_index].real > 0, excess_of_queue, 0.0)
+                for visits_of_groups, excess_of_queue in zip(visits_by_queue, excess, strict=True)
             ]
-            total = added(weights)
-            for queue, weight, calls in zip(self._queues, weights, visits, strict=True):
+            total_weight = added(weight_by_queue)
+            for queue, weight, visits_of_groups in zip(
+                self._queues, weight_by_queue, visits_by_queue, strict=True
+            ):
                 if np.any(weight.real > 0):
-                    wait = added_waits[r] * weight / nonzero(total)
+                    wait = added_waits[group_index] * weight / nonzero(total_weight)
                     visit_times.shortfalls[queue.label] = (
                         visit_times.shortfalls.get(queue.label, 0.0) + wait
                     )
                     for index in (
-                        visit.index for visit in queue.visits if self._group[visit.index] == r
+                        visit.index
+                        for visit in queue.visits
+                        if self._group_of_visit[visit.index] == group_index
                     ):
                         visit_times.branch_waits[index] = visit_times.branch_waits.get(
                             index, 0.0
-                        ) + wait / nonzero(calls[r])
+                        ) + wait / nonzero(visits_of_groups[group_index])
 
-    def _arrivals(
+    def _arrival_state(
         self,
-        n: Population,
+        population: Population,
         cycles: Sequence[CycleState | None],
-        by_pair: Mapping[tuple[int, int], Array],
-        by_place: ByPlace,
+        wait_by_pair: Mapping[tuple[int, int], Array],
+        share_by_place: ByPlace,
     ) -> ArrivalState:
         """Return the mean state that one more processor finds on arrival."""
         means, services = self._means_and_services(cycles)
         # Permits whose body was solved alone: their numbers of holders come from the birth-death
         # process, and replace the estimates of the probability that all are held.
-        holders = {name: section.holders(sum(n), means) for name, section in self._sections.items()}
-        for section in (section for section in self._sections.values() if section.full(sum(n))):
+        holder_probabilities = {
+            name: permit_server.holders(sum(population), means)
+            for name, permit_server in self._permit_servers.items()
+        }
+        for permit_server in (
+            permit_server
+            for permit_server in self._permit_servers.values()
+            if permit_server.full(sum(population))
+        ):
             services.update(
                 dict.fromkeys(
-                    (visit.index for visit in section.queue.visits), section.held_by_all()
+                    (visit.index for visit in permit_server.queue.visits),
+                    permit_server.held_by_all(),
                 )
             )
-        all_busy = {q.name: _all_busy(q, sum(n), means) for q in self._queues}
-        for name, holder in holders.items():
-            if self._sections[name].full(sum(n)):
-                all_busy[name] = holder[..., -1]
-        members = {}
-        for q in self._queues:
-            groups_here = {self._group[v.index] for v in q.visits}
-            members[q.name] = sum(n[r] for r in groups_here)
+        all_busy = {queue.name: _all_busy(queue, sum(population), means) for queue in self._queues}
+        for name, probabilities in holder_probabilities.items():
+            if self._permit_servers[name].full(sum(population)):
+                all_busy[name] = probabilities[..., -1]
+        members_by_queue = {}
+        for queue in self._queues:
+            groups_of_queue = {self._group_of_visit[visit.index] for visit in queue.visits}
+            members_by_queue[queue.name] = sum(
+                population[group_index] for group_index in groups_of_queue
+            )
         other_holders = {
-            q.name: 1 - all_busy[q.name] / nonzero(means.at(q)[0])
-            for q in self._queues
-            if q.lock and q.servers > 1
+            queue.name: 1 - all_busy[queue.name] / nonzero(means.at(queue)[0])
+            for queue in self._queues
+            if queue.lock and queue.servers > 1
         }
-        whole_service: dict[str, Array] = {}
-        for q in self._queues:
-            weight = self._whole_service(q, sum(n), cycles, means)
-            whole_service[q.name] = _weight_by_machine_repair(
-                q, members[q.name], means, services, weight
+        whole_service_weights: dict[str, Array] = {}
+        for queue in self._queues:
+            weight = self._weight_of_whole_service(queue, sum(population), cycles, means)
+            whole_service_weights[queue.name] = _weight_by_machine_repair(
+                queue, members_by_queue[queue.name], means, services, weight
             )
         since_acquisition: dict[tuple[str, int], RandomTime] = {}
         for cycle in cycles:
             if cycle:
                 since_acquisition |= cycle.visit_times.since_acquisition
         # Little's law: flow at one visit times its wait for processors at another.
-        waiting_for = {(a, b): means.flows[a] * pair_flow for (a, b), pair_flow in by_pair.items()}
+        waiting_for = {
+            (waiting_visit, served_visit): means.flows[waiting_visit] * pair_wait
+            for (waiting_visit, served_visit), pair_wait in wait_by_pair.items()
+        }
         return ArrivalState(
-            others=sum(n),
+            other_processors=sum(population),
             present=means.present,
             served=means.served,
             services=services,
             all_busy=all_busy,
             other_holders=other_holders,
-            whole_service=whole_service,
-            members=members,
+            whole_service=whole_service_weights,
+            members=members_by_queue,
             since_acquisition=since_acquisition,
             waiting_for=waiting_for,
-            holders=holders,
-            by_place=by_place,
+            holders=holder_probabilities,
+            by_place=share_by_place,
         )
 
     def _means_and_services(
         self, cycles: Sequence[CycleState | None]
     ) -> tuple[MeanNumbers, dict[int, RandomTime]]:
         """Return the mean numbers and the services at the visits of all groups."""
-        zero = np.zeros(1)
+        zeros = np.zeros(1)
         means = MeanNumbers()
         services: dict[int, RandomTime] = {}
         for ratios, cycle in zip(self._ratios, cycles, strict=True):
             if cycle is None:
                 # An empty group makes no visits, but its numbers are read on arrivals of other
                 # groups.
-                services.update(dict.fromkeys(ratios, RandomTime(zero, zero, "constant")))
-                for column in (means.flows, means.served, means.present):
-                    column.update(dict.fromkeys(ratios, zero))
+                services.update(dict.fromkeys(ratios, RandomTime(zeros, zeros, "constant")))
+                for numbers_by_visit in (means.flows, means.served, means.present):
+                    numbers_by_visit.update(dict.fromkeys(ratios, zeros))
             else:
                 services.update(cycle.visit_times.services)
-                means.add(ratios, cycle.rate, cycle.visit_times, items=False)
+                means.add(ratios, cycle.rate, cycle.visit_times, counts_items=False)
         return means, services
 
-    def _whole_service(
+    def _weight_of_whole_service(
         self, queue: Queue, processors: int, cycles: Sequence[CycleState | None], means: MeanNumbers
     ) -> Array:
         """Return the weight of a whole service in the remaining time of a service found at a queue:
         for several groups, the mean of their weights in proportion to their service there.
         """
-        served = means.served
+        served_by_visit = means.served
         utilization = means.at(queue)[0] / queue.all_servers(processors)
-        parts_of_service = []
-        for r, cycle in enumerate(cycles):
-            indices = [visit.index for visit in queue.visits if self._group[visit.index] == r]
-            if cycle is not None and indices:
+        weighted_services = []
+        for group_index, cycle in enumerate(cycles):
+            visit_indices = [
+                visit.index
+                for visit in queue.visits
+                if self._group_of_visit[visit.index] == group_index
+            ]
+            if cycle is not None and visit_indices:
                 weight = whole_service_weight(
-                    utilization, processors, self._rest_scv(r, cycle, indices, queue.copies)
+                    utilization,
+                    processors,
+                    self._rest_scv(group_index, cycle, visit_indices, queue.copies),
                 )
-                parts_of_service.append((added(served[index] for index in indices), weight))
-        total = added(busy for busy, _ in parts_of_service)
-        return added(busy * weight for busy, weight in parts_of_service) / nonzero(total)
+                weighted_services.append(
+                    (added(served_by_visit[index] for index in visit_indices), weight)
+                )
+        total_served = added(number_served for number_served, _ in weighted_services)
+        return added(
+            number_served * weight for number_served, weight in weighted_services
+        ) / nonzero(total_served)
 
-    def _rest_scv(self, r: int, cycle: CycleState, visits: Sequence[int], copies: int) -> Array:
+    def _rest_scv(
+        self, group_index: int, cycle: CycleState, visit_indices: Sequence[int], copies: int
+    ) -> Array:
         """Return the squared coefficient of variation, between 0 and 1, of the time between visits
         to a queue [1].
         """
@@ -1113,17 +1262,17 @@ class _RecursionStep:
         variance = cycle.time.variance
         # The rest of the cycle is the cycle without the visits to the queue; their times are taken
         # as independent of it, so that variances subtract.
-        for index in visits:
+        for index in visit_indices:
             service = cycle.visit_times.services[index]
             wait = cycle.visit_times.waits[index]
-            ratio = self._ratios[r][index] / copies
+            ratio = self._ratios[group_index][index] / copies
             mean = mean - ratio * (service.mean + wait.mean)
             variance = variance - ratio * (service.variance + wait.variance)
         scv = variance / nonzero(mean * mean)
         # Where nothing but rounding is left between visits, the scv is not known; 1 is the neutral
         # value.
-        unknown = (mean.real <= 1e-9 * cycle.time.mean.real) | (scv.real > 1)
-        return np.where(unknown, 1.0, clamped(scv))
+        is_unknown = (mean.real <= 1e-9 * cycle.time.mean.real) | (scv.real > 1)
+        return np.where(is_unknown, 1.0, clamped(scv))
 
 
 class FlowEquivalentServer:
@@ -1137,7 +1286,7 @@ class FlowEquivalentServer:
     product form where the rest of the cycle is a delay and there are permits for all, and around a
     single exponential station.
 
-    Only for exponential times (`_memoryless`): for others an arrival meets residual services that
+    Only for exponential times (`_is_memoryless`): for others an arrival meets residual services that
     the closed network does not show, and with scv 0.25 the error of 95 of 100 times was 4 %, 1.3 %
     as a queue whose service is the whole body. With scv 1 it is 1.1 %, and 2.5 % as such a queue
     (benchmarks/mean_value.py, construct "layered permits").
@@ -1149,27 +1298,31 @@ class FlowEquivalentServer:
     def __init__(
         self, queue: Queue, recursion: Recursion, numbers: Numbers, ratios: Mapping[int, Array]
     ) -> None:
-        total = nonzero(added(ratios[visit.index] for visit in queue.visits))
-        shares = {_share(visit): ratios[visit.index] / total for visit in queue.visits}
+        total_ratio = nonzero(added(ratios[visit.index] for visit in queue.visits))
+        share_by_parameter = {
+            _share_parameter(visit): ratios[visit.index] / total_ratio for visit in queue.visits
+        }
         self.queue = queue
         self.queues = recursion.queues
-        self._step = _RecursionStep(recursion, {**numbers, **shares})
-        self._ratios = recursion.tree.visit_ratios({**numbers, **shares})
+        self._step = _RecursionStep(recursion, {**numbers, **share_by_parameter})
+        self._ratios = recursion.tree.visit_ratios({**numbers, **share_by_parameter})
         self._states = [PopulationState(0, (None,), ArrivalState())]
-        self._known: tuple[int, dict[int, tuple[Array, Array]]] = (0, {})
+        self._wait_moments: tuple[int, dict[int, tuple[Array, Array]]] = (0, {})
 
     def full(self, processors: int) -> bool:
         """Return whether there are enough processors to hold all permits at the same time."""
         return processors >= self.queue.servers
 
-    def _cycles(self, most: int) -> list[CycleState]:
+    def _cycles_of_holders(self, most_holders: int) -> list[CycleState]:
         """Solve the body for 1, 2, ... holders alone, and return their cycles."""
-        for k in range(len(self._states), most + 1):
-            self._states.append(self._step.state((k,), {(k - 1,): self._states[-1]}))
+        for number_of_holders in range(len(self._states), most_holders + 1):
+            self._states.append(
+                self._step.state((number_of_holders,), {(number_of_holders - 1,): self._states[-1]})
+            )
             # The step of one more holder reads the last state alone; the arrivals of others are
             # freed.
             self._states[-2] = replace(self._states[-2], arrivals=ArrivalState())
-        return [state.first for state in self._states[1 : most + 1]]
+        return [state.first for state in self._states[1 : most_holders + 1]]
 
     def holders(self, processors: int, means: MeanNumbers) -> Array:
         """Return the probabilities that 0, 1, ... processors hold or wait for a permit; the last is
@@ -1177,12 +1330,12 @@ class FlowEquivalentServer:
         """
         most_holders = min(self.queue.servers, processors)
         _, present, flow = means.at(self.queue)
-        away = processors - present
+        processors_away = processors - present
         # At saturation all processors are at the permits; a rest of 1e-12 keeps the ratios finite.
-        elsewhere = clamped(away, 1e-12 * processors) / nonzero(flow)
-        times_of_holders = (cycle.time.mean for cycle in self._cycles(most_holders))
-        times_alone = _stacked([elsewhere, *times_of_holders])[..., 1:]
-        ratios = times_alone / (np.arange(1, most_holders + 1) * elsewhere[..., None])
+        time_elsewhere = clamped(processors_away, 1e-12 * processors) / nonzero(flow)
+        times_of_holders = (cycle.time.mean for cycle in self._cycles_of_holders(most_holders))
+        times_alone = _stacked([time_elsewhere, *times_of_holders])[..., 1:]
+        ratios = times_alone / (np.arange(1, most_holders + 1) * time_elsewhere[..., None])
         return finite_source_few(ratios, processors)
 
     def held_by_all(self) -> RandomTime:
@@ -1192,14 +1345,17 @@ class FlowEquivalentServer:
         wait for where waits take most of the time; in between it is interpolated by the part of the
         waits in the time (chosen here; its error is in that of the class).
         """
-        cycle_alone, *_, full_cycle = self._cycles(self.queue.servers)
+        cycle_alone, *_, full_cycle = self._cycles_of_holders(self.queue.servers)
         visit_times = full_cycle.visit_times
         ratios = self._ratios
-        waited = {index: ratios[index] * wait.mean for index, wait in visit_times.waits.items()}
-        total_wait = added(waited.values())
+        wait_by_visit = {
+            index: ratios[index] * wait.mean for index, wait in visit_times.waits.items()
+        }
+        total_wait = added(wait_by_visit.values())
         mean = full_cycle.time.mean
         mean_scv = added(
-            waited_time * visit_times.services[index].scv for index, waited_time in waited.items()
+            waited_time * visit_times.services[index].scv
+            for index, waited_time in wait_by_visit.items()
         ) / nonzero(total_wait)
         scv = cycle_alone.time.scv + total_wait / nonzero(mean) * (mean_scv - cycle_alone.time.scv)
         return RandomTime(mean, scv * mean * mean)
@@ -1208,55 +1364,70 @@ class FlowEquivalentServer:
         """Return the waits of a processor that acquires a permit, at each visit in the body."""
         if holders is None:
             return {}
-        chances = holders[..., : self.queue.servers].copy()
+        holder_chances = holders[..., : self.queue.servers].copy()
         waits_by_visit = {}
         # A processor that had to wait for a permit is one of c holders when it has it, like one
         # that found c - 1 permits held.
-        chances[..., -1] += holders[..., self.queue.servers :].sum(axis=-1)
-        for index, (means, squares) in self._waits_alone(count := chances.shape[-1]).items():
-            mean, square = (
-                np.einsum("...k,...k->...", chances, moment[..., :count])
-                for moment in (means, squares)
+        holder_chances[..., -1] += holders[..., self.queue.servers :].sum(axis=-1)
+        for index, (means, mean_squares) in self._waits_alone(
+            number_of_chances := holder_chances.shape[-1]
+        ).items():
+            mean, mean_square = (
+                np.einsum("...k,...k->...", holder_chances, moments[..., :number_of_chances])
+                for moments in (means, mean_squares)
             )
-            waits_by_visit[index] = RandomTime(mean, square - mean * mean)
+            waits_by_visit[index] = RandomTime(mean, mean_square - mean * mean)
         return waits_by_visit
 
     def _waits_alone(self, holders: int) -> dict[int, tuple[Array, Array]]:
         """Return means and mean squares of the waits at each visit with 1, 2, ... holders, up to
         `holders` at least [s, s^2].
         """
-        if self._known[0] < holders:
+        if self._wait_moments[0] < holders:
             # The recursion asks for one holder more at each step: doubling keeps stacking rare.
             most_holders = min(2 * holders, self.queue.servers)
-            waits = [cycle.visit_times.waits for cycle in self._cycles(most_holders)]
-            means, varied = (
-                {i: _stacked([getattr(w[i], moment) for w in waits]) for i in waits[0]}
+            waits_by_holders = [
+                cycle.visit_times.waits for cycle in self._cycles_of_holders(most_holders)
+            ]
+            mean_by_visit, variance_by_visit = (
+                {
+                    visit_index: _stacked(
+                        [
+                            getattr(wait_by_visit[visit_index], moment)
+                            for wait_by_visit in waits_by_holders
+                        ]
+                    )
+                    for visit_index in waits_by_holders[0]
+                }
                 for moment in ("mean", "variance")
             )
-            moments = {i: (mean, varied[i] + mean * mean) for i, mean in means.items()}
-            self._known = (most_holders, moments)
-        return self._known[1]
+            moments = {
+                visit_index: (mean, variance_by_visit[visit_index] + mean * mean)
+                for visit_index, mean in mean_by_visit.items()
+            }
+            self._wait_moments = (most_holders, moments)
+        return self._wait_moments[1]
 
 
 def _stacked(columns: Sequence[Array]) -> Array:
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
-def _memoryless(node: Activity, model: Model, nested: bool = False) -> bool:
+def _is_memoryless(node: Activity, model: Model, is_nested: bool = False) -> bool:
     """Return whether all times are exponential, except delays and services at shared servers that
     are under no further lock.
     """
     if isinstance(node, VisitedStep):
         station = node.visit and model.resources.get(node.visit.queue)
-        sharing = isinstance(station, Station) and DISCIPLINES[station.discipline].at_once
-        return node.step.scv == 1.0 or (not nested and (node.visit is None or sharing))
+        shares_servers = isinstance(station, Station) and DISCIPLINES[station.discipline].at_once
+        return node.step.scv == 1.0 or (not is_nested and (node.visit is None or shares_servers))
     return all(
-        _memoryless(child, model, nested or isinstance(node, VisitedHold))
+        _is_memoryless(child, model, is_nested or isinstance(node, VisitedHold))
         for child in node.children
     )
 
 
-def _share(visit: Visit) -> Expr:
+def _share_parameter(visit: Visit) -> Expr:
     """Return the parameter for the fraction of the acquisitions of a permit that is made at one
     visit.
     """
@@ -1279,32 +1450,36 @@ def _weight_by_machine_repair(
     scv 4 the time behind two or three servers is up to 3.7 % too long
     (tests/method/mean_value/test_closed.py).
     """
-    columns = [(means.flows[v.index] / queue.copies, services[v.index]) for v in queue.visits]
-    flow = added(rate for rate, _ in columns)
-    mean = added(rate * service.mean for rate, service in columns) / nonzero(flow)
-    square = added(
-        rate * (service.variance + service.mean**2) for rate, service in columns
+    rates_and_services = [
+        (means.flows[visit.index] / queue.copies, services[visit.index]) for visit in queue.visits
+    ]
+    flow = added(rate for rate, _ in rates_and_services)
+    mean = added(rate * service.mean for rate, service in rates_and_services) / nonzero(flow)
+    mean_square = added(
+        rate * (service.variance + service.mean**2) for rate, service in rates_and_services
     ) / nonzero(flow)
-    scv = square / nonzero(mean * mean) - 1
+    scv = mean_square / nonzero(mean * mean) - 1
     is_varied = (scv.real > LEAST_VARIED) & (mean.real > 0)
     other_requests = members * queue.requests - queue.servers + 1
     if other_requests < 1 or not np.any(is_varied):
         return weight
     present = means.at(queue)[1]
-    away = clamped(members * queue.requests - present)
+    requests_away = clamped(members * queue.requests - present)
     mean, flow = (np.where(is_varied, column, 1.0) for column in (mean, flow))
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
-    elsewhere = clamped(away / flow, 1e-6 * mean)
-    kinds = []
-    for rate, service in columns:
-        chance = np.where(is_varied, rate / flow, 1.0 / len(columns))
+    time_elsewhere = clamped(requests_away / flow, 1e-6 * mean)
+    service_classes = []
+    for rate, service in rates_and_services:
+        chance = np.where(is_varied, rate / flow, 1.0 / len(rates_and_services))
         service_time = np.where(is_varied, service.mean, 1.0) / queue.servers
         service_scv = np.where(is_varied, service.scv, 2.0)
-        kinds.append((chance, service_time, service_scv))
+        service_classes.append((chance, service_time, service_scv))
     # Solved for the weight w in residual = (1 - w) full + w mean.
-    residual = finite_source_residual(other_requests + 1, elsewhere, kinds) * queue.servers
-    full = residual_time(mean, scv)
-    return np.where(is_varied, (full - residual) / (full - mean), weight)
+    residual = (
+        finite_source_residual(other_requests + 1, time_elsewhere, service_classes) * queue.servers
+    )
+    full_residual = residual_time(mean, scv)
+    return np.where(is_varied, (full_residual - residual) / (full_residual - mean), weight)
 
 
 def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
@@ -1331,27 +1506,36 @@ def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequen
     """
     wait = np.zeros(1)
     for _ in range(NEWTON_STEPS):
-        ends = [t + v * wait for t, v in zip(times, visits, strict=True)]
-        use = added(a / nonzero(end) for a, end in zip(works, ends, strict=True))
+        longer_times = [
+            time + visits_of_group * wait
+            for time, visits_of_group in zip(times, visits, strict=True)
+        ]
+        utilization = added(
+            work / nonzero(longer_time)
+            for work, longer_time in zip(works, longer_times, strict=True)
+        )
         slope = added(
-            a * v / nonzero(end * end) for a, v, end in zip(works, visits, ends, strict=True)
+            work * visits_of_group / nonzero(longer_time * longer_time)
+            for work, visits_of_group, longer_time in zip(works, visits, longer_times, strict=True)
         )
         # To the last digit, so that derivatives, which lag a step behind, converge too.
-        if not np.any(use.real > 1):
+        if not np.any(utilization.real > 1):
             break
         # Newton's method for 1 - 1 / use, which is linear in the wait where there is one group.
-        is_over = (use.real > 1) & (slope.real > 0)
-        newton_step = np.where(is_over, (use * use - use) / nonzero(slope), 0.0)
+        is_over = (utilization.real > 1) & (slope.real > 0)
+        newton_step = np.where(
+            is_over, (utilization * utilization - utilization) / nonzero(slope), 0.0
+        )
         wait = wait + newton_step
     return wait
 
 
 def _all_busy(queue: Queue, processors: int, means: MeanNumbers) -> Array:
     """Return the probability that all servers are busy, the rest of the cycle taken as a delay."""
-    busy, present, _ = means.at(queue)
+    busy_servers, present, _ = means.at(queue)
     if queue.servers == 1:
-        return clamped(busy, high=1.0)
-    return chance_all_busy(present, busy, processors * queue.requests, queue.servers)
+        return clamped(busy_servers, high=1.0)
+    return chance_all_busy(present, busy_servers, processors * queue.requests, queue.servers)
 
 
 def _keeps_in_step(recursion: Recursion) -> bool:
@@ -1359,20 +1543,20 @@ def _keeps_in_step(recursion: Recursion) -> bool:
     order and wait only at the busiest queue.
     """
     nodes = [node for tree in recursion.trees for node in steps(tree.root)]
-    random = bool(recursion.spin_locks) or any(node.variation == ALWAYS for node in nodes)
-    return not random and not any(
+    is_random = bool(recursion.spin_locks) or any(node.variation == ALWAYS for node in nodes)
+    return not is_random and not any(
         queue.sharing or queue.name == PROCESSORS for queue in recursion.queues
     )
 
 
-def _distinct(columns: Mapping[Expr, Array], count: int) -> tuple[Array, Array]:
+def _distinct_points(columns: Mapping[Expr, Array], point_count: int) -> tuple[Array, Array]:
     """Group points with equal numbers: return the first point of each group, and the group of each
     point.
     """
     if not columns:
-        return np.zeros(1, dtype=int), np.zeros(count, dtype=int)
-    table = np.stack(list(columns.values()), axis=1)
-    _, first_points, rows = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        return np.zeros(1, dtype=int), np.zeros(point_count, dtype=int)
+    number_table = np.stack(list(columns.values()), axis=1)
+    _, first_points, rows = np.unique(number_table, axis=0, return_index=True, return_inverse=True)
     return first_points, rows.reshape(-1)
 
 
@@ -1388,28 +1572,30 @@ def _exact_populations(
     points : numbers of the points to solve
     """
     for size in np.unique(sizes[points], axis=0):
-        chosen = points[(sizes[points] == size).all(axis=1)]
+        chosen_points = points[(sizes[points] == size).all(axis=1)]
         members = tuple(map(int, size))
-        numbers_here = at_points(numbers, chosen)
+        numbers_here = at_points(numbers, chosen_points)
         cycles = _cycles_alone(recursion, numbers_here, members)
-        relative_wait = _relative_waits(recursion, numbers_here, cycles)
-        waiting: list[CycleState | None] = []
-        for tree, cycle, by_queue in zip(recursion.trees, cycles, relative_wait, strict=True):
+        relative_waits = _relative_waits(recursion, numbers_here, cycles)
+        cycles_with_waits: list[CycleState | None] = []
+        for tree, cycle, wait_by_queue in zip(recursion.trees, cycles, relative_waits, strict=True):
             ratios = tree.visit_ratios(numbers_here)
             services = cycle.visit_times.services
             # No maximum is taken in product form, so that nothing reads the variance of a wait.
             waits = {}
             for visit in tree.visits:
-                if visit.queue in by_queue:
-                    wait = services[visit.index].mean * by_queue[visit.queue]
+                if visit.queue in wait_by_queue:
+                    wait = services[visit.index].mean * wait_by_queue[visit.queue]
                     waits[visit.index] = RandomTime(wait, 0 * wait)
             mean = cycle.time.mean + added(ratios[index] * waits[index].mean for index in waits)
             time = RandomTime(mean, cycle.time.variance)
             visit_times = VisitTimes(waits, services)
-            waiting.append(CycleState(cycle.members, time, visit_times) if cycle.members else None)
+            cycles_with_waits.append(
+                CycleState(cycle.members, time, visit_times) if cycle.members else None
+            )
         processors = sum(members)
-        state = PopulationState(processors, tuple(waiting), ArrivalState(processors))
-        yield SolvedPopulation(state, numbers_here, chosen, np.arange(len(chosen)))
+        state = PopulationState(processors, tuple(cycles_with_waits), ArrivalState(processors))
+        yield SolvedPopulation(state, numbers_here, chosen_points, np.arange(len(chosen_points)))
 
 
 def _cycles_alone(recursion: Recursion, numbers: Numbers, members: Population) -> list[CycleState]:
@@ -1426,8 +1612,8 @@ def _relative_waits(
     recursion: Recursion, numbers: Numbers, cycles: Sequence[CycleState]
 ) -> list[dict[str, Array]]:
     """Return for each group the wait at each queue as a multiple of its service demand there [1]."""
-    names = [queue.name for queue in recursion.queues]
-    if not names:
+    queue_names = [queue.name for queue in recursion.queues]
+    if not queue_names:
         return [{} for _ in cycles]
     from slipstick.queueing.exact import exact
 
@@ -1437,11 +1623,14 @@ def _relative_waits(
         times_and_services.append((cycle.time.mean, services))
     members = [cycle.members for cycle in cycles]
     network = as_arrays(recursion.trees, recursion.queues, numbers, members, times_and_services)
-    takes = network.population.any(axis=1)
-    relative = np.zeros(network.demand.shape, dtype=network.demand.dtype)
-    if takes.any():
-        demand = network.demand[takes]
-        used = exact(network.select(takes)).residence / nonzero(demand)
+    has_customers = network.population.any(axis=1)
+    relative_waits = np.zeros(network.demand.shape, dtype=network.demand.dtype)
+    if has_customers.any():
+        demand = network.demand[has_customers]
+        relative_residence = exact(network.select(has_customers)).residence / nonzero(demand)
         # A queue without demand has no wait.
-        relative[takes] = np.where(demand.real > 0, used - 1, 0.0)
-    return [dict(zip(names, relative[:, r].T, strict=True)) for r in range(len(cycles))]
+        relative_waits[has_customers] = np.where(demand.real > 0, relative_residence - 1, 0.0)
+    return [
+        dict(zip(queue_names, relative_waits[:, group_index].T, strict=True))
+        for group_index in range(len(cycles))
+    ]

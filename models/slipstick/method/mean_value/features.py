@@ -79,36 +79,36 @@ def features(model: Model, numbers: Mapping[Expr, Array]) -> Features:
         for queue in queues_of(model, trees, {})
         if isinstance(model.resources.get(queue.name), Station)
     ]
-    served = {queue.name: _served_scv(queue, trees, numbers) for queue in queues}
-    in_a_row = tuple(queue.name for queue in queues if _unlike_in_a_row(queue, places))
-    overtaken = [
+    scv_by_station = {queue.name: _served_scv(queue, trees, numbers) for queue in queues}
+    stations_in_a_row = tuple(queue.name for queue in queues if _unlike_in_a_row(queue, places))
+    overtaken_stations = [
         queue.name
         for queue in queues
         if model.population.open and (queue.servers > 1 or _overtakes(model, queue.name))
     ]
     return Features(
-        served,
-        in_a_row,
-        tuple(name for name in in_a_row if name in overtaken),
+        scv_by_station,
+        stations_in_a_row,
+        tuple(name for name in stations_in_a_row if name in overtaken_stations),
         tuple(
             queue.name
             for queue in queues
             if len({bool(visit.held) for visit in queue.visits}) > 1
-            and _demanded(model, queue, trees, numbers) > DEMANDED
+            and _largest_load(model, queue, trees, numbers) > DEMANDED
         ),
-        tuple(queue.name for queue in queues if _held_beside_others(queue, trees)),
-        _departing(model, queues, trees, served, numbers),
+        tuple(queue.name for queue in queues if _is_held_beside_others(queue, trees)),
+        _departing_stations(model, queues, trees, scv_by_station, numbers),
     )
 
 
-def _demanded(
+def _largest_load(
     model: Model, queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr, Array]
 ) -> float:
     """Return the largest load that one group can offer to a station: the service demand of its
     processors in a cycle, over the time of a cycle without waits [1].
     """
     processors = max(
-        (float(numbers[count].flat[0].real) for count in model.population.counts), default=1.0
+        (float(numbers[size].flat[0].real) for size in model.population.counts), default=1.0
     )
     loads = [0.0]
     for tree in trees:
@@ -126,8 +126,8 @@ def _demanded(
     return max(loads)
 
 
-def _overtakes(model: Model, name: str) -> bool:
-    station = model.resources[name]
+def _overtakes(model: Model, station_name: str) -> bool:
+    station = model.resources[station_name]
     return isinstance(station, Station) and station.discipline in OVERTAKING_DISCIPLINES
 
 
@@ -135,51 +135,59 @@ def _served_scv(queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr,
     """Return the squared coefficient of variation of all service times at a station; groups count
     by the visits of one cycle [1].
     """
-    flow = work = squares = 0.0
+    visit_sum = service_sum = square_sum = 0.0
     for tree in trees:
         ratios = tree.visit_ratios(numbers)
         for visit in queue.visits:
             if visit.index in ratios and visit.step is not None:
-                count = float(ratios[visit.index].flat[0].real)
+                visits_of_cycle = float(ratios[visit.index].flat[0].real)
                 mean = float(mean_service(visit.step, numbers).flat[0].real)
-                flow += count
-                work += count * mean
+                visit_sum += visits_of_cycle
+                service_sum += visits_of_cycle * mean
                 # E S^2 = (1 + scv) m^2 of each visit.
-                squares += count * mean * mean * (1 + visit.step.scv)
-    return flow * squares / (work * work) - 1 if 0 < work * work < math.inf else 0.0
+                square_sum += visits_of_cycle * mean * mean * (1 + visit.step.scv)
+    return (
+        visit_sum * square_sum / (service_sum * service_sum) - 1
+        if 0 < service_sum * service_sum < math.inf
+        else 0.0
+    )
 
 
 def _unlike_in_a_row(queue: Queue, places: Places) -> bool:
     """Return whether visits to a queue immediately follow each other that do not all have the same
     exponential service.
     """
-    indices = {visit.index for visit in queue.visits}
-    pairs = (
-        (places.visits[before].step, places.visits[after].step)
-        for before, after in places.follows
-        if places.visits[before].index in indices
+    visit_indices = {visit.index for visit in queue.visits}
+    successive_steps = (
+        (places.visits[earlier_place].step, places.visits[later_place].step)
+        for earlier_place, later_place in places.follows
+        if places.visits[earlier_place].index in visit_indices
     )
     return not queue.sharing and any(
         first_step is not None
         and second_step is not None
         and (first_step.time != second_step.time or first_step.scv != 1.0)
-        for first_step, second_step in pairs
+        for first_step, second_step in successive_steps
     )
 
 
-def _held_beside_others(queue: Queue, trees: Sequence[VisitTree]) -> bool:
+def _is_held_beside_others(queue: Queue, trees: Sequence[VisitTree]) -> bool:
     """Return whether several groups use a station, some of them while they hold a lock or permits."""
-    indices = {visit.index for visit in queue.visits}
-    by_group = [[visit for visit in tree.visits if visit.index in indices] for tree in trees]
-    users = [visits for visits in by_group if visits]
-    return len(users) > 1 and any(visit.held for visits in users for visit in visits)
+    visit_indices = {visit.index for visit in queue.visits}
+    visits_by_group = [
+        [visit for visit in tree.visits if visit.index in visit_indices] for tree in trees
+    ]
+    visits_of_users = [visits for visits in visits_by_group if visits]
+    return len(visits_of_users) > 1 and any(
+        visit.held for visits in visits_of_users for visit in visits
+    )
 
 
-def _departing(
+def _departing_stations(
     model: Model,
     queues: Sequence[Queue],
     trees: Sequence[VisitTree],
-    served: Mapping[str, float],
+    scv_by_station: Mapping[str, float],
     numbers: Mapping[Expr, Array],
 ) -> tuple[str, ...]:
     """Name the busy stations of an open stream, where several are busy and the services of one are
@@ -189,7 +197,7 @@ def _departing(
         return ()
     rate = float(numbers[model.population.rate].flat[0].real)
     ratios = trees[0].visit_ratios(numbers)
-    busy = []
+    busy_queues = []
     for queue in queues:
         station = model.resources[queue.name]
         assert isinstance(station, Station)
@@ -199,6 +207,13 @@ def _departing(
             if visit.step is not None
         )
         if rate * work / queue.servers > SATURATING and not DISCIPLINES[station.discipline].delay:
-            busy.append(queue)
-    unlike = any(not q.sharing and abs(served[q.name] - 1) > UNLIKE_ONE for q in busy)
-    return tuple(queue.name for queue in busy) if len(busy) > 1 and unlike else ()
+            busy_queues.append(queue)
+    has_unlike_services = any(
+        not queue.sharing and abs(scv_by_station[queue.name] - 1) > UNLIKE_ONE
+        for queue in busy_queues
+    )
+    return (
+        tuple(queue.name for queue in busy_queues)
+        if len(busy_queues) > 1 and has_unlike_services
+        else ()
+    )

@@ -62,7 +62,7 @@ from slipstick.vocabulary import (
     OVERTAKING_DISCIPLINES,
 )
 
-_FEW = 4.0
+_FEW_PROCESSORS = 4.0
 """Processors with which a model is tried, to see whether it is refused."""
 
 
@@ -96,7 +96,8 @@ class MeanValue(ActivityForm):
         )
         # Of any size the same parts are refused, and a few processors are solved at once.
         few_processors = {
-            size: np.minimum(numbers[size], _FEW) for size in self.model.population.counts
+            size: np.minimum(numbers[size], _FEW_PROCESSORS)
+            for size in self.model.population.counts
         }
         try:
             with np.errstate(all="ignore"):
@@ -107,23 +108,23 @@ class MeanValue(ActivityForm):
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:
         """Find the points at which the mean values are exact; none of a model that is refused."""
-        nothing = self.contention.left_out(values).nothing()
-        if len(table.wrong) < len(table.time):
-            nothing = nothing | exact_points(self.model, values)
-        return np.broadcast_to(nothing, (len(table.time),))
+        is_exact = self.contention.left_out(values).nothing()
+        if len(table.reason_by_point) < len(table.time):
+            is_exact = is_exact | exact_points(self.model, values)
+        return np.broadcast_to(is_exact, (len(table.time),))
 
     @cached_property
-    def _error(self) -> str:
+    def _reasons_of_no_promise(self) -> str:
         return "; ".join(unpromised(self.model))
 
     def errors(self, table: ActivityTable, exact: Flags) -> dict[int, str]:
         """Return, by point, why no error is promised for its approximate answer; empty where one is
         promised.
         """
-        if not self._error:
+        if not self._reasons_of_no_promise:
             return {}
-        approximated = np.flatnonzero(~exact & np.isfinite(table.time))
-        return dict.fromkeys(approximated.tolist(), self._error)
+        approximate_points = np.flatnonzero(~exact & np.isfinite(table.time))
+        return dict.fromkeys(approximate_points.tolist(), self._reasons_of_no_promise)
 
     def solved(self, numbers: Numbers, account: bool) -> ActivityTable:
         return _solver(self.model)(self.model, numbers, account)
@@ -145,9 +146,9 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
         )
     for node in each_once(model.bodies):
         for name in node.held if node.mode else ():
-            if why := uncovered_by_chain(model, name):
+            if reason := uncovered_by_chain(model, name):
                 raise NoAnswerError(
-                    f"mean value has no approximation of waits for {name} with {why}: a"
+                    f"mean value has no approximation of waits for {name} with {reason}: a"
                     " reader-writer lock beside these is simulated, and bounds enclose it"
                 )
         if node.counter:
@@ -156,9 +157,9 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
                 " are simulated, and bounds enclose them; units that the same processor gives back"
                 " are permits, which mean value takes"
             )
-        for pool in node.uses if node.use == ASKED else ():
+        for pool_name in node.uses if node.use == ASKED else ():
             raise NoAnswerError(
-                f"mean value has no approximation of waits for {pool}: pools of tasks are"
+                f"mean value has no approximation of waits for {pool_name}: pools of tasks are"
                 " simulated, and bounds by their work and their longest path enclose them"
             )
     match model.population:
@@ -202,19 +203,19 @@ ERROR = (
 )
 
 
-def _parts(model: Model) -> dict[str, list[str]]:
+def _names_by_property(model: Model) -> dict[str, list[str]]:
     """List the names of a model's steps and resources by the kinds that the approximations depend
     on.
     """
     nodes = [node for body in model.bodies for node in steps(body)]
     return {
-        **_parts_of_stations(model, nodes),
-        **_parts_of_locks(model, nodes),
-        **_parts_of_programs(model, nodes),
+        **_stations_by_property(model, nodes),
+        **_locks_by_property(model, nodes),
+        **_program_parts_by_property(model, nodes),
     }
 
 
-def _parts_of_stations(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
+def _stations_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
     """List the stations that steps use, by what makes them hard to approximate."""
     used_resources = {
         step.resource: model.resources.get(step.resource) for step in model.steps if step.resource
@@ -224,90 +225,98 @@ def _parts_of_stations(model: Model, nodes: Sequence[Activity]) -> dict[str, lis
         for name, station in used_resources.items()
         if isinstance(station, Station)
     }
-    maxima = any(is_parallel(node) or node.use == MET for node in nodes)
+    has_maxima = any(is_parallel(node) or node.use == MET for node in nodes)
     # Of an open stream the probability that all servers are busy is exact.
-    stream = isinstance(model.population, OpenPopulation)
-    unlike = [
+    is_stream = isinstance(model.population, OpenPopulation)
+    unlike_stations = [
         name
-        for name, (_, kind) in stations.items()
-        if kind.product_form != ANY_SERVICE and _unlike(model, name)
+        for name, (_, discipline) in stations.items()
+        if discipline.product_form != ANY_SERVICE and _has_unlike_services(model, name)
     ]
-    out_of_order = [
+    stations_out_of_order = [
         name
         for name, (station, _) in stations.items()
-        if maxima and station.discipline in OVERTAKING_DISCIPLINES
+        if has_maxima and station.discipline in OVERTAKING_DISCIPLINES
     ]
-    several_servers = [
-        name for name, (station, _) in stations.items() if not stream and station.servers > 1
+    stations_of_several_servers = [
+        name for name, (station, _) in stations.items() if not is_stream and station.servers > 1
     ]
-    of_readers = [step.name for node in nodes if node.mode == READ for step in _served(node)]
-    processors = [name for name in used_resources if is_processor(name)]
+    steps_of_readers = [
+        step.name for node in nodes if node.mode == READ for step in _steps_at_stations(node)
+    ]
+    processor_names = [name for name in used_resources if is_processor(name)]
     return {
         "stations": list(stations),
-        "unlike services": unlike,
-        "out of order": out_of_order,
-        "several servers": several_servers,
-        "stations of readers": of_readers,
-        "processors": processors,
+        "unlike services": unlike_stations,
+        "out of order": stations_out_of_order,
+        "several servers": stations_of_several_servers,
+        "stations of readers": steps_of_readers,
+        "processors": processor_names,
     }
 
 
-def _parts_of_locks(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
+def _locks_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
     """List the locks and permits that are held, by kind."""
-    held = {name: model.resources[name] for node in nodes for name in node.held}
-    spinning = {
+    held_resources = {name: model.resources[name] for node in nodes for name in node.held}
+    spin_locks = {
         name: lock
-        for name, lock in held.items()
+        for name, lock in held_resources.items()
         if isinstance(lock, Lock) and lock.kind in SPIN_LOCKS
     }
-    shared_locks = {name: lock for name, lock in held.items() if isinstance(lock, ReaderWriterLock)}
-    taken = {pair for body in model.bodies for pair in _taken(body)}
-    locks = [name for name, lock in held.items() if isinstance(lock, Lock | Monitor)]
-    permits = [name for name, resource in held.items() if isinstance(resource, Permits)]
+    shared_locks = {
+        name: lock for name, lock in held_resources.items() if isinstance(lock, ReaderWriterLock)
+    }
+    acquired_locks = {
+        name_and_holding for body in model.bodies for name_and_holding in _acquired_locks(body)
+    }
+    locks = [name for name, lock in held_resources.items() if isinstance(lock, Lock | Monitor)]
+    permits = [name for name, resource in held_resources.items() if isinstance(resource, Permits)]
     writers_of_many = [
         name
         for name, lock in shared_locks.items()
-        if lock.order == "writer-first" and _many(model, lock.order)
+        if lock.order == "writer-first" and _may_exceed_chain(model, lock.order)
     ]
-    backing_off = [name for name, lock in spinning.items() if lock.back_off != "none"]
-    nested = [name for name, _ in taken if {(name, True), (name, False)} <= taken]
+    locks_with_back_off = [name for name, lock in spin_locks.items() if lock.back_off != "none"]
+    nested_locks = [
+        name for name, _ in acquired_locks if {(name, True), (name, False)} <= acquired_locks
+    ]
     return {
         "locks": locks,
         "permits": permits,
         "shared locks": list(shared_locks),
         "writers of many": writers_of_many,
-        "spin locks": list(spinning),
-        "back-off": backing_off,
-        "nested": nested,
+        "spin locks": list(spin_locks),
+        "back-off": locks_with_back_off,
+        "nested": nested_locks,
     }
 
 
-def _parts_of_programs(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
+def _program_parts_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
     """List groups, and the steps where customers wait for each other."""
     pipelines = [node for node in nodes if isinstance(node, Pipeline)]
     barriers = [node for node in nodes if isinstance(node, BarrierWait)]
     forks = [node for node in nodes if node.combination is Combination.LONGEST]
     stages = [stage for node in pipelines for stage in node.stages]
-    parallel = [stage.name for stage in stages if stage.kind == "parallel"]
-    of_all = dict.fromkeys(node.name for node in barriers if node.parties is None)
-    of_parties = dict.fromkeys(node.name for node in barriers if node.parties is not None)
+    parallel_stages = [stage.name for stage in stages if stage.kind == "parallel"]
+    barriers_of_all = dict.fromkeys(node.name for node in barriers if node.parties is None)
+    barriers_of_parties = dict.fromkeys(node.name for node in barriers if node.parties is not None)
     has_maxima = any(map(is_parallel, nodes))
-    geometric = [node for node in nodes if has_maxima and GEOMETRIC_COUNT in node.constructs]
+    geometric_nodes = [node for node in nodes if has_maxima and GEOMETRIC_COUNT in node.constructs]
     choices = [node for node in nodes if isinstance(node, Choice)]
     return {
         "groups": [group.name for group in model.population.groups if group.name],
         "forks": ["forks"] * len(forks),
         "pipelines": [node.name for node in pipelines],
-        "parallel": parallel,
-        "barriers": list(of_all),
-        "parties": list(of_parties),
+        "parallel": parallel_stages,
+        "barriers": list(barriers_of_all),
+        "parties": list(barriers_of_parties),
         "phases": ["phases"] if isinstance(model.population, PhasedPopulation) else [],
-        "geometric counts beside maxima": ["geometric counts"] * len(geometric),
+        "geometric counts beside maxima": ["geometric counts"] * len(geometric_nodes),
         "choices": ["choices"] * len(choices),
     }
 
 
-def _many(model: Model, order: str) -> bool:
+def _may_exceed_chain(model: Model, order: str) -> bool:
     """Return whether a model may have more processors than the chain of a reader-writer lock can
     hold; a number that is computed from parameters may.
     """
@@ -319,28 +328,28 @@ def _many(model: Model, order: str) -> bool:
     )
 
 
-def _served(node: Activity) -> Iterator[Step]:
+def _steps_at_stations(node: Activity) -> Iterator[Step]:
     """Yield the steps at stations."""
     yield from (step for step in steps(node) if isinstance(step, Step) and step.uses)
 
 
-def _unlike(model: Model, station: str) -> bool:
+def _has_unlike_services(model: Model, station: str) -> bool:
     """Return whether the visits to a station are not all of one exponential service time."""
     visits = [step for step in model.steps if step.resource == station]
     return any(step.scv != 1 or step.time != visits[0].time for step in visits)
 
 
-def _taken(node: Activity, holding: bool = False) -> Iterator[tuple[str, bool]]:
+def _acquired_locks(node: Activity, is_holding: bool = False) -> Iterator[tuple[str, bool]]:
     """Yield each lock or set of permits that is acquired, and whether another one is held at that
     moment.
     """
     for name in node.held:
-        yield name, holding
+        yield name, is_holding
     for child in node.children:
-        yield from _taken(child, holding or bool(node.held))
+        yield from _acquired_locks(child, is_holding or bool(node.held))
 
 
-_NOTES = {
+_NOTE_BY_PROPERTY = {
     "unlike services": (
         "waiting at {names} is approximated by mean value analysis, with a residual service time"
         " of (1 + scv) / 2 services"
@@ -396,26 +405,34 @@ def notes_of(model: Model) -> tuple[str, ...]:
     """Name the approximations that an answer used."""
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEP_NOTES
-    names_by_kind = _parts(model)
+    names_by_property = _names_by_property(model)
     usual_error = promised(model)
     notes = [
-        note.format(names=", ".join(names_by_kind[kind]))
-        for kind, note in _NOTES.items()
-        if names_by_kind[kind]
+        note.format(names=", ".join(names_by_property[property_name]))
+        for property_name, note in _NOTE_BY_PROPERTY.items()
+        if names_by_property[property_name]
     ]
     if usual_error is None:
         has_maxima = any(
-            names_by_kind[kind] for kind in ("forks", "pipelines", "spin locks", "processors")
+            names_by_property[property_name]
+            for property_name in ("forks", "pipelines", "spin locks", "processors")
         )
-        chain = (
+        chain_may_answer = (
             not has_maxima
             and not model.population.open
             and all(step.scv >= LEAST_SCV for step in model.steps)
         )
-        way_out = "simulate, or ask for markov-chain of few processors" if chain else "simulate"
-        return (*notes, *(f"{text}, and none is promised; {way_out}" for text in unpromised(model)))
-    text = SPIN_ERROR if names_by_kind["spin locks"] else ERROR
-    return (*notes, text.format(size=f"under {usual_error:.0%}".replace("%", " %")))
+        way_out = (
+            "simulate, or ask for markov-chain of few processors"
+            if chain_may_answer
+            else "simulate"
+        )
+        return (
+            *notes,
+            *(f"{reason}, and none is promised; {way_out}" for reason in unpromised(model)),
+        )
+    error_text = SPIN_ERROR if names_by_property["spin locks"] else ERROR
+    return (*notes, error_text.format(size=f"under {usual_error:.0%}".replace("%", " %")))
 
 
 UNLIKE = 1.5
@@ -429,7 +446,7 @@ longer than the others [1]."""
 MOST_VARIED = 4.0
 """Largest squared coefficient of variation of the models whose errors were measured [1]."""
 
-_OUTSIDE = (
+_CASES_WITHOUT_PROMISE = (
     "all times are constant, so requests may fall into step: errors of up to 112 % were measured",
     f"times of an scv above {MOST_VARIED:g}: errors of the time were not measured",
     (
@@ -525,49 +542,63 @@ def unpromised(model: Model) -> list[str]:
     """
     if isinstance(model.population, SuperstepPopulation):
         return []
-    names_by_kind = _parts(model)
+    names_by_property = _names_by_property(model)
     scvs = [step.scv for step in model.steps]
-    stream = isinstance(model.population, OpenPopulation)
+    is_stream = isinstance(model.population, OpenPopulation)
     greatest_scv = max(scvs, default=0.0)
-    # In the order of `_OUTSIDE`, whose last five are the measured features.
-    applies = (
-        not any(scvs) and (not names_by_kind["choices"] or names_by_kind["shared locks"]),
+    # In the order of `_CASES_WITHOUT_PROMISE`, whose last five are the measured features.
+    cases_apply = (
+        not any(scvs) and (not names_by_property["choices"] or names_by_property["shared locks"]),
         greatest_scv > MOST_VARIED,
-        stream and (names_by_kind["locks"] or names_by_kind["permits"]),
-        stream and names_by_kind["forks"] and names_by_kind["stations"],
-        names_by_kind["nested"],
-        greatest_scv > 1 and names_by_kind["parallel"],
-        names_by_kind["stations of readers"],
-        names_by_kind["writers of many"],
-        names_by_kind["geometric counts beside maxima"],
-        *_outside_measured(measured(model), names_by_kind),
+        is_stream and (names_by_property["locks"] or names_by_property["permits"]),
+        is_stream and names_by_property["forks"] and names_by_property["stations"],
+        names_by_property["nested"],
+        greatest_scv > 1 and names_by_property["parallel"],
+        names_by_property["stations of readers"],
+        names_by_property["writers of many"],
+        names_by_property["geometric counts beside maxima"],
+        *_outside_measured(measured(model), names_by_property),
     )
-    return [text for text, outside in zip(_OUTSIDE, applies, strict=True) if outside]
+    return [
+        case
+        for case, case_applies in zip(_CASES_WITHOUT_PROMISE, cases_apply, strict=True)
+        if case_applies
+    ]
 
 
 def _outside_measured(
-    measures: Features | None, names_by_kind: Mapping[str, Sequence[str]]
+    measured_features: Features | None, names_by_property: Mapping[str, Sequence[str]]
 ) -> Iterator[bool]:
     """Yield, for each measured feature, whether it lies outside the range in which errors were
     measured to be small.
     """
-    if measures is None:
+    if measured_features is None:
         yield from (False,) * 5
         return
-    with_maxima = any(names_by_kind[kind] for kind in _BESIDE)
-    yield bool(measures.overtaken)
+    beside_other_parts = any(
+        names_by_property[property_name] for property_name in _PARTS_OF_LARGER_ERROR
+    )
+    yield bool(measured_features.overtaken)
     yield any(
-        scv > VERY_UNLIKE and (with_maxima or name in names_by_kind["several servers"])
-        for name, scv in measures.served_scv.items()
+        scv > VERY_UNLIKE and (beside_other_parts or name in names_by_property["several servers"])
+        for name, scv in measured_features.served_scv.items()
     )
-    yield bool(measures.under_and_outside) and bool(
-        names_by_kind["barriers"] or names_by_kind["phases"]
+    yield bool(measured_features.under_and_outside) and bool(
+        names_by_property["barriers"] or names_by_property["phases"]
     )
-    yield bool(measures.shared)
-    yield bool(measures.departing)
+    yield bool(measured_features.shared)
+    yield bool(measured_features.departing)
 
 
-_BESIDE = ("forks", "locks", "shared locks", "permits", "pipelines", "barriers", "parties")
+_PARTS_OF_LARGER_ERROR = (
+    "forks",
+    "locks",
+    "shared locks",
+    "permits",
+    "pipelines",
+    "barriers",
+    "parties",
+)
 """Parts for which a larger error is promised."""
 
 
@@ -581,18 +612,21 @@ def promised(model: Model) -> float | None:
         return SUPERSTEPS
     if unpromised(model):
         return None
-    names_by_kind = _parts(model)
-    if names_by_kind["back-off"]:
+    names_by_property = _names_by_property(model)
+    if names_by_property["back-off"]:
         return BACKING_OFF
-    with_maxima = any(names_by_kind[kind] for kind in _BESIDE)
-    measures = measured(model)
-    unlike_services = measures is not None and (
-        bool(measures.in_a_row) or any(scv > UNLIKE for scv in measures.served_scv.values())
+    beside_other_parts = any(
+        names_by_property[property_name] for property_name in _PARTS_OF_LARGER_ERROR
+    )
+    measured_features = measured(model)
+    unlike_services = measured_features is not None and (
+        bool(measured_features.in_a_row)
+        or any(scv > UNLIKE for scv in measured_features.served_scv.values())
     )
     varied_or_groups = (
         any(step.scv > 1 for step in model.steps) or len(model.population.groups) != 1
     )
-    return SEVERAL if varied_or_groups or with_maxima or unlike_services else STATIONS
+    return SEVERAL if varied_or_groups or beside_other_parts or unlike_services else STATIONS
 
 
 def promise_holds(model: Model) -> bool:
@@ -601,23 +635,23 @@ def promise_holds(model: Model) -> bool:
     """
     if MeanValue(model).refuses():
         return False
-    usual = promised(model)
-    return exact_everywhere(model) or (usual is not None and usual <= SEVERAL)
+    usual_error = promised(model)
+    return exact_everywhere(model) or (usual_error is not None and usual_error <= SEVERAL)
 
 
 def exact_points(model: Model, values: Values) -> Flags:
     """Return, as a mask, the points at which mean value is exact: the model has product form there,
     by its structure or its values, and at least one time is random.
     """
-    in_form: Flags | bool = exact_everywhere(model)
+    has_form: Flags | bool = exact_everywhere(model)
     # Values may make services equal that are different by structure.
-    if not in_form and isinstance(model.population, ClosedPopulation):
-        exprs = model.expressions()
-        columns = np.broadcast_arrays(*Tape(exprs).run(values))
-        numbers = dict(zip(exprs, map(np.atleast_1d, columns), strict=True))
+    if not has_form and isinstance(model.population, ClosedPopulation):
+        expressions = model.expressions()
+        columns = np.broadcast_arrays(*Tape(expressions).run(values))
+        numbers = dict(zip(expressions, map(np.atleast_1d, columns), strict=True))
         recursion = Recursion(model, model.bodies)
-        in_form = product_form_points(model, recursion.trees, recursion.queues, numbers)
-    return np.asarray(in_form & Variation(model).there(values))
+        has_form = product_form_points(model, recursion.trees, recursion.queues, numbers)
+    return np.asarray(has_form & Variation(model).there(values))
 
 
 def exact_everywhere(model: Model) -> bool:

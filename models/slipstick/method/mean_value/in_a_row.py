@@ -41,7 +41,7 @@ MOST_PLACES = 16
 """Places of one queue at most: where visits go round in a loop their numbers are found together, in
 equations of its square."""
 
-_LEFT_AFTER = 1024
+_VISITS_UNTIL_GONE = 1024
 """Visits after which a customer that ever leaves the queue is taken as gone."""
 
 PASSES = 6
@@ -74,14 +74,14 @@ class InARow:
         """Stack the columns of the visits, one for each place [..., places]."""
         return stacked([columns[index] for index in self.visits])
 
-    def replaced(self, waits: Mapping[int, RandomTime], means: Array) -> dict[int, RandomTime]:
-        """Replace the mean wait at each visit by the mean of `means` over its places, and keep its
+    def replaced(self, waits: Mapping[int, RandomTime], mean_waits: Array) -> dict[int, RandomTime]:
+        """Replace the mean wait at each visit by the mean of `mean_waits` over its places, and keep its
         scv.
         """
         new_waits: dict[int, RandomTime] = {}
         for index in dict.fromkeys(self.visits):
             is_visit = np.array([index == visit for visit in self.visits])
-            mean = (self.parts * means * is_visit).sum(axis=-1)
+            mean = (self.parts * mean_waits * is_visit).sum(axis=-1)
             factor = mean / nonzero(waits[index].mean)
             new_waits[index] = RandomTime(mean, waits[index].variance * factor * factor)
         return new_waits
@@ -90,10 +90,15 @@ class InARow:
         """Return, for each place, its share of the customers present at its visit [1] [...,
         places].
         """
-        stay = self.parts * (waits + service)
-        same = np.array([[row == column for column in self.visits] for row in self.visits])
-        numbers_present: Array = stay / nonzero(stay @ same)
-        return numbers_present
+        time_at_place = self.parts * (waits + service)
+        is_same_visit = np.array(
+            [
+                [first_visit == second_visit for second_visit in self.visits]
+                for first_visit in self.visits
+            ]
+        )
+        shares_present: Array = time_at_place / nonzero(time_at_place @ is_same_visit)
+        return shares_present
 
     def open_waits(self, flows: Array, service: Array, residual: Array) -> Array:
         """Solve for the waits in an open stream [s] [..., places].
@@ -106,78 +111,94 @@ class InARow:
         flows : visits in a second [1/s] [..., places]
         service, residual : S, and the mean rest of a service in progress [s] [..., places]
         """
-        size = len(self.visits)
-        rates = flows * self.first
-        arrivals = np.broadcast_to(rates[..., None, :], (*rates.shape, size))
-        tried = np.concatenate([np.zeros((1, size)), np.eye(size)])
-        tried = tried.reshape(size + 1, *(1 for _ in flows.shape[:-1]), size)
-        first_wait = (flows * (tried * service + service * residual)).sum(axis=-1)
-        waits = self.waits(first_wait, flows * (tried + service), service, arrivals)
-        slopes = np.moveaxis(waits[1:] - waits[:1], 0, -1)
-        solved: Array = np.linalg.solve(np.eye(size) - slopes, waits[0][..., None])[..., 0]
-        return solved
+        place_count = len(self.visits)
+        arrival_rates = flows * self.first
+        arrivals = np.broadcast_to(arrival_rates[..., None, :], (*arrival_rates.shape, place_count))
+        trial_waits = np.concatenate([np.zeros((1, place_count)), np.eye(place_count)])
+        trial_waits = trial_waits.reshape(
+            place_count + 1, *(1 for _ in flows.shape[:-1]), place_count
+        )
+        first_wait = (flows * (trial_waits * service + service * residual)).sum(axis=-1)
+        waits = self.waits(first_wait, flows * (trial_waits + service), service, arrivals)
+        wait_slopes = np.moveaxis(waits[1:] - waits[:1], 0, -1)
+        solved_waits: Array = np.linalg.solve(
+            np.eye(place_count) - wait_slopes, waits[0][..., None]
+        )[..., 0]
+        return solved_waits
 
     def waits(
-        self, first_wait: Array, found_before: Array, service: Array, arrivals: Array
+        self, first_wait: Array, numbers_at_random: Array, service: Array, arrivals: Array
     ) -> Array:
         """Solve for the mean wait at each visit [s] [..., places].
 
         Parameters
         ----------
         first_wait : at visits that follow none [s] [...]
-        found_before : A [..., places]
+        numbers_at_random : A [..., places]
         service : S [s] [..., places]
         arrivals : lambda, while a customer is at one visit [1/s] [..., from, places]
         """
-        return self._solved(first_wait, found_before, service, arrivals)[0]
+        return self._waits_and_numbers(first_wait, numbers_at_random, service, arrivals)[0]
 
-    def _solved(
-        self, first_wait: Array, present: Array, service: Array, arrivals: Array
+    def _waits_and_numbers(
+        self, first_wait: Array, numbers_at_random: Array, service: Array, arrivals: Array
     ) -> tuple[Array, Array]:
         """Compute the mean wait at each visit [s], and the mean numbers of customers that it finds
         at the other visits [..., places, by place].
         """
-        own_work = np.einsum("...m,...m->...", present, service)
-        begins = self.first * (first_wait - own_work)[..., None]
-        staying = np.einsum("...ij,...i,...in->...jn", self.follows, begins + service, arrivals)
-        right = self.first[..., None] * present[..., None, :] + staying
-        numbers = (
-            self._by_matrix(right, service, arrivals)
-            if self.order is None
-            else self._by_turns(right, service, arrivals, self.order)
+        work_at_random = np.einsum("...m,...m->...", numbers_at_random, service)
+        base_waits = self.first * (first_wait - work_at_random)[..., None]
+        arrivals_during_stay = np.einsum(
+            "...ij,...i,...in->...jn", self.follows, base_waits + service, arrivals
         )
-        return begins + np.einsum("...jn,...n->...j", numbers, service), numbers
+        right_side = self.first[..., None] * numbers_at_random[..., None, :] + arrivals_during_stay
+        numbers_found = (
+            self._numbers_by_matrix(right_side, service, arrivals)
+            if self.order is None
+            else self._numbers_in_order(right_side, service, arrivals, self.order)
+        )
+        return base_waits + np.einsum("...jn,...n->...j", numbers_found, service), numbers_found
 
-    def _by_turns(
-        self, right: Array, service: Array, arrivals: Array, order: Sequence[int]
+    def _numbers_in_order(
+        self, right_side: Array, service: Array, arrivals: Array, order: Sequence[int]
     ) -> Array:
         """Compute the numbers found at each visit from those found at the visits that it follows,
         where the visits form no loop [..., places, by place].
         """
-        numbers = right.copy()
+        numbers_found = right_side.copy()
         for place in order:
-            present = numbers[..., place, :]
-            served = np.einsum("...m,...mn->...n", present, self.onward)
-            newcomers = (present * service).sum(axis=-1)[..., None] * arrivals[..., place, :]
-            numbers += self.follows[..., place, :, None] * (served + newcomers)[..., None, :]
-        return numbers
+            numbers_at_place = numbers_found[..., place, :]
+            onward_numbers = np.einsum("...m,...mn->...n", numbers_at_place, self.onward)
+            newcomers = (numbers_at_place * service).sum(axis=-1)[..., None] * arrivals[
+                ..., place, :
+            ]
+            numbers_found += (
+                self.follows[..., place, :, None] * (onward_numbers + newcomers)[..., None, :]
+            )
+        return numbers_found
 
-    def _by_matrix(self, right: Array, service: Array, arrivals: Array) -> Array:
+    def _numbers_by_matrix(self, right_side: Array, service: Array, arrivals: Array) -> Array:
         """Compute the mean numbers of customers that an arriving customer finds at each visit, by
         one system of linear equations, where the visits form a loop.
         """
-        size = len(self.visits)
+        place_count = len(self.visits)
         # What is found at one visit becomes what is found at the next by this matrix.
-        moved = self.onward[..., None, :, :] + service[..., None, :, None] * arrivals[..., None, :]
-        big = np.einsum("...ij,...imn->...jnim", self.follows, moved)
-        matrix = np.eye(size**2) - big.reshape(*big.shape[:-4], size**2, size**2)
-        solved = np.linalg.solve(matrix, right.reshape(*right.shape[:-2], size**2, 1))
-        return np.asarray(solved.reshape(right.shape))
+        transfer = (
+            self.onward[..., None, :, :] + service[..., None, :, None] * arrivals[..., None, :]
+        )
+        coefficients = np.einsum("...ij,...imn->...jnim", self.follows, transfer)
+        matrix = np.eye(place_count**2) - coefficients.reshape(
+            *coefficients.shape[:-4], place_count**2, place_count**2
+        )
+        numbers_found = np.linalg.solve(
+            matrix, right_side.reshape(*right_side.shape[:-2], place_count**2, 1)
+        )
+        return np.asarray(numbers_found.reshape(right_side.shape))
 
     def closed_waits(
         self,
         first_wait: Array,
-        present: Array,
+        numbers_at_random: Array,
         service: Array,
         flows: Array,
         other_processors: float,
@@ -186,30 +207,34 @@ class InARow:
 
         Parameters
         ----------
-        first_wait, present, service : as for `waits`
+        first_wait, numbers_at_random, service : as for `waits`
         flows : visits in a second of the other customers [1/s] [..., places]
         other_processors : their number
         """
-        rates = flows * self.first
+        arrival_rates = flows * self.first
         # Where all are present, a rest of 1e-9 away keeps their rate of arrival finite.
-        away = np.where(
-            (other_processors - present.sum(axis=-1)).real > 0,
-            other_processors - present.sum(axis=-1),
+        processors_away = np.where(
+            (other_processors - numbers_at_random.sum(axis=-1)).real > 0,
+            other_processors - numbers_at_random.sum(axis=-1),
             1e-9,
         )
-        absent = away / nonzero(rates.sum(axis=-1))
-        arrivals = np.broadcast_to(rates[..., None, :], (*rates.shape, rates.shape[-1]))
+        time_away = processors_away / nonzero(arrival_rates.sum(axis=-1))
+        arrivals = np.broadcast_to(
+            arrival_rates[..., None, :], (*arrival_rates.shape, arrival_rates.shape[-1])
+        )
         for _ in range(PASSES):
-            waits, numbers = self._solved(first_wait, present, service, arrivals)
+            waits, numbers_found = self._waits_and_numbers(
+                first_wait, numbers_at_random, service, arrivals
+            )
             # Where the approximation gives a wait or a number below 0, the arrivals of the next
             # pass would grow without end.
-            staying = clamped(waits) + service
-            elsewhere = clamped(other_processors - clamped(numbers.sum(axis=-1)))
+            stay_times = clamped(waits) + service
+            numbers_elsewhere = clamped(other_processors - clamped(numbers_found.sum(axis=-1)))
             # Each customer elsewhere comes after an exponential time: the mean number within the
             # stay.
-            newcomers = elsewhere * -np.expm1(-staying / absent[..., None])
-            factor = newcomers / nonzero(staying * rates.sum(axis=-1, keepdims=True))
-            arrivals = factor[..., None] * rates[..., None, :]
+            newcomers = numbers_elsewhere * -np.expm1(-stay_times / time_away[..., None])
+            factor = newcomers / nonzero(stay_times * arrival_rates.sum(axis=-1, keepdims=True))
+            arrivals = factor[..., None] * arrival_rates[..., None, :]
         return waits
 
 
@@ -224,58 +249,78 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     places : of all queues
     """
     visits = queue.visits
-    indices = [visit.index for visit in visits]
-    places_there = [place for place, visit in enumerate(places.visits) if visit.index in indices]
+    queue_indices = [visit.index for visit in visits]
+    places_of_queue = [
+        place for place, visit in enumerate(places.visits) if visit.index in queue_indices
+    ]
     is_single_server = (
         not (queue.sharing or queue.lock or queue.order) and queue.copies == queue.servers == 1
     )
     holds_nothing = queue.requests == 1 and not any(
         visit.held or visit.released for visit in visits
     )
-    if not is_single_server or not holds_nothing or not 1 < len(places_there) <= MOST_PLACES:
+    if not is_single_server or not holds_nothing or not 1 < len(places_of_queue) <= MOST_PLACES:
         return None
-    pairs = {key: times for key, times in places.follows.items() if key[0] in places_there}
-    kinds = {(visit.step.time, visit.step.scv) for visit in visits if visit.step is not None}
-    if not pairs or (len(kinds) == 1 and next(iter(kinds))[1] == 1.0):
+    executions_by_pair = {
+        place_pair: executions
+        for place_pair, executions in places.follows.items()
+        if place_pair[0] in places_of_queue
+    }
+    distinct_services = {
+        (visit.step.time, visit.step.scv) for visit in visits if visit.step is not None
+    }
+    if not executions_by_pair or (
+        len(distinct_services) == 1 and next(iter(distinct_services))[1] == 1.0
+    ):
         return None  # in product form what is found at any visit is what there is on average
-    zero = np.zeros(1)
+    no_executions = np.zeros(1)
     rows = [
-        stacked([pairs.get((before, after), zero) for after in places_there])
-        for before in places_there
+        stacked(
+            [
+                executions_by_pair.get((earlier_place, later_place), no_executions)
+                for later_place in places_of_queue
+            ]
+        )
+        for earlier_place in places_of_queue
     ]
-    table = np.stack(np.broadcast_arrays(*rows), axis=-2)
-    executed = stacked([places.executed[place] for place in places_there])
-    follows = table / nonzero(executed)[..., None, :]
-    first_arrivals = 1.0 - follows.sum(axis=-2)
+    following_executions = np.stack(np.broadcast_arrays(*rows), axis=-2)
+    executions_by_place = stacked([places.executed[place] for place in places_of_queue])
+    follows = following_executions / nonzero(executions_by_place)[..., None, :]
+    first_parts = 1.0 - follows.sum(axis=-2)
     # A sum of probabilities that misses 1 by no more than 1e-9 misses it by rounding.
-    first_arrivals = np.where(first_arrivals.real > 1e-9, first_arrivals, 0.0)
-    onward = table / nonzero(executed)[..., :, None]
+    first_parts = np.where(first_parts.real > 1e-9, first_parts, 0.0)
+    onward = following_executions / nonzero(executions_by_place)[..., :, None]
     # Customers that never leave the queue come at no random moment.
-    if np.linalg.matrix_power(onward.real, _LEFT_AFTER).sum(axis=-1).max() > 0.99:
+    if np.linalg.matrix_power(onward.real, _VISITS_UNTIL_GONE).sum(axis=-1).max() > 0.99:
         return None
-    visit_indices = tuple(places.visits[place].index for place in places_there)
-    same = np.array(
-        [[index == second_index for second_index in visit_indices] for index in visit_indices]
-    )
-    fractions = executed / nonzero(executed @ same)
-    return InARow(visit_indices, fractions, onward, follows, first_arrivals, _turns(follows))
-
-
-def _turns(follows: Array) -> tuple[int, ...] | None:
-    """Sort the places so that each comes after those that it follows; None where they form a loop."""
-    size = follows.shape[-1]
-    # A part of 0 may have a derivative.
-    linked = (follows != 0).reshape(-1, size, size).any(axis=0)
-    order: list[int] = []
-    while len(order) < size:
-        free = [
-            place
-            for place in range(size)
-            if place not in order and not np.delete(linked[:, place], order).any()
+    visit_indices = tuple(places.visits[place].index for place in places_of_queue)
+    is_same_visit = np.array(
+        [
+            [first_index == second_index for second_index in visit_indices]
+            for first_index in visit_indices
         ]
-        if not free:
+    )
+    parts_of_visits = executions_by_place / nonzero(executions_by_place @ is_same_visit)
+    return InARow(
+        visit_indices, parts_of_visits, onward, follows, first_parts, _order_of_places(follows)
+    )
+
+
+def _order_of_places(follows: Array) -> tuple[int, ...] | None:
+    """Sort the places so that each comes after those that it follows; None where they form a loop."""
+    place_count = follows.shape[-1]
+    # A part of 0 may have a derivative.
+    is_followed = (follows != 0).reshape(-1, place_count, place_count).any(axis=0)
+    order: list[int] = []
+    while len(order) < place_count:
+        free_places = [
+            place
+            for place in range(place_count)
+            if place not in order and not np.delete(is_followed[:, place], order).any()
+        ]
+        if not free_places:
             return None
-        order += free
+        order += free_places
     return tuple(order)
 
 

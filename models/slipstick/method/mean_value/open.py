@@ -71,7 +71,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
     """
     assert isinstance(model.population, OpenPopulation)
     recursion = Recursion(model, model.bodies)
-    _check(model, recursion)
+    _refuse_unsolvable(model, recursion)
     order = _inner_first(recursion)
     rate = numbers[model.population.rate]
     table = ActivityTable(
@@ -80,49 +80,57 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
     points = table.answerable
     while len(points):
         numbers_here = at_points(numbers, points)
-        rates = rate[points]
-        cycle = _solved_in_order(recursion, order, numbers_here, rates)
-        if isinstance(cycle, CycleState):
-            state = PopulationState(1, (cycle,), ArrivalState(math.inf))
-            solved = SolvedPopulation(state, numbers_here, points, np.arange(len(points)))
-            means = MeanNumbers()
-            means.add(recursion.tree.visit_ratios(numbers_here), rates, cycle.visit_times)
-            booked, uses = (
-                (recursion.account(solved), means.uses(recursion.queues, 1))
+        rate_by_point = rate[points]
+        cycle_or_reasons = _cycle_in_order(recursion, order, numbers_here, rate_by_point)
+        if isinstance(cycle_or_reasons, CycleState):
+            state = PopulationState(1, (cycle_or_reasons,), ArrivalState(math.inf))
+            solved_population = SolvedPopulation(
+                state, numbers_here, points, np.arange(len(points))
+            )
+            mean_numbers = MeanNumbers()
+            mean_numbers.add(
+                recursion.tree.visit_ratios(numbers_here),
+                rate_by_point,
+                cycle_or_reasons.visit_times,
+            )
+            booked_times, use_by_queue = (
+                (recursion.account(solved_population), mean_numbers.uses(recursion.queues, 1))
                 if account
                 else ({}, {})
             )
             table.put(
-                solved.points,
-                solved.rows,
-                cycle.time.mean,
-                booked=booked,
-                uses=uses,
-                spans=cycle.visit_times.spans,
+                solved_population.points,
+                solved_population.rows,
+                cycle_or_reasons.time.mean,
+                booked=booked_times,
+                uses=use_by_queue,
+                spans=cycle_or_reasons.visit_times.spans,
             )
             break
         # The other points are solved without those that are saturated.
-        table.wrong.update({int(points[index]): text for index, text in cycle.items()})
-        points = np.delete(points, list(cycle))
+        table.reason_by_point.update(
+            {int(points[row]): reason for row, reason in cycle_or_reasons.items()}
+        )
+        points = np.delete(points, list(cycle_or_reasons))
     return table
 
 
-def _solved_in_order(
+def _cycle_in_order(
     recursion: Recursion, order: Sequence[Queue], numbers: Numbers, rate: Array
 ) -> CycleState | dict[int, str]:
     """Return the times of one customer, solving each queue after those that it depends on; or, by
     point, the reason why a queue is saturated.
     """
-    ratios = recursion.tree.visit_ratios(numbers)
+    visit_ratios = recursion.tree.visit_ratios(numbers)
     places = Places().add(recursion.tree.root, numbers)
     bare_traversal = Traversal(recursion.model, numbers, 1, {})
-    saturated = dict[int, str]()
-    waits = dict[int, RandomTime]()
+    reason_by_point = dict[int, str]()
+    wait_by_visit = dict[int, RandomTime]()
     bare_traversal.time(recursion.tree.root)
     for queue in order:
-        traversal = Traversal(recursion.model, numbers, 1, waits)
+        traversal = Traversal(recursion.model, numbers, 1, wait_by_visit)
         traversal.time(recursion.tree.root)
-        services, bare_services = (
+        service_by_visit, bare_service_by_visit = (
             {
                 visit.index: traversal_or_bare.visit_times.services[visit.index]
                 for visit in queue.visits
@@ -131,108 +139,158 @@ def _solved_in_order(
         )
         # A queue that its services alone saturate has no steady state. Where only the approximate
         # waits under a lock saturate it, it may have one, and the reason says so.
-        without_waits = _saturated(recursion.model, queue, ratios, bare_services, rate)
-        for index, text in _saturated(recursion.model, queue, ratios, services, rate).items():
-            saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
-        if not saturated:
-            waits.update(
-                _waits(queue, ratios, services, rate, places, traversal.visit_times.branch_waits)
+        reasons_without_waits = _saturation_reasons(
+            recursion.model, queue, visit_ratios, bare_service_by_visit, rate
+        )
+        for point, reason in _saturation_reasons(
+            recursion.model, queue, visit_ratios, service_by_visit, rate
+        ).items():
+            reason_by_point.setdefault(
+                point, reasons_without_waits.get(point, f"{reason} ({WAITS_INCLUDED})")
             )
-    traversal = Traversal(recursion.model, numbers, 1, waits)
-    return saturated or CycleState(1, traversal.time(recursion.tree.root), traversal.visit_times)
+        if not reason_by_point:
+            wait_by_visit.update(
+                _waits_at_queue(
+                    queue,
+                    visit_ratios,
+                    service_by_visit,
+                    rate,
+                    places,
+                    traversal.visit_times.branch_waits,
+                )
+            )
+    traversal = Traversal(recursion.model, numbers, 1, wait_by_visit)
+    return reason_by_point or CycleState(
+        1, traversal.time(recursion.tree.root), traversal.visit_times
+    )
 
 
-def _saturated(
+def _saturation_reasons(
     model: Model,
     queue: Queue,
-    ratios: Mapping[int, Array],
-    services: Mapping[int, RandomTime],
+    visit_ratios: Mapping[int, Array],
+    service_by_visit: Mapping[int, RandomTime],
     rate: Array,
 ) -> dict[int, str]:
     """Return, by point, why a queue is saturated: more work arrives than its servers can do."""
-    work = added(ratios[index] * service.mean for index, service in services.items())
+    work = added(visit_ratios[index] * service.mean for index, service in service_by_visit.items())
     load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
     return {
-        int(index): saturated_text(model, queue.name, float(rate[index].real), float(load[index]))
-        for index in np.flatnonzero(~(load < 1))
+        int(point): saturated_text(model, queue.name, float(rate[point].real), float(load[point]))
+        for point in np.flatnonzero(~(load < 1))
     }
 
 
-def _waits(
+def _waits_at_queue(
     queue: Queue,
-    ratios: Mapping[int, Array],
-    services: Mapping[int, RandomTime],
+    visit_ratios: Mapping[int, Array],
+    service_by_visit: Mapping[int, RandomTime],
     rate: Array,
     places: Places,
-    siblings: Mapping[int, Array],
+    sibling_waits: Mapping[int, Array],
 ) -> dict[int, RandomTime]:
     """Return the waits at the visits of one queue, which solve linear equations.
 
     Parameters
     ----------
     queue : the queue
-    ratios : visits of one customer, by visit [1]
-    services : service at each visit
+    visit_ratios : visits of one customer, by visit [1]
+    service_by_visit : service at each visit
     rate : of the arrivals [1/s]
     places : which visits follow each other at once
-    siblings : wait at a visit for other branches of the same customer's fork [s]
+    sibling_waits : wait at a visit for other branches of the same customer's fork [s]
     """
     visits = queue.visits
-    use = {v.index: rate * ratios[v.index] * services[v.index].mean for v in visits}
-    busy = added(use.values())
-    all_busy = erlang_c(busy, queue.servers)
-    share = all_busy / nonzero(busy)
+    busy_by_visit = {
+        visit.index: rate * visit_ratios[visit.index] * service_by_visit[visit.index].mean
+        for visit in visits
+    }
+    busy_servers = added(busy_by_visit.values())
+    all_busy = erlang_c(busy_servers, queue.servers)
+    delaying_share = all_busy / nonzero(busy_servers)
     if queue.sharing:
-        stretch = all_busy / (queue.servers - busy)
-        return _limited(
+        stretch = all_busy / (queue.servers - busy_servers)
+        return _limited_waits(
             queue,
-            ratios,
-            services,
-            {v.index: _stretched(services[v.index], stretch) for v in visits},
+            visit_ratios,
+            service_by_visit,
+            {
+                visit.index: _stretched_wait(service_by_visit[visit.index], stretch)
+                for visit in visits
+            },
         )
-    residual = {
-        v.index: residual_time(services[v.index].mean, services[v.index].scv) for v in visits
+    residual_by_visit = {
+        visit.index: residual_time(
+            service_by_visit[visit.index].mean, service_by_visit[visit.index].scv
+        )
+        for visit in visits
     }
     right_side = []
     matrix = []
     for visit in visits:
-        shares = {
+        fraction_by_visit = {
             earlier_visit.index: competing_fraction(visit, earlier_visit, math.inf)
             for earlier_visit in visits
         }
-        back = places.returns(visit) / nonzero(ratios[visit.index])
+        returning_share = places.returns(visit) / nonzero(visit_ratios[visit.index])
         work = added(
-            share * use[index] * ((1 - back) * residual[index] + back * services[index].mean)
-            for index, share in shares.items()
+            fraction
+            * busy_by_visit[index]
+            * (
+                (1 - returning_share) * residual_by_visit[index]
+                + returning_share * service_by_visit[index].mean
+            )
+            for index, fraction in fraction_by_visit.items()
         )
-        behind = added(
-            share * use[index] * siblings[index]
-            for index, share in shares.items()
-            if index in siblings
+        sibling_delay = added(
+            fraction * busy_by_visit[index] * sibling_waits[index]
+            for index, fraction in fraction_by_visit.items()
+            if index in sibling_waits
         )
-        right_side.append((work * share + behind) / queue.servers)
-        matrix.append([share * use[index] / queue.servers for index, share in shares.items()])
-    table = np.stack(
-        [np.stack(np.broadcast_arrays(*row, busy)[:-1], axis=-1) for row in matrix], axis=-2
+        right_side.append((work * delaying_share + sibling_delay) / queue.servers)
+        matrix.append(
+            [
+                fraction * busy_by_visit[index] / queue.servers
+                for index, fraction in fraction_by_visit.items()
+            ]
+        )
+    coefficients = np.stack(
+        [np.stack(np.broadcast_arrays(*row, busy_servers)[:-1], axis=-1) for row in matrix], axis=-2
     )
-    right = np.stack(np.broadcast_arrays(*right_side, busy)[:-1], axis=-1)
-    solution = np.linalg.solve(np.eye(len(visits)) - table, right[..., None])[..., 0]
+    right_sides = np.stack(np.broadcast_arrays(*right_side, busy_servers)[:-1], axis=-1)
+    mean_waits = np.linalg.solve(np.eye(len(visits)) - coefficients, right_sides[..., None])[..., 0]
     # Each wait is exponential with the probability of a wait and else 0, as at an M/M/c station.
     scv_of_wait = 2 / np.where(all_busy.real > 0, all_busy, 1.0) - 1
-    means = {v.index: solution[..., k] for k, v in enumerate(visits)}
-    waits = {index: RandomTime(mean, mean * mean * scv_of_wait) for index, mean in means.items()}
-    if row := in_a_row(queue, places):
-        flows = row.by_place({index: rate * ratios[index] for index in row.visits}) * row.parts
-        service = row.by_place({index: services[index].mean for index in row.visits})
-        waits |= row.replaced(waits, row.open_waits(flows, service, row.by_place(residual)))
-    return _limited(queue, ratios, services, waits)
+    mean_by_visit = {
+        visit.index: mean_waits[..., position] for position, visit in enumerate(visits)
+    }
+    wait_by_visit = {
+        index: RandomTime(mean, mean * mean * scv_of_wait) for index, mean in mean_by_visit.items()
+    }
+    if visits_in_row := in_a_row(queue, places):
+        flow_by_place = (
+            visits_in_row.by_place(
+                {index: rate * visit_ratios[index] for index in visits_in_row.visits}
+            )
+            * visits_in_row.parts
+        )
+        service_by_place = visits_in_row.by_place(
+            {index: service_by_visit[index].mean for index in visits_in_row.visits}
+        )
+        wait_by_visit |= visits_in_row.replaced(
+            wait_by_visit,
+            visits_in_row.open_waits(
+                flow_by_place, service_by_place, visits_in_row.by_place(residual_by_visit)
+            ),
+        )
+    return _limited_waits(queue, visit_ratios, service_by_visit, wait_by_visit)
 
 
-def _limited(
+def _limited_waits(
     queue: Queue,
-    ratios: Mapping[int, Array],
-    services: Mapping[int, RandomTime],
-    waits: dict[int, RandomTime],
+    visit_ratios: Mapping[int, Array],
+    service_by_visit: Mapping[int, RandomTime],
+    wait_by_visit: dict[int, RandomTime],
 ) -> dict[int, RandomTime]:
     """Return waits under a lock, limited to the work of the customers outside it.
 
@@ -241,18 +299,20 @@ def _limited(
     saturation, with it 106 % (benchmarks/mean_value.py).
     """
     for visit in (visit for visit in queue.visits if visit.exclusive):
-        works_met = [
-            ratios[v.index] * services[v.index].mean for v in queue.visits if visit.can_meet(v)
+        met_work = [
+            visit_ratios[met_visit.index] * service_by_visit[met_visit.index].mean
+            for met_visit in queue.visits
+            if visit.can_meet(met_visit)
         ]
-        most_wait = added(works_met) / queue.servers / nonzero(ratios[visit.index])
-        wait = waits[visit.index]
-        waits[visit.index] = wait.scaled(
+        most_wait = added(met_work) / queue.servers / nonzero(visit_ratios[visit.index])
+        wait = wait_by_visit[visit.index]
+        wait_by_visit[visit.index] = wait.scaled(
             np.where(wait.mean.real > most_wait.real, most_wait / nonzero(wait.mean), 1.0)
         )
-    return waits
+    return wait_by_visit
 
 
-def _stretched(service: RandomTime, stretch: Array) -> RandomTime:
+def _stretched_wait(service: RandomTime, stretch: Array) -> RandomTime:
     """Return the wait at shared servers as a random time of mean S x stretch: a part of its
     variance is that of the service, the rest is taken as exponential (chosen here).
 
@@ -274,7 +334,7 @@ def _without_arrivals(model: Model, rate: Array) -> dict[int, str]:
     }
 
 
-def _check(model: Model, recursion: Recursion) -> None:
+def _refuse_unsolvable(model: Model, recursion: Recursion) -> None:
     barrier = next(
         (name for node in steps(recursion.activities[0]) if node.use == MET for name in node.uses),
         None,
@@ -290,9 +350,9 @@ def _check(model: Model, recursion: Recursion) -> None:
             " mean-value needs a station for that"
         )
     if recursion.spin_locks:
-        names = ", ".join(spin_lock.queue.name for spin_lock in recursion.spin_locks)
+        lock_names = ", ".join(spin_lock.queue.name for spin_lock in recursion.spin_locks)
         raise NoAnswerError(
-            f"an open population sets no limit to how many spin at {names}; mean-value has no"
+            f"an open population sets no limit to how many spin at {lock_names}; mean-value has no"
             " answer, simulation may"
         )
 
@@ -302,16 +362,20 @@ def _inner_first(recursion: Recursion) -> list[Queue]:
     held.
     """
     locks = {queue.name: queue for queue in recursion.queues if queue.lock}
-    inner = {
-        name: {v.queue for v in recursion.tree.visits if name in v.held and v.queue in locks}
+    inner_locks = {
+        name: {
+            visit.queue
+            for visit in recursion.tree.visits
+            if name in visit.held and visit.queue in locks
+        }
         for name in locks
     }
     try:
-        order = [locks[name] for name in TopologicalSorter(inner).static_order()]
+        ordered_locks = [locks[name] for name in TopologicalSorter(inner_locks).static_order()]
     except CycleError as error:
-        names = ", ".join(sorted(set(error.args[1])))
+        circle_names = ", ".join(sorted(set(error.args[1])))
         raise NoAnswerError(
-            f"locks {names} are each taken while another of them is held; mean-value solves a lock"
+            f"locks {circle_names} are each taken while another of them is held; mean-value solves a lock"
             " after those taken inside it, so it has no order for these; simulate it"
         ) from None
-    return [queue for queue in recursion.queues if not queue.lock] + order
+    return [queue for queue in recursion.queues if not queue.lock] + ordered_locks

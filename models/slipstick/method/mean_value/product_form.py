@@ -35,17 +35,17 @@ def services_alike(
     Source: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260.
     """
     nodes = [node for tree in trees for node in steps(tree.root)]
-    held = [node for node in nodes if isinstance(node, VisitedHold)]
+    holds = [node for node in nodes if isinstance(node, VisitedHold)]
     if not all(map(_is_plain, nodes)):
         return None
-    alike: list[tuple[Expr, ...]] = []
+    times_by_station: list[tuple[Expr, ...]] = []
     for queue in queues:
         resource = model.resources.get(queue.name)
         if queue.spin or queue.order or not (queue.lock or isinstance(resource, Station)):
             return None
         steps_under_lock = [
             node.body.step
-            for node in held
+            for node in holds
             if node.visit in queue.visits and isinstance(node.body, VisitedStep)
         ]
         steps_served = steps_under_lock or [
@@ -55,9 +55,9 @@ def services_alike(
         # take any.
         if not (queue.sharing or all(step.scv == 1.0 for step in steps_served)):
             return None
-        times = dict.fromkeys(step.time for step in steps_served)
-        alike.append(() if queue.sharing else tuple(times))
-    return alike
+        distinct_times = dict.fromkeys(step.time for step in steps_served)
+        times_by_station.append(() if queue.sharing else tuple(distinct_times))
+    return times_by_station
 
 
 def has_product_form(model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]) -> bool:
@@ -117,28 +117,34 @@ def as_arrays(
     # The engine of queueing networks is imported only where it is needed.
     from slipstick.queueing.network import network_arrays
 
-    points = len(next(iter(numbers.values())))
-    demands = []
-    thinks = []
+    point_count = len(next(iter(numbers.values())))
+    demand_by_group = []
+    think_times = []
     for tree, (time, services) in zip(trees, times_and_services, strict=True):
         ratios = tree.visit_ratios(numbers)
-        work = [
-            added(ratios[v.index] * services[v.index] for v in tree.visits if v.queue == queue.name)
+        work_by_queue = [
+            added(
+                ratios[visit.index] * services[visit.index]
+                for visit in tree.visits
+                if visit.queue == queue.name
+            )
             for queue in queues
         ]
-        columns = np.broadcast_arrays(*work, time, np.zeros(points))
-        demand = np.stack(columns[:-2], axis=-1) if queues else np.zeros((points, 0))
-        think = columns[-2] - demand.sum(axis=-1)
+        work_and_times = np.broadcast_arrays(*work_by_queue, time, np.zeros(point_count))
+        demand = np.stack(work_and_times[:-2], axis=-1) if queues else np.zeros((point_count, 0))
+        think_time = work_and_times[-2] - demand.sum(axis=-1)
         # Rounding may leave a little less or more than 0.
-        thinks.append(np.where(think.real > 1e-14 * columns[-2].real, think, 0 * think))
-        demands.append(demand)
-    service = np.stack(demands, axis=1)
-    thinking = np.stack(thinks, axis=-1)
-    takes = (service.sum(axis=-1) + thinking).real > 0
+        think_times.append(
+            np.where(think_time.real > 1e-14 * work_and_times[-2].real, think_time, 0 * think_time)
+        )
+        demand_by_group.append(demand)
+    demand_table = np.stack(demand_by_group, axis=1)
+    think_table = np.stack(think_times, axis=-1)
+    takes_time = (demand_table.sum(axis=-1) + think_table).real > 0
     return network_arrays(
-        service,
-        population=takes * np.asarray(members),  # a group whose cycle takes no time is nowhere
-        think=thinking,
+        demand_table,
+        population=takes_time * np.asarray(members),  # a group whose cycle takes no time is nowhere
+        think=think_table,
         discipline=["is" if queue.servers >= INFINITE else "ps" for queue in queues],
         servers=[queue.servers for queue in queues],
     )

@@ -88,17 +88,22 @@ def solve_phases(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     account : also find the account and the use of each queue
     """
     assert isinstance(model.population, PhasedPopulation)
-    phases = [_PhaseSolver(model, phase) for phase in model.population.phases]
-    wrong = out_of_range(model, numbers)
-    for index, phase in enumerate(phases):
-        wrong = {
-            **uncountable(numbers[phase.phase.processors], f"the processors of phase {index + 1}"),
-            **wrong,
+    phase_solvers = [_PhaseSolver(model, phase_solver) for phase_solver in model.population.phases]
+    reason_by_point = out_of_range(model, numbers)
+    for index, phase_solver in enumerate(phase_solvers):
+        reason_by_point = {
+            **uncountable(
+                numbers[phase_solver.phase.processors], f"the processors of phase {index + 1}"
+            ),
+            **reason_by_point,
         }
-    size = largest([numbers[phase.phase.processors] for phase in phases])
-    program_table = ActivityTable(np.array(size), wrong)
+    most_processors = largest(
+        [numbers[phase_solver.phase.processors] for phase_solver in phase_solvers]
+    )
+    program_table = ActivityTable(np.array(most_processors), reason_by_point)
     phase_tables = [
-        phase.solve(numbers, size, program_table.answerable, account) for phase in phases
+        phase_solver.solve(numbers, most_processors, program_table.answerable, account)
+        for phase_solver in phase_solvers
     ]
     program_table.time = added(phase_table.time for phase_table in phase_tables)
     time = np.where(program_table.time > 0, program_table.time, np.inf)
@@ -106,16 +111,21 @@ def solve_phases(model: Model, numbers: Numbers, account: bool) -> ActivityTable
         program_table.spans.update(phase_table.spans)
         for label, column in phase_table.booked.items():
             program_table.booked[label] = program_table.booked.get(label, np.zeros(1)) + column
-        for name, (busy, present, calls, wait) in phase_table.uses.items():
+        for name, (busy_share, present, visit_rate, wait) in phase_table.uses.items():
             # The wait of a visit is weighted by the visits, all else by the times of the phases.
-            rate = phase_table.time * calls
+            weighted_visits = phase_table.time * visit_rate
             weighted_use = np.stack(
-                [phase_table.time * busy, phase_table.time * present, rate, rate * wait]
+                [
+                    phase_table.time * busy_share,
+                    phase_table.time * present,
+                    weighted_visits,
+                    weighted_visits * wait,
+                ]
             )
             program_table.uses[name] = program_table.uses.get(name, np.zeros(1)) + weighted_use
-    for use in program_table.uses.values():
-        use /= time
-        use[3] /= nonzero(use[2])
+    for use_of_queue in program_table.uses.values():
+        use_of_queue /= time
+        use_of_queue[3] /= nonzero(use_of_queue[2])
     if IDLE_PROCESSORS in program_table.booked:
         program_table.booked[IDLE_PROCESSORS] = program_table.booked.pop(
             IDLE_PROCESSORS
@@ -132,30 +142,41 @@ class _PhaseSolver:
         self.recursion = Recursion(model, [phase.cycle])
         self._has_barriers = any(node.use == MET for node in steps(phase.cycle))
 
-    def solve(self, numbers: Numbers, size: Array, points: Array, account: bool) -> ActivityTable:
+    def solve(
+        self, numbers: Numbers, most_processors: Array, points: Array, account: bool
+    ) -> ActivityTable:
         """Solve the phase alone; the account is the mean over all processors, idle ones included."""
-        table = ActivityTable(np.array(size), {})
-        count = self.phase.processors
-        sizes = np.rint(numbers[count].real)[:, None]
-        for solved in self.recursion.solve(numbers, sizes, points, [count], every_population=True):
+        table = ActivityTable(np.array(most_processors), {})
+        group_size = self.phase.processors
+        sizes = np.rint(numbers[group_size].real)[:, None]
+        for solved_population in self.recursion.solve(
+            numbers, sizes, points, [group_size], every_population=True
+        ):
             # The start of the phase changes what was found, so it is copied.
-            cycle = replace(solved.state.first, visit_times=solved.state.first.visit_times.copy())
-            solved_phase = replace(solved, state=replace(solved.state, cycles=(cycle,)))
-            iterations = solved.numbers[self.phase.repeat]
+            cycle = replace(
+                solved_population.state.first,
+                visit_times=solved_population.state.first.visit_times.copy(),
+            )
+            solved_phase = replace(
+                solved_population, state=replace(solved_population.state, cycles=(cycle,))
+            )
+            iterations = solved_population.numbers[self.phase.repeat]
             time = self._time(solved_phase, iterations)
-            booked, uses = self._account(solved_phase, time, iterations) if account else ({}, {})
+            booked_times, use_by_queue = (
+                self._account(solved_phase, time, iterations) if account else ({}, {})
+            )
             table.put(
                 solved_phase.points,
                 solved_phase.rows,
                 time,
-                booked=booked,
-                uses=uses,
+                booked=booked_times,
+                uses=use_by_queue,
                 spans=cycle.visit_times.spans,
             )
             if account:
                 # The account of a processor that takes part becomes the mean over all; the others
                 # are idle.
-                member_share = cycle.members / size[solved_phase.points].real
+                member_share = cycle.members / most_processors[solved_phase.points].real
                 for column in table.booked.values():
                     column[solved_phase.points] *= member_share
                 table.booked[IDLE_PROCESSORS][solved_phase.points] += (
@@ -163,7 +184,7 @@ class _PhaseSolver:
                 ) * table.time[solved_phase.points]
         return table
 
-    def _time(self, solved: SolvedPopulation, iterations: Array) -> Array:
+    def _time(self, solved_population: SolvedPopulation, iterations: Array) -> Array:
         """Return the time of the phase, and replace the waits by those of the processors of this
         phase.
 
@@ -171,59 +192,73 @@ class _PhaseSolver:
         difference of two phases that begin in the steady state (`_StaggeredEnd`), so that the start
         and the end count once each.
         """
-        cycle = solved.state.first
-        n = solved.state.processors
+        cycle = solved_population.state.first
+        processors = solved_population.state.processors
         member_time = repeated(iterations, cycle.time)
-        if self._has_barriers or n == 1:
+        if self._has_barriers or processors == 1:
             # Barriers keep the processors together, so that all end at once.
             return member_time.mean
-        traversal = Traversal(self.model, solved.numbers, n, cycle.visit_times.waits)
+        traversal = Traversal(
+            self.model, solved_population.numbers, processors, cycle.visit_times.waits
+        )
         traversal.visit_times = cycle.visit_times
         steady_waits = dict(cycle.visit_times.waits)
-        synchronized = synchronized_start(traversal, [self.recursion.tree.root], n)
+        synchronized_end = synchronized_start(traversal, [self.recursion.tree.root], processors)
         if not is_contended([self.recursion.tree.root]):
             time_of_all_turns, time_of_one_turn = (
-                maximum_of_identical(time, np.full(1, float(n))).mean
+                maximum_of_identical(time, np.full(1, float(processors))).mean
                 for time in (member_time, cycle.time)
             )
             return np.where(iterations.real == 1, time_of_one_turn, time_of_all_turns)
-        one_turn, all_turns = (
-            _StaggeredEnd(solved.curve, cycle_time) for cycle_time in (cycle.time, member_time)
+        end_of_one_turn, end_of_all_turns = (
+            _StaggeredEnd(solved_population.curve, cycle_time)
+            for cycle_time in (cycle.time, member_time)
         )
-        start = (one_turn.time if synchronized is None else synchronized.mean) - one_turn.time
-        staggered_end = all_turns.time + start
-        wait_factor = all_turns.waited(iterations)
+        start_delay = (
+            end_of_one_turn.time if synchronized_end is None else synchronized_end.mean
+        ) - end_of_one_turn.time
+        staggered_end = end_of_all_turns.time + start_delay
+        wait_factor = end_of_all_turns.relative_wait(iterations)
         staggered_time = np.where(
-            iterations.real > 1, staggered_end, iterations * (one_turn.time + start)
+            iterations.real > 1, staggered_end, iterations * (end_of_one_turn.time + start_delay)
         )
         cycle.visit_times.waits = {
-            key: _where(iterations.real > 1, wait.scaled(wait_factor), cycle.visit_times.waits[key])
-            for key, wait in steady_waits.items()
+            visit_index: _chosen_time(
+                iterations.real > 1, wait.scaled(wait_factor), cycle.visit_times.waits[visit_index]
+            )
+            for visit_index, wait in steady_waits.items()
         }
         # Operational: a phase is no shorter than the work of all its processors at any queue.
         work = self.recursion.work(
-            self.recursion.tree.visit_ratios(solved.numbers), cycle.visit_times, n
+            self.recursion.tree.visit_ratios(solved_population.numbers),
+            cycle.visit_times,
+            processors,
         )
-        return largest([staggered_time, *(n * iterations * work_time for work_time in work)])
+        return largest(
+            [staggered_time, *(processors * iterations * work_time for work_time in work)]
+        )
 
     def _account(
-        self, solved: SolvedPopulation, time: Array, iterations: Array
+        self, solved_population: SolvedPopulation, time: Array, iterations: Array
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """Return the seconds by label of one processor that takes part in the phase, and the use of
         each queue.
         """
         recursion = self.recursion
-        cycle = solved.state.first
+        cycle = solved_population.state.first
         booked_times = {
-            label: iterations * seconds for label, seconds in recursion.account(solved).items()
+            label: iterations * seconds
+            for label, seconds in recursion.account(solved_population).items()
         }
-        means = MeanNumbers()
+        mean_numbers = MeanNumbers()
         rate = cycle.members * iterations / np.where(time > 0, time, np.inf)
-        means.add(recursion.tree.visit_ratios(solved.numbers), rate, cycle.visit_times)
-        booked = not_negative(
+        mean_numbers.add(
+            recursion.tree.visit_ratios(solved_population.numbers), rate, cycle.visit_times
+        )
+        booked_with_idle = not_negative(
             {**booked_times, IDLE_PROCESSORS: time - added(booked_times.values())}
         )
-        return booked, means.uses(recursion.queues, cycle.members)
+        return booked_with_idle, mean_numbers.uses(recursion.queues, cycle.members)
 
 
 class _StaggeredEnd:
@@ -244,32 +279,35 @@ class _StaggeredEnd:
     own : V
     """
 
-    def __init__(self, curve: Sequence[Array], own: RandomTime) -> None:
+    def __init__(self, curve: Sequence[Array], member_time: RandomTime) -> None:
         self.curve = curve
-        self.own = own
-        ends = ordered_ends(own, len(curve))
+        self.own = member_time
+        ends = ordered_ends(member_time, len(curve))
         # From N down to 1: the first gap passes while all are at work.
-        pace = np.stack(np.broadcast_arrays(*reversed(curve)), axis=-1)
-        gaps = np.diff(ends, axis=-1, prepend=0) * pace / nonzero(curve[-1])[..., None]
+        cycle_times = np.stack(np.broadcast_arrays(*reversed(curve)), axis=-1)
+        gaps = np.diff(ends, axis=-1, prepend=0) * cycle_times / nonzero(curve[-1])[..., None]
         unended_share = np.arange(len(curve), 0, -1) / len(curve)
         self.time: Array = gaps.sum(axis=-1)
-        self.ended: Array = (gaps * unended_share).sum(axis=-1)
+        self.mean_end: Array = (gaps * unended_share).sum(axis=-1)
 
-    def waited(self, iterations: Array) -> Array:
+    def relative_wait(self, iterations: Array) -> Array:
         """Return the mean wait over the phase relative to that of the steady state; it falls as
         processors end [1].
         """
-        longest = self.curve[-1] - self.curve[0]
+        longest_wait = self.curve[-1] - self.curve[0]
         staggered_wait = (
-            self.ended / np.where(iterations.real > 0, iterations, 1) - self.curve[0]
-        ) / nonzero(longest)
+            self.mean_end / np.where(iterations.real > 0, iterations, 1) - self.curve[0]
+        ) / nonzero(longest_wait)
         # A curve that does not rise has no wait to scale; a rise below 1e-12 is rounding.
-        return np.where(longest.real > 1e-12 * self.curve[0].real, clamped(staggered_wait), 1.0)
+        return np.where(
+            longest_wait.real > 1e-12 * self.curve[0].real, clamped(staggered_wait), 1.0
+        )
 
 
-def _where(chosen: Array, first: RandomTime, second: RandomTime) -> RandomTime:
+def _chosen_time(is_first: Array, first: RandomTime, second: RandomTime) -> RandomTime:
     return RandomTime(
-        np.where(chosen, first.mean, second.mean), np.where(chosen, first.variance, second.variance)
+        np.where(is_first, first.mean, second.mean),
+        np.where(is_first, first.variance, second.variance),
     )
 
 
@@ -289,19 +327,20 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> ActivityT
     """
     population = model.population
     assert isinstance(population, SuperstepPopulation)
-    reader = _LineReader(model, numbers)
+    line_reader = _LineReader(model, numbers)
     superstep_totals = [
-        _SuperstepSolver(reader, superstep).solve(account) for superstep in population.supersteps
+        _SuperstepSolver(line_reader, superstep).solve(account)
+        for superstep in population.supersteps
     ]
     time = added(totals["time", ""] for totals in superstep_totals)
     size = np.full(len(next(iter(numbers.values()))), float(population.processors))
     table = ActivityTable(size.astype(time.dtype), {})
     table.time[:] = time
-    for key in dict.fromkeys(
-        key for totals in superstep_totals for key in totals if key[0] == "step"
+    for total_key in dict.fromkeys(
+        total_key for totals in superstep_totals for total_key in totals if total_key[0] == "step"
     ):
-        table.booked[key[1]] = 0 * size + added(
-            totals[key] for totals in superstep_totals if key in totals
+        table.booked[total_key[1]] = 0 * size + added(
+            totals[total_key] for totals in superstep_totals if total_key in totals
         )
     return table
 
@@ -316,13 +355,15 @@ _ON_PATH = ("time", "step", "waited")
 """Kinds that count along the path that ends last; the others count all executions."""
 
 
-def _add(totals: _LineTotals, line_totals: _LineTotals, on_path: Array, in_all: Array) -> None:
-    """Add the times of a part to the totals: `in_all` times what counts everywhere, and `on_path`
+def _add_times(
+    totals: _LineTotals, added_totals: _LineTotals, executions_on_path: Array, executions: Array
+) -> None:
+    """Add the times of a part to the totals: `executions` times what counts everywhere, and `executions_on_path`
     times what counts only on the path that ends last.
     """
-    for key, seconds in line_totals.items():
-        added_time = (on_path if key[0] in _ON_PATH else in_all) * seconds
-        totals[key] = totals[key] + added_time if key in totals else added_time
+    for total_key, seconds in added_totals.items():
+        added_time = (executions_on_path if total_key[0] in _ON_PATH else executions) * seconds
+        totals[total_key] = totals[total_key] + added_time if total_key in totals else added_time
 
 
 class _LineReader:
@@ -336,36 +377,40 @@ class _LineReader:
     def __init__(self, model: Model, numbers: Numbers) -> None:
         self.model = model
         self.numbers = numbers
-        self._known: dict[int, _LineTotals] = {}
+        self._totals_by_activity: dict[int, _LineTotals] = {}
 
     def totals(self, activity: Activity) -> _LineTotals:
         """Return the times, visits and services of one execution of an activity, added up by key."""
-        if id(activity) not in self._known:
-            self._known[id(activity)] = self._totals(activity)
-        return self._known[id(activity)]
+        if id(activity) not in self._totals_by_activity:
+            self._totals_by_activity[id(activity)] = self._computed_totals(activity)
+        return self._totals_by_activity[id(activity)]
 
-    def _totals(self, activity: Activity) -> _LineTotals:
-        ones = np.ones(1)
+    def _computed_totals(self, activity: Activity) -> _LineTotals:
+        one_visit = np.ones(1)
         totals = _LineTotals({("time", ""): np.zeros(1)})
         match activity:
-            case Step(name, duration, queue):
-                time = self.numbers[duration]
+            case Step(name, time_expression, queue_name):
+                time = self.numbers[time_expression]
                 totals |= {("time", ""): time, ("step", name): time}
-                if queue is not None:
-                    queue = (OWN if queue == "own" else AWAY) if is_processor(queue) else queue
+                if queue_name is not None:
+                    queue_name = (
+                        (OWN if queue_name == "own" else AWAY)
+                        if is_processor(queue_name)
+                        else queue_name
+                    )
                     totals |= {
-                        ("waited", queue): ones,
-                        ("visits", queue): ones,
-                        ("service", queue): time,
+                        ("waited", queue_name): one_visit,
+                        ("visits", queue_name): one_visit,
+                        ("service", queue_name): time,
                     }
-                    totals["square", queue] = time**2 * (1 + activity.scv)
+                    totals["square", queue_name] = time**2 * (1 + activity.scv)
                 return totals
             case Pipeline():
                 return self._pipeline(activity)
             case _ if activity.combination is Combination.IN_TURN and activity.use == NOTHING:
-                for number, child in activity.weighted:
-                    executions = value_of(number, self.numbers)
-                    _add(totals, self.totals(child), executions, executions)
+                for count, child in activity.weighted:
+                    executions = value_of(count, self.numbers)
+                    _add_times(totals, self.totals(child), executions, executions)
                 return totals
             case _:
                 raise NoAnswerError(
@@ -383,27 +428,29 @@ class _LineReader:
                 " simulate it"
             )
         items = self.numbers[pipeline.items]
-        ones = np.ones(1)
+        one_execution = np.ones(1)
         stages = [
             (stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages
         ]
         times = [stage_totals["time", ""] for _, stage_totals in stages]
-        serial_times = [time for (serial, _), time in zip(stages, times, strict=True) if serial]
+        serial_times = [
+            time for (is_serial, _), time in zip(stages, times, strict=True) if is_serial
+        ]
         longest = largest(serial_times or [np.zeros(1)])
         totals = _LineTotals({("time", ""): np.zeros(1)})
         has_bound = False
-        for (serial, stage_totals), time in zip(stages, times, strict=True):
-            binds = serial and not has_bound and bool(np.all(time.real == longest.real))
-            has_bound = has_bound or binds
-            _add(totals, stage_totals, items if binds else ones, items)
-        if any(serial for serial, _ in stages) and not has_bound:
+        for (is_serial, stage_totals), time in zip(stages, times, strict=True):
+            is_binding = is_serial and not has_bound and bool(np.all(time.real == longest.real))
+            has_bound = has_bound or is_binding
+            _add_times(totals, stage_totals, items if is_binding else one_execution, items)
+        if any(is_serial for is_serial, _ in stages) and not has_bound:
             # Different stages are the longest at different points: the time is right, its split by
             # step is not.
             totals["time", ""] = added(times) + (items - 1) * longest
         return totals
 
 
-def _queues_at(model: Model, name: str, lines: int) -> bool:
+def _may_wait_at(model: Model, station_name: str, line_count: int) -> bool:
     """Return whether processors may wait at a station in a superstep: none does where each finds a
     server of its own.
 
@@ -412,64 +459,73 @@ def _queues_at(model: Model, name: str, lines: int) -> bool:
     NoAnswerError : there are several servers, but fewer than lines: the wait for all that others
         have left is that for one server
     """
-    if name not in model.resources:  # the processors
+    if station_name not in model.resources:  # the processors
         return True
-    servers = model.resources[name].capacity
-    if 1 < servers < lines:
+    servers = model.resources[station_name].capacity
+    if 1 < servers < line_count:
         raise NoAnswerError(
             f"mean-value takes stations of one server, or of one for each processor, in supersteps;"
-            f" {name} has {servers} for {lines}: simulate it"
+            f" {station_name} has {servers} for {line_count}: simulate it"
         )
-    return servers < lines
+    return servers < line_count
 
 
 class _SuperstepSolver:
     """Solves one superstep; tables have a row for each processor [processors, points]."""
 
     def __init__(self, reader: _LineReader, superstep: Superstep) -> None:
-        self._lines = [reader.totals(line) for line in superstep.bodies]
-        self._barrier = reader.totals(superstep.barrier)
+        self._totals_by_line = [reader.totals(line) for line in superstep.bodies]
+        self._barrier_totals = reader.totals(superstep.barrier)
         self._repeat = reader.numbers[superstep.repeat]
         self._name = reader.model.name
-        visitors = Counter(name for line in self._lines for kind, name in line if kind == "visits")
+        lines_by_queue = Counter(
+            name
+            for line in self._totals_by_line
+            for total_kind, name in line
+            if total_kind == "visits"
+        )
         self._queues = [
-            name for name, lines in visitors.items() if _queues_at(reader.model, name, lines)
+            name
+            for name, line_count in lines_by_queue.items()
+            if _may_wait_at(reader.model, name, line_count)
         ]
-        self._time = self._rows("time", "")
-        self._waited, self._visits, self._service, self._square = (
-            {name: self._rows(kind, name) for name in self._queues}
-            for kind in ("waited", "visits", "service", "square")
+        self._time = self._rows_of_lines("time", "")
+        self._visits_on_path, self._visits, self._service_sums, self._square_sums = (
+            {name: self._rows_of_lines(total_kind, name) for name in self._queues}
+            for total_kind in ("waited", "visits", "service", "square")
         )
 
-    def _rows(self, kind: str, name: str) -> Array:
-        rows = (line.get((kind, name), np.zeros(1)) for line in self._lines)
+    def _rows_of_lines(self, total_kind: str, name: str) -> Array:
+        rows = (line.get((total_kind, name), np.zeros(1)) for line in self._totals_by_line)
         return np.stack(np.broadcast_arrays(*rows))
 
     def solve(self, account: bool) -> _LineTotals:
         """Return the time of the superstep, and the account of the mean processor where one is
         asked for.
         """
-        lines = self._lines
+        totals_by_line = self._totals_by_line
         waits = self._waits()
         times = self._times(waits)
         longest = largest(list(times))
         totals = _LineTotals()
         if account:
-            share = self._repeat / len(lines)
-            for line in lines:
-                _add(totals, line, share, share)
-            _add(totals, self._barrier, self._repeat, self._repeat)
+            repeats_per_line = self._repeat / len(totals_by_line)
+            for line_totals in totals_by_line:
+                _add_times(totals, line_totals, repeats_per_line, repeats_per_line)
+            _add_times(totals, self._barrier_totals, self._repeat, self._repeat)
             for queue in self._queues:
-                name = {OWN: "wait:own", AWAY: "wait:other"}.get(queue, f"wait:{queue}")
-                totals["step", name] = share * (self._waited[queue] * waits[queue]).sum(axis=0)
-            totals["step", IDLE_PROCESSORS] = share * (longest - times).sum(axis=0)
-        totals["time", ""] = self._repeat * (longest + self._barrier["time", ""])
+                wait_name = {OWN: "wait:own", AWAY: "wait:other"}.get(queue, f"wait:{queue}")
+                totals["step", wait_name] = repeats_per_line * (
+                    self._visits_on_path[queue] * waits[queue]
+                ).sum(axis=0)
+            totals["step", IDLE_PROCESSORS] = repeats_per_line * (longest - times).sum(axis=0)
+        totals["time", ""] = self._repeat * (longest + self._barrier_totals["time", ""])
         return totals
 
     def _times(self, waits: Mapping[str, Array]) -> Array:
         """Return the time of each processor with the waits at its visits [s]."""
         times: Array = self._time + sum(
-            self._waited[queue] * waits[queue] for queue in self._queues
+            self._visits_on_path[queue] * waits[queue] for queue in self._queues
         )
         return times
 
@@ -477,7 +533,7 @@ class _SuperstepSolver:
         """Return the wait of one visit of each processor to each queue, with loads averaged over
         the superstep.
         """
-        waits = {queue: np.zeros((len(self._lines), 1)) for queue in self._queues}
+        waits = {queue: np.zeros((len(self._totals_by_line), 1)) for queue in self._queues}
         change = 0.0
         for _ in range(FIXED_POINT_STEPS):
             time = largest(list(self._times(waits)))
@@ -504,30 +560,30 @@ class _SuperstepSolver:
         """
         work_left = {}
         for name in self._queues:
-            waiting_work = waits[name] * self._service[name]
-            work_left[name] = (self._square[name] / 2 + waiting_work) / time
+            waiting_work = waits[name] * self._service_sums[name]
+            work_left[name] = (self._square_sums[name] / 2 + waiting_work) / time
         new_waits = {
-            name: self._waited_for(name, work_left[name], name)
+            name: self._total_wait(name, work_left[name], name)
             for name in self._queues
             if name not in (OWN, AWAY)
         }
-        other_lines = len(self._lines) - 1
+        other_lines = len(self._totals_by_line) - 1
         if other_lines and AWAY in work_left:
             work_left[AWAY] = work_left[AWAY] / other_lines
             # At any one other processor j: its own operations, and the requests of all but the
             # visitor and j.
             new_waits[AWAY] = (
-                self._waited_for(AWAY, work_left[AWAY], AWAY) * (other_lines - 1) / other_lines
+                self._total_wait(AWAY, work_left[AWAY], AWAY) * (other_lines - 1) / other_lines
             )
             if OWN in work_left:
                 new_waits[AWAY] = (
-                    self._waited_for(OWN, work_left[OWN], AWAY, other_lines) / other_lines
+                    self._total_wait(OWN, work_left[OWN], AWAY, other_lines) / other_lines
                     + new_waits[AWAY]
                 )
-                new_waits[OWN] = self._waited_for(AWAY, work_left[AWAY], OWN, 1 / other_lines)
+                new_waits[OWN] = self._total_wait(AWAY, work_left[AWAY], OWN, 1 / other_lines)
         return new_waits
 
-    def _waited_for(
+    def _total_wait(
         self, met_queue: str, work_left: Array, queue: str, factor: float = 1.0
     ) -> Array:
         """Return the total wait of each processor for the visits of all others; for the visits of
@@ -540,9 +596,9 @@ class _SuperstepSolver:
         factor : its visits over those of them that meet one other processor [1]
         """
         visits = np.where(self._visits[queue].real > 0, self._visits[queue], 1.0)
-        whole_service = factor * self._service[met_queue] / visits[:, None]
+        whole_service = factor * self._service_sums[met_queue] / visits[:, None]
         wait = np.where(work_left.real <= whole_service.real, work_left, whole_service)
         # A processor does not wait for itself.
         wait[np.diag_indices(len(wait))] = 0
-        waited: Array = wait.sum(axis=1)
-        return waited
+        total_wait: Array = wait.sum(axis=1)
+        return total_wait

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 MOST_IN_CHAIN = {"fair": 32, "reader-first": 32, "writer-first": 16}
 """Processors at most in a chain, by order of the lock, for chains of up to 3,200 states. Larger
-populations are extrapolated from chains with the same load; see `_extrapolated`."""
+populations are extrapolated from chains with the same load; see `_extrapolated_wait`."""
 
 EXTRAPOLATED_UP_TO, PROPORTIONAL_FROM = 0.3, 0.6
 """Parts of the cycle that customers of the largest chain wait. Below the first, the wait of more
@@ -73,18 +73,18 @@ def uncovered_by_chain(model: Model, lock: str) -> str | None:
         return "processors that are not all alike, or come and go"
     if any(is_parallel(node) or node.use == MET for node in nodes):
         return "forks, pipelines and barriers"
-    nested = [
-        (*node.held, *inner.held)
+    nested_locks = [
+        (*node.held, *inner_node.held)
         for node in nodes
         if node.held
-        for inner in steps(node)
-        if inner is not node and inner.held
+        for inner_node in steps(node)
+        if inner_node is not node and inner_node.held
     ]
-    return "locks inside others" if any(lock in names for names in nested) else None
+    return "locks inside others" if any(lock in lock_names for lock_names in nested_locks) else None
 
 
 def reader_writer_waits(
-    queue: Queue, before: ArrivalState, ratios: Mapping[int, Array], rate: Array
+    queue: Queue, state_before: ArrivalState, visit_ratios: Mapping[int, Array], rate: Array
 ) -> dict[int, RandomTime]:
     """Return the wait at each visit to a reader-writer lock of a population with one more
     processor.
@@ -92,82 +92,123 @@ def reader_writer_waits(
     Parameters
     ----------
     queue : of the lock
-    before : what an arriving processor finds
-    ratios : visits in a cycle [1]
+    state_before : what an arriving processor finds
+    visit_ratios : visits in a cycle [1]
     rate : cycles of all processors before in a second [1/s]
     """
-    customers = round(before.others) + 1
-    visits_by_mode = {mode: [v.index for v in queue.visits if v.mode == mode] for mode in MODES}
-    visits_per_cycle = {
-        mode: added(ratios[index] for index in indices) for mode, indices in visits_by_mode.items()
+    customers = round(state_before.other_processors) + 1
+    visits_by_mode = {
+        mode: [visit.index for visit in queue.visits if visit.mode == mode] for mode in MODES
     }
-    total = nonzero(visits_per_cycle[READ] + visits_per_cycle[WRITE])
-    held = {
-        mode: _holding_time(indices, visits_per_cycle[mode], ratios, before)
+    visits_per_cycle = {
+        mode: added(visit_ratios[index] for index in indices)
         for mode, indices in visits_by_mode.items()
     }
-    present = added(before.present[v.index] for v in queue.visits)
-    elsewhere = (before.others - present) / nonzero(rate * total)
-    longest = held[READ].mean + held[WRITE].mean
+    total_visits = nonzero(visits_per_cycle[READ] + visits_per_cycle[WRITE])
+    holding_time_by_mode = {
+        mode: _holding_time(indices, visits_per_cycle[mode], visit_ratios, state_before)
+        for mode, indices in visits_by_mode.items()
+    }
+    number_present = added(state_before.present[visit.index] for visit in queue.visits)
+    time_elsewhere = (state_before.other_processors - number_present) / nonzero(rate * total_visits)
+    sum_of_times = holding_time_by_mode[READ].mean + holding_time_by_mode[WRITE].mean
     # No time is 0, so that every rate is finite: at least a millionth of a service.
-    least = 1e-6 * np.where(longest.real > 0, longest, 1.0)
-    elsewhere, reading, writing = (
-        clamped(time, least) for time in (elsewhere, held[READ].mean, held[WRITE].mean)
+    least_time = 1e-6 * np.where(sum_of_times.real > 0, sum_of_times, 1.0)
+    time_elsewhere, read_time, write_time = (
+        clamped(time, least_time)
+        for time in (
+            time_elsewhere,
+            holding_time_by_mode[READ].mean,
+            holding_time_by_mode[WRITE].mean,
+        )
     )
     # The waits of both are divided by their probabilities, also where one of them never comes.
-    chance = clamped(visits_per_cycle[WRITE] / total, 1e-9, 1 - 1e-9)
+    write_probability = clamped(visits_per_cycle[WRITE] / total_visits, 1e-9, 1 - 1e-9)
     waits = _waits_of_both(
-        queue, customers, elsewhere, chance, replace(held[READ], mean=reading), writing
+        queue,
+        customers,
+        time_elsewhere,
+        write_probability,
+        replace(holding_time_by_mode[READ], mean=read_time),
+        write_time,
     )
-    mean_wait = (1 - chance) * waits[0] + chance * waits[1]
-    between = elsewhere / chance + (1 / chance - 1) * (reading + mean_wait)
-    busy = added(before.served[index] for index in visits_by_mode[WRITE])
+    mean_wait = (1 - write_probability) * waits[0] + write_probability * waits[1]
+    time_between_writes = time_elsewhere / write_probability + (1 / write_probability - 1) * (
+        read_time + mean_wait
+    )
+    writers_inside = added(state_before.served[index] for index in visits_by_mode[WRITE])
     # Writes of the chain are exponential, so that a write found under way lasts a whole one more in
     # the mean; the difference to the residual time of the real write counts where one is found.
-    longer_residual = busy * (
-        _residual_write(held[WRITE], writing, customers, between, busy) - writing
+    longer_residual = writers_inside * (
+        _residual_write(
+            holding_time_by_mode[WRITE], write_time, customers, time_between_writes, writers_inside
+        )
+        - write_time
     )
     waits_by_visit: dict[int, RandomTime] = {}
     for mode, wait in zip(MODES, waits, strict=True):
         # The wait is taken as exponential; only maxima of times read its variance.
-        mean = clamped(wait + longer_residual)
-        waits_by_visit.update(dict.fromkeys(visits_by_mode[mode], RandomTime(mean, mean * mean)))
+        mean_wait_there = clamped(wait + longer_residual)
+        waits_by_visit.update(
+            dict.fromkeys(
+                visits_by_mode[mode], RandomTime(mean_wait_there, mean_wait_there * mean_wait_there)
+            )
+        )
     return waits_by_visit
 
 
 def _waits_of_both(
-    queue: Queue, customers: int, elsewhere: Array, chance: Array, held: RandomTime, writing: Array
+    queue: Queue,
+    customers: int,
+    time_elsewhere: Array,
+    write_probability: Array,
+    read_time: RandomTime,
+    write_time: Array,
 ) -> Array:
     """Return the waits of readers and of writers by the chain [s] [2, points].
 
     For more customers than a chain can have they are extrapolated from chains with the same load;
-    see `_extrapolated`.
+    see `_extrapolated_wait`.
     """
 
-    def waits(counted: int) -> Array:
-        return _waits_of_some(
-            queue, counted, counted / customers, (elsewhere, chance, held, writing)
+    def waits(chain_customers: int) -> Array:
+        return _waits_in_chain(
+            queue,
+            chain_customers,
+            chain_customers / customers,
+            (time_elsewhere, write_probability, read_time, write_time),
         )
 
-    limit = MOST_IN_CHAIN[queue.order]
-    if customers <= limit:
+    most_customers = MOST_IN_CHAIN[queue.order]
+    if customers <= most_customers:
         return waits(customers)
-    quarter, half, most = (waits(limit // divisor) for divisor in (4, 2, 1))
-    extrapolated_waits = _extrapolated(quarter, half, most, customers / limit)
-    time_without_waits = elsewhere + (1 - chance) * held.mean + chance * writing
-    mean_of_most, mean_extrapolated = (
-        (1 - chance) * readers + chance * writers for readers, writers in (most, extrapolated_waits)
+    quarter_waits, half_waits, full_waits = (
+        waits(most_customers // divisor) for divisor in (4, 2, 1)
     )
-    share = mean_of_most / nonzero(mean_of_most + time_without_waits * (limit / customers))
+    extrapolated_waits = _extrapolated_wait(
+        quarter_waits, half_waits, full_waits, customers / most_customers
+    )
+    time_without_waits = (
+        time_elsewhere + (1 - write_probability) * read_time.mean + write_probability * write_time
+    )
+    mean_of_full, mean_extrapolated = (
+        (1 - write_probability) * reader_wait + write_probability * writer_wait
+        for reader_wait, writer_wait in (full_waits, extrapolated_waits)
+    )
+    waiting_share = mean_of_full / nonzero(
+        mean_of_full + time_without_waits * (most_customers / customers)
+    )
     proportional_share = clamped(
-        (share - EXTRAPOLATED_UP_TO) / (PROPORTIONAL_FROM - EXTRAPOLATED_UP_TO), high=1.0
+        (waiting_share - EXTRAPOLATED_UP_TO) / (PROPORTIONAL_FROM - EXTRAPOLATED_UP_TO), high=1.0
     )
-    in_proportion = mean_of_most * (customers / limit) / nonzero(mean_extrapolated)
-    waited: Array = extrapolated_waits * (1 + proportional_share * (in_proportion - 1))
-    return waited
+    proportional_factor = mean_of_full * (customers / most_customers) / nonzero(mean_extrapolated)
+    waits_of_all: Array = extrapolated_waits * (1 + proportional_share * (proportional_factor - 1))
+    return waits_of_all
 
 
-def _extrapolated(quarter: Array, half: Array, most: Array, multiple: float) -> Array:
+def _extrapolated_wait(
+    quarter_wait: Array, half_wait: Array, full_wait: Array, multiple: float
+) -> Array:
     """Return the wait extrapolated from chains with a quarter, a half and all of the most
     customers, at the same load [s].
 
@@ -179,37 +220,51 @@ def _extrapolated(quarter: Array, half: Array, most: Array, multiple: float) -> 
     more (tests/method/mean_value/test_shared_locks.py); against simulation as
     documentation/methods.md says.
     """
-    before = half - quarter
-    last = most - half
-    factor = clamped(np.where(before.real > 0, last / nonzero(before), 0.0), high=2.0)
+    first_increase = half_wait - quarter_wait
+    last_increase = full_wait - half_wait
+    factor = clamped(
+        np.where(first_increase.real > 0, last_increase / nonzero(first_increase), 0.0), high=2.0
+    )
     # The sum of the geometric series below is 0 / 0 for a factor of 1, and smooth there.
     factor = np.where(abs(factor - 1) < 1e-6, 1 + 1e-6, factor)
-    extrapolated: Array = most + last * factor * (factor ** np.log2(multiple) - 1) / (factor - 1)
-    return extrapolated
+    extrapolated_wait: Array = full_wait + last_increase * factor * (
+        factor ** np.log2(multiple) - 1
+    ) / (factor - 1)
+    return extrapolated_wait
 
 
-def _waits_of_some(
-    queue: Queue, counted: int, share: float, times: tuple[Array, Array, RandomTime, Array]
+def _waits_in_chain(
+    queue: Queue,
+    chain_customers: int,
+    load_factor: float,
+    times: tuple[Array, Array, RandomTime, Array],
 ) -> Array:
-    """Return the waits in a chain of `counted` customers, whose cycle without waits is shortened by
-    the factor `share` so that the load stays the same [s].
+    """Return the waits in a chain of `chain_customers` customers, whose cycle without waits is shortened by
+    the factor `load_factor` so that the load stays the same [s].
     """
-    elsewhere, chance, held, writing = times
-    mean = (1 - chance) * held.mean + chance * writing
-    least = 1e-6 * mean
-    between_visits = clamped((elsewhere + mean) * share - mean, least)
+    time_elsewhere, write_probability, read_time, write_time = times
+    mean_holding_time = (1 - write_probability) * read_time.mean + write_probability * write_time
+    least_time = 1e-6 * mean_holding_time
+    between_visits = clamped(
+        (time_elsewhere + mean_holding_time) * load_factor - mean_holding_time, least_time
+    )
     # While a writer waits no reader enters. The last of k readers ends at the maximum of k times,
     # so each end takes the difference of two such maxima.
-    ends = [maximum_of_identical(held, np.full(1, float(k))).mean for k in range(1, counted + 1)]
-    columns = np.broadcast_arrays(between_visits, chance, held.mean, writing, *ends)
+    read_maxima = [
+        maximum_of_identical(read_time, np.full(1, float(reader_count))).mean
+        for reader_count in range(1, chain_customers + 1)
+    ]
+    columns = np.broadcast_arrays(
+        between_visits, write_probability, read_time.mean, write_time, *read_maxima
+    )
     gaps = np.diff(np.stack(columns[4:], axis=-1), axis=-1, prepend=0.0)
-    gaps = clamped(gaps, np.broadcast_to(least, between_visits.shape)[..., None])
-    readers = min(queue.servers, counted)
-    rows = zip(zip(*columns[:4], strict=True), gaps, strict=True)
+    gaps = clamped(gaps, np.broadcast_to(least_time, between_visits.shape)[..., None])
+    most_readers = min(queue.servers, chain_customers)
+    cases = zip(zip(*columns[:4], strict=True), gaps, strict=True)
     return np.array(
         [
-            _chain_waits(queue.order, counted, readers, times, case_times)
-            for times, case_times in rows
+            _chain_waits(queue.order, chain_customers, most_readers, times, gaps_of_case)
+            for times_of_case, gaps_of_case in cases
         ]
     ).T[:2]
 
@@ -217,77 +272,100 @@ def _waits_of_some(
 def _holding_time(
     visits: Sequence[int],
     visits_per_cycle: Array,
-    ratios: Mapping[int, Array],
-    before: ArrivalState,
+    visit_ratios: Mapping[int, Array],
+    state_before: ArrivalState,
 ) -> RandomTime:
     """Return the mixture of the times for which a lock is held."""
     if not visits:
         return ZERO_TIME
     return mixture_of(
-        [(ratios[index] / nonzero(visits_per_cycle), before.services[index]) for index in visits]
+        [
+            (visit_ratios[index] / nonzero(visits_per_cycle), state_before.services[index])
+            for index in visits
+        ]
     )
 
 
 def _residual_write(
-    held: RandomTime, mean: Array, customers: int, between: Array, busy: Array
+    write_time: RandomTime,
+    mean_write: Array,
+    customers: int,
+    time_between_writes: Array,
+    writers_inside: Array,
 ) -> Array:
     """Return the residual time of a write that an arriving processor finds, as if there were
     writers only [s].
     """
-    scv = np.broadcast_to(held.scv, busy.shape)
-    varied = scv.real > LEAST_VARIED
-    weight = whole_service_weight(busy, customers - 1, np.ones(1))
-    residual: Array = (1 - weight) * residual_time(mean, scv) + weight * mean
-    if not np.any(varied):
+    scv = np.broadcast_to(write_time.scv, writers_inside.shape)
+    is_varied = scv.real > LEAST_VARIED
+    weight = whole_service_weight(writers_inside, customers - 1, np.ones(1))
+    residual: Array = (1 - weight) * residual_time(mean_write, scv) + weight * mean_write
+    if not np.any(is_varied):
         return residual
     return np.where(
-        varied,
-        finite_source_residual(customers, between, [(1.0, mean, np.where(varied, scv, 2.0))]),
+        is_varied,
+        finite_source_residual(
+            customers, time_between_writes, [(1.0, mean_write, np.where(is_varied, scv, 2.0))]
+        ),
         residual,
     )
 
 
 def _chain_waits(
-    order: str, customers: int, readers: int, times: Sequence[Any], gaps: Array
+    order: str, customers: int, most_readers: int, times: Sequence[Any], gaps: Array
 ) -> tuple[complex, complex, complex]:
     """Return the mean waits of a reader and a writer [s], and the rate of requests [1/s].
 
     Parameters
     ----------
     order : of the lock
-    customers, readers : in all, and how many of them read together at most
+    customers, most_readers : in all, and how many of them read together at most
     times : between two visits [s], probability that one is to write [1], time of a read and of a
         write [s]
     gaps : by how much k readers take longer than k - 1, none entering [s]
     """
     from slipstick.queueing.markov.chain import stationary  # loads SciPy, for these locks only
 
-    elsewhere, chance, reading, writing = times
-    chain = reader_writer_chain(order, customers, readers)
-    kind = chain.events % 4
-    writes = chain.events // 4 % 2
-    reads = chain.events // 8
-    count = chain.rates.astype(int)
+    time_elsewhere, write_probability, read_time, write_time = times
+    chain = reader_writer_chain(order, customers, most_readers)
+    transition_kind = chain.events % 4
+    writes_drawn = chain.events // 4 % 2
+    reads_drawn = chain.events // 8
+    rate_counts = chain.rates.astype(int)
     # The choice evaluates all kinds, so the index of a gap must be valid for the others too.
     rates = np.choose(
-        kind,
-        [count / elsewhere, 1.0 / writing, count / reading, 1.0 / gaps[np.maximum(count, 1) - 1]],
+        transition_kind,
+        [
+            rate_counts / time_elsewhere,
+            1.0 / write_time,
+            rate_counts / read_time,
+            1.0 / gaps[np.maximum(rate_counts, 1) - 1],
+        ],
     )
-    pi = stationary(replace(chain, rates=rates * chance**writes * (1 - chance) ** reads))
+    probabilities = stationary(
+        replace(
+            chain,
+            rates=rates * write_probability**writes_drawn * (1 - write_probability) ** reads_drawn,
+        )
+    )
     states = np.asarray(chain.states)
-    inside, writer, readers_waiting, waiting = states.T
-    flow = pi @ (customers - states.sum(axis=1)) / elsewhere
+    readers_inside, writers_inside, readers_waiting, writers_waiting = states.T
+    request_rate = probabilities @ (customers - states.sum(axis=1)) / time_elsewhere
     if order == "fair":
-        first = (
-            (writer == 0) & (inside < readers) & (waiting > 0)
+        first_is_writer = (
+            (writers_inside == 0) & (readers_inside < most_readers) & (writers_waiting > 0)
         )  # the first that waits is a writer
-        readers_waiting = (waiting - first) * (1 - chance)
-        waiting = first + (waiting - first) * chance
-    return pi @ readers_waiting / (flow * (1 - chance)), pi @ waiting / (flow * chance), flow
+        readers_waiting = (writers_waiting - first_is_writer) * (1 - write_probability)
+        writers_waiting = first_is_writer + (writers_waiting - first_is_writer) * write_probability
+    return (
+        probabilities @ readers_waiting / (request_rate * (1 - write_probability)),
+        probabilities @ writers_waiting / (request_rate * write_probability),
+        request_rate,
+    )
 
 
 @lru_cache(maxsize=200)
-def reader_writer_chain(order: str, customers: int, readers: int) -> MarkovChain:
+def reader_writer_chain(order: str, customers: int, most_readers: int) -> MarkovChain:
     """Explore the states of a lock: readers inside, writers inside, readers that wait, and writers
     that wait (of a fair lock, all).
 
@@ -296,22 +374,34 @@ def reader_writer_chain(order: str, customers: int, readers: int) -> MarkovChain
     """
     from slipstick.queueing.markov.chain import explore_rows
 
-    changes = _fair_transitions if order == "fair" else _ranked_transitions
+    changes_of_states = _fair_transitions if order == "fair" else _ranked_transitions
 
     def transitions(rows: Rows) -> Iterator[Transitions]:
-        for chosen, after, count, kind, writes, reads in changes(
-            rows.T, customers, readers, order == "reader-first"
-        ):
-            chosen_rows = np.flatnonzero(chosen)
-            if len(chosen_rows):
-                columns = np.broadcast_arrays(*after, chosen)[:-1]
-                targets = np.stack([column[chosen_rows] for column in columns], axis=1).astype(
+        for (
+            is_source,
+            target_columns,
+            rate_count,
+            transition_kind,
+            writes_drawn,
+            reads_drawn,
+        ) in changes_of_states(rows.T, customers, most_readers, order == "reader-first"):
+            source_rows = np.flatnonzero(is_source)
+            if len(source_rows):
+                columns = np.broadcast_arrays(*target_columns, is_source)[:-1]
+                targets = np.stack([column[source_rows] for column in columns], axis=1).astype(
                     rows.dtype
                 )
-                counts = np.broadcast_to(count, chosen.shape)[chosen_rows].astype(float)
+                rate_counts = np.broadcast_to(rate_count, is_source.shape)[source_rows].astype(
+                    float
+                )
                 # One number holds the kind and how many writes and reads were drawn, so that the
                 # same chain serves any probability of a write.
-                yield chosen_rows, targets, counts, kind + 4 * writes + 8 * reads
+                yield (
+                    source_rows,
+                    targets,
+                    rate_counts,
+                    transition_kind + 4 * writes_drawn + 8 * reads_drawn,
+                )
 
     return explore_rows(np.zeros((1, 4), dtype=np.int16), transitions)
 
@@ -322,67 +412,176 @@ to, its kind, and the number of requests drawn by it: to write, and to read."""
 
 
 def _fair_transitions(
-    state: Array, customers: int, limit: int, _: bool
+    state: Array, customers: int, most_readers: int, _: bool
 ) -> Iterator[_CountedChange]:
     """Yield the transitions of a fair lock."""
-    inside, writer, _none, waiting = state
-    thinking = customers - inside - writer - waiting
-    arrives = thinking > 0
-    free = (writer == 0) & (waiting == 0) & (inside < limit)
-    yield arrives & free, (inside + 1, 0, 0, 0), thinking, _ARRIVAL, 0, 1
-    yield arrives & free & (inside == 0), (0, 1, 0, 0), thinking, _ARRIVAL, 1, 0
-    yield arrives & free & (inside > 0), (inside, 0, 0, 1), thinking, _ARRIVAL, 1, 0
+    readers_inside, writers_inside, _none, requests_waiting = state
+    processors_thinking = customers - readers_inside - writers_inside - requests_waiting
+    can_arrive = processors_thinking > 0
+    is_free = (writers_inside == 0) & (requests_waiting == 0) & (readers_inside < most_readers)
+    yield can_arrive & is_free, (readers_inside + 1, 0, 0, 0), processors_thinking, _ARRIVAL, 0, 1
+    yield (
+        can_arrive & is_free & (readers_inside == 0),
+        (0, 1, 0, 0),
+        processors_thinking,
+        _ARRIVAL,
+        1,
+        0,
+    )
+    yield (
+        can_arrive & is_free & (readers_inside > 0),
+        (readers_inside, 0, 0, 1),
+        processors_thinking,
+        _ARRIVAL,
+        1,
+        0,
+    )
     # Whether a request that waits is to read or to write is drawn when it comes to the front.
-    yield arrives & ~free, (inside, writer, 0, waiting + 1), thinking, _ARRIVAL, 0, 0
-    writes = writer == 1
-    yield writes & (waiting > 0), (0, 1, 0, waiting - 1), 1, _WRITER, 1, 0
-    for enter in range(min(customers, limit) + 1):
-        if enter == limit:
-            yield writes & (waiting >= enter), (enter, 0, 0, waiting - enter), 1, _WRITER, 0, enter
+    yield (
+        can_arrive & ~is_free,
+        (readers_inside, writers_inside, 0, requests_waiting + 1),
+        processors_thinking,
+        _ARRIVAL,
+        0,
+        0,
+    )
+    is_writing = writers_inside == 1
+    yield is_writing & (requests_waiting > 0), (0, 1, 0, requests_waiting - 1), 1, _WRITER, 1, 0
+    for readers_entering in range(min(customers, most_readers) + 1):
+        if readers_entering == most_readers:
+            yield (
+                is_writing & (requests_waiting >= readers_entering),
+                (readers_entering, 0, 0, requests_waiting - readers_entering),
+                1,
+                _WRITER,
+                0,
+                readers_entering,
+            )
         else:
-            yield writes & (waiting == enter), (enter, 0, 0, 0), 1, _WRITER, 0, enter
-            if enter:
+            yield (
+                is_writing & (requests_waiting == readers_entering),
+                (readers_entering, 0, 0, 0),
+                1,
+                _WRITER,
+                0,
+                readers_entering,
+            )
+            if readers_entering:
                 yield (
-                    writes & (waiting > enter),
-                    (enter, 0, 0, waiting - enter),
+                    is_writing & (requests_waiting > readers_entering),
+                    (readers_entering, 0, 0, requests_waiting - readers_entering),
                     1,
                     _WRITER,
                     1,
-                    enter,
+                    readers_entering,
                 )
-    reads = inside > 0
-    full = (inside == limit) & (waiting > 0)
-    yield reads & (waiting == 0), (inside - 1, 0, 0, 0), inside, _READER, 0, 0
-    readers_admitted = reads & (waiting > 0) & ~full
-    yield readers_admitted & (inside == 1), (0, 1, 0, waiting - 1), inside, _LAST_READERS, 0, 0
-    yield readers_admitted & (inside > 1), (inside - 1, 0, 0, waiting), inside, _LAST_READERS, 0, 0
-    yield full, (inside, 0, 0, waiting - 1), inside, _READER, 0, 1
-    yield full & (inside == 1), (0, 1, 0, waiting - 1), inside, _READER, 1, 0
-    yield full & (inside > 1), (inside - 1, 0, 0, waiting), inside, _READER, 1, 0
+    is_reading = readers_inside > 0
+    is_full = (readers_inside == most_readers) & (requests_waiting > 0)
+    yield (
+        is_reading & (requests_waiting == 0),
+        (readers_inside - 1, 0, 0, 0),
+        readers_inside,
+        _READER,
+        0,
+        0,
+    )
+    can_admit = is_reading & (requests_waiting > 0) & ~is_full
+    yield (
+        can_admit & (readers_inside == 1),
+        (0, 1, 0, requests_waiting - 1),
+        readers_inside,
+        _LAST_READERS,
+        0,
+        0,
+    )
+    yield (
+        can_admit & (readers_inside > 1),
+        (readers_inside - 1, 0, 0, requests_waiting),
+        readers_inside,
+        _LAST_READERS,
+        0,
+        0,
+    )
+    yield is_full, (readers_inside, 0, 0, requests_waiting - 1), readers_inside, _READER, 0, 1
+    yield (
+        is_full & (readers_inside == 1),
+        (0, 1, 0, requests_waiting - 1),
+        readers_inside,
+        _READER,
+        1,
+        0,
+    )
+    yield (
+        is_full & (readers_inside > 1),
+        (readers_inside - 1, 0, 0, requests_waiting),
+        readers_inside,
+        _READER,
+        1,
+        0,
+    )
 
 
 def _ranked_transitions(
-    state: Array, customers: int, limit: int, readers_first: bool
+    state: Array, customers: int, most_readers: int, readers_first: bool
 ) -> Iterator[_CountedChange]:
     """Yield the transitions of a lock that serves readers first, or writers first."""
-    inside, writer, readers, writers = state
-    thinking = customers - state.sum(axis=0)
-    arrives = thinking > 0
-    enters = (writer == 0) & (inside < limit) & (readers_first | (writers == 0))
-    yield arrives & enters, (inside + 1, 0, readers, writers), thinking, _ARRIVAL, 0, 1
-    yield arrives & ~enters, (inside, writer, readers + 1, writers), thinking, _ARRIVAL, 0, 1
-    empty = (inside == 0) & (writer == 0)
-    yield arrives & empty, (0, 1, readers, writers), thinking, _ARRIVAL, 1, 0
-    yield arrives & ~empty, (inside, writer, readers, writers + 1), thinking, _ARRIVAL, 1, 0
-    remaining_readers = np.maximum(inside - 1, 0)
-    enter = (
-        np.minimum(readers, limit - remaining_readers)
-        if readers_first
-        else np.where(writers == 0, np.minimum(readers, limit - remaining_readers), 0)
+    readers_inside, writers_inside, readers_waiting, writers_waiting = state
+    processors_thinking = customers - state.sum(axis=0)
+    can_arrive = processors_thinking > 0
+    can_enter = (
+        (writers_inside == 0)
+        & (readers_inside < most_readers)
+        & (readers_first | (writers_waiting == 0))
     )
-    writes = (remaining_readers + enter == 0) & (writers > 0)
-    after = (remaining_readers + enter, 1 * writes, readers - enter, writers - writes)
-    yield writer == 1, after, 1, _WRITER, 0, 0
-    last = (inside > 0) & (writers > 0) & (not readers_first)
-    yield last, after, inside, _LAST_READERS, 0, 0
-    yield (inside > 0) & ~last, after, inside, _READER, 0, 0
+    yield (
+        can_arrive & can_enter,
+        (readers_inside + 1, 0, readers_waiting, writers_waiting),
+        processors_thinking,
+        _ARRIVAL,
+        0,
+        1,
+    )
+    yield (
+        can_arrive & ~can_enter,
+        (readers_inside, writers_inside, readers_waiting + 1, writers_waiting),
+        processors_thinking,
+        _ARRIVAL,
+        0,
+        1,
+    )
+    is_empty = (readers_inside == 0) & (writers_inside == 0)
+    yield (
+        can_arrive & is_empty,
+        (0, 1, readers_waiting, writers_waiting),
+        processors_thinking,
+        _ARRIVAL,
+        1,
+        0,
+    )
+    yield (
+        can_arrive & ~is_empty,
+        (readers_inside, writers_inside, readers_waiting, writers_waiting + 1),
+        processors_thinking,
+        _ARRIVAL,
+        1,
+        0,
+    )
+    remaining_readers = np.maximum(readers_inside - 1, 0)
+    readers_entering = (
+        np.minimum(readers_waiting, most_readers - remaining_readers)
+        if readers_first
+        else np.where(
+            writers_waiting == 0, np.minimum(readers_waiting, most_readers - remaining_readers), 0
+        )
+    )
+    writer_enters = (remaining_readers + readers_entering == 0) & (writers_waiting > 0)
+    next_state = (
+        remaining_readers + readers_entering,
+        1 * writer_enters,
+        readers_waiting - readers_entering,
+        writers_waiting - writer_enters,
+    )
+    yield writers_inside == 1, next_state, 1, _WRITER, 0, 0
+    is_last_read = (readers_inside > 0) & (writers_waiting > 0) & (not readers_first)
+    yield is_last_read, next_state, readers_inside, _LAST_READERS, 0, 0
+    yield (readers_inside > 0) & ~is_last_read, next_state, readers_inside, _READER, 0, 0

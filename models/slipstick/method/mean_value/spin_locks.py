@@ -63,17 +63,17 @@ class _LockUse:
     """The use of a lock: mean number present, utilization, and the time of one hold [1, 1, s]."""
 
     present: Array
-    busy: Array
-    held: Array
+    utilization: Array
+    holding_time: Array
 
     @property
     def waiting(self) -> Array:
-        return clamped(self.present - self.busy)
+        return clamped(self.present - self.utilization)
 
     @property
     def at_hand_over(self) -> Array:
         """The number of processors that spin at a hand-over: at least one."""
-        return clamped(self.present + 1 - self.busy, 1.0)
+        return clamped(self.present + 1 - self.utilization, 1.0)
 
 
 class SpinLock:
@@ -121,32 +121,34 @@ class Spinning:
         self._numbers = numbers
         self._access = numbers[spin_lock.lock.access]
         self.use = self._lock_use()
-        waiting_visits = [
-            v.index
-            for v in (self.word.visits if self.word is not None else ())
-            if v.index in state.services
+        visits_of_word = [
+            visit.index
+            for visit in (self.word.visits if self.word is not None else ())
+            if visit.index in state.services
         ]
         self._other_work = added(
-            state.present[index] * state.services[index].mean for index in waiting_visits
+            state.present[index] * state.services[index].mean for index in visits_of_word
         )
         """Work of the processors at the word's station that do not spin [s]."""
-        self._utilization = added(state.served[index] for index in waiting_visits)
+        self._utilization = added(state.served[index] for index in visits_of_word)
 
     def _lock_use(self) -> _LockUse:
         """Return the use of the lock at all its visits."""
-        present = np.zeros(1)
-        busy = np.zeros(1)
-        rate = np.zeros(1)
+        number_present = np.zeros(1)
+        utilization = np.zeros(1)
+        release_rate = np.zeros(1)
         for visit in self.queue.visits:
-            present = present + self._state.present.get(visit.index, 0.0)
-            busy = busy + self._state.served.get(visit.index, 0.0)
+            number_present = number_present + self._state.present.get(visit.index, 0.0)
+            utilization = utilization + self._state.served.get(visit.index, 0.0)
             if visit.index in self._state.services:
-                rate = rate + self._state.served[visit.index] / nonzero(
+                release_rate = release_rate + self._state.served[visit.index] / nonzero(
                     self._state.services[visit.index].mean
                 )
-        present, busy, rate = (value / self.queue.copies for value in (present, busy, rate))
-        busy = clamped(busy, high=1.0)
-        return _LockUse(present, busy, busy / nonzero(rate))
+        number_present, utilization, release_rate = (
+            value / self.queue.copies for value in (number_present, utilization, release_rate)
+        )
+        utilization = clamped(utilization, high=1.0)
+        return _LockUse(number_present, utilization, utilization / nonzero(release_rate))
 
     def load(self) -> Array:
         """Return the load of spinning on the word's station, as a processor without the lock finds
@@ -157,40 +159,58 @@ class Spinning:
         mean number of servers that spinning processors occupy, their mean number there, and their
         accesses a second [1, 1, 1/s] [3, points]
         """
-        access = self._access
-        use = self.use
-        waiting = self.use.waiting
-        idle = clamped(1 - self._utilization)
+        access_time = self._access
+        lock_use = self.use
+        number_waiting = self.use.waiting
+        idle_share = clamped(1 - self._utilization)
         if self.lock.kind == "tas":
-            access_share, access_time = self._test_and_set(waiting)
-            present = access_share * waiting
+            access_share, time_at_word = self._share_and_time_of_access(number_waiting)
+            number_present = access_share * number_waiting
             # Spinning takes no more than what the other accesses leave of the station.
-            busy = smallest([present * access / nonzero(access_time), idle])
-            return np.stack(np.broadcast_arrays(busy, present, busy / nonzero(access)))
+            busy_servers = smallest(
+                [number_present * access_time / nonzero(time_at_word), idle_share]
+            )
+            return np.stack(
+                np.broadcast_arrays(
+                    busy_servers, number_present, busy_servers / nonzero(access_time)
+                )
+            )
         # The rate of releases that find a waiting processor: U / H releases a second, of which a
         # part U is a hand-over.
-        releases = use.busy * use.busy / nonzero(use.held)
-        burst = use.at_hand_over
-        busy = smallest([releases * BURST_ACCESSES[self.lock.kind] * burst * access, idle])
-        present = smallest(
-            [releases * BURST_AREA[self.lock.kind] * burst * burst * access, waiting]
+        release_rate = lock_use.utilization * lock_use.utilization / nonzero(lock_use.holding_time)
+        burst_size = lock_use.at_hand_over
+        busy_servers = smallest(
+            [release_rate * BURST_ACCESSES[self.lock.kind] * burst_size * access_time, idle_share]
         )
-        return np.stack(np.broadcast_arrays(busy, largest([present, busy]), busy / nonzero(access)))
+        number_present = smallest(
+            [
+                release_rate * BURST_AREA[self.lock.kind] * burst_size * burst_size * access_time,
+                number_waiting,
+            ]
+        )
+        return np.stack(
+            np.broadcast_arrays(
+                busy_servers,
+                largest([number_present, busy_servers]),
+                busy_servers / nonzero(access_time),
+            )
+        )
 
-    def waits(self, uncontended: Mapping[int, RandomTime]) -> dict[int, Array]:
+    def waits(self, service_alone: Mapping[int, RandomTime]) -> dict[int, Array]:
         """Return the waits that spinning adds: at the word for its accesses, and at the lock for
         hand-overs [s].
 
         Parameters
         ----------
-        uncontended : service at each visit without waits
+        service_alone : service at each visit without waits
         """
-        use = self.use
+        lock_use = self.use
         hand_over = self.hand_over(self.use.at_hand_over)
         # Services found on arrival contain a hand-over with the probability that the lock was busy;
         # the rest is added.
         waits = {
-            visit.index: use.present * hand_over * (1 - use.busy) for visit in self.queue.visits
+            visit.index: lock_use.present * hand_over * (1 - lock_use.utilization)
+            for visit in self.queue.visits
         }
         if self.word is None:
             return waits
@@ -202,16 +222,18 @@ class Spinning:
                 if self.queue.name not in visit.held
             }
         )
-        congested = self._congested(uncontended)
+        congested_number = self._congested_number(service_alone)
         # The congested state is taken only where it keeps more processors waiting than mean value
         # found.
-        lasts = congested.real > use.present.real
-        use = _LockUse(
-            np.where(lasts, congested, use.present), np.where(lasts, 1.0, use.busy), use.held
+        congestion_lasts = congested_number.real > lock_use.present.real
+        lock_use = _LockUse(
+            np.where(congestion_lasts, congested_number, lock_use.present),
+            np.where(congestion_lasts, 1.0, lock_use.utilization),
+            lock_use.holding_time,
         )
-        return {**waits, **self._holder_waits(use, uncontended)}
+        return {**waits, **self._holder_waits(lock_use, service_alone)}
 
-    def _congested(self, uncontended: Mapping[int, RandomTime]) -> Array:
+    def _congested_number(self, service_alone: Mapping[int, RandomTime]) -> Array:
         """Return the number of processors that a congested lock keeps waiting: the largest s with s
         = n - Z / H(s).
 
@@ -219,21 +241,27 @@ class Spinning:
         longer a lock is held and handed over, H(s). So two states can both last, one with few
         waiting and one with many; mean value takes the second, which lasts longer.
         """
-        use = self.use
-        members = self._state.members.get(self.queue.name, self._state.others)
-        elsewhere = (members - use.present) / nonzero(use.busy) * use.held
-        lock, *_ = self.queue.visits
-        present = np.full(1, float(members))
+        lock_use = self.use
+        members = self._state.members.get(self.queue.name, self._state.other_processors)
+        time_elsewhere = (
+            (members - lock_use.present) / nonzero(lock_use.utilization) * lock_use.holding_time
+        )
+        lock_visit, *_ = self.queue.visits
+        number_present = np.full(1, float(members))
         for _ in range(CONGESTION_STEPS):
-            congested = _LockUse(present, np.ones(1), use.held)
-            waits = self._holder_waits(congested, uncontended)
-            waited = added(waits.values()) / len(self.queue.visits)
-            held = uncontended[lock.index].mean + waited + self.hand_over(congested.at_hand_over)
-            present = clamped(members - elsewhere / nonzero(held))
-        return present
+            congested_use = _LockUse(number_present, np.ones(1), lock_use.holding_time)
+            waits = self._holder_waits(congested_use, service_alone)
+            mean_wait = added(waits.values()) / len(self.queue.visits)
+            holding_time = (
+                service_alone[lock_visit.index].mean
+                + mean_wait
+                + self.hand_over(congested_use.at_hand_over)
+            )
+            number_present = clamped(members - time_elsewhere / nonzero(holding_time))
+        return number_present
 
     def _holder_waits(
-        self, use: _LockUse, uncontended: Mapping[int, RandomTime]
+        self, lock_use: _LockUse, service_alone: Mapping[int, RandomTime]
     ) -> dict[int, Array]:
         """Return the waits that spinning adds to the holder of the lock, at each visit to the
         word's station [s].
@@ -241,34 +269,44 @@ class Spinning:
         waits_by_visit: dict[int, Array] = {}
         if self.word is None:
             return waits_by_visit
-        access = self._access / self.word.servers
+        access_time = self._access / self.word.servers
         for visit in (visit for visit in self.word.visits if self.queue.name in visit.held):
             if self.lock.kind == "tas":
-                access_share, _ = self._test_and_set(use.present)
-                waits_by_visit[visit.index] = access_share * use.present * access
+                access_share, _ = self._share_and_time_of_access(lock_use.present)
+                waits_by_visit[visit.index] = access_share * lock_use.present * access_time
             elif isinstance(visit.step, LockAccess) and visit.step.releases:
-                waits_by_visit[visit.index] = self._rest_of_burst(visit, use, access, uncontended)
+                waits_by_visit[visit.index] = self._rest_of_burst(
+                    visit, lock_use, access_time, service_alone
+                )
         return waits_by_visit
 
-    def hand_over(self, waiting: Array) -> Array:
+    def hand_over(self, spinning_processors: Array) -> Array:
         """Return the time from a release until the next processor has the lock, of a number of
         processors that spin [s].
         """
-        access = self._access
+        access_time = self._access
         # The laws count the release, which is done while the lock is held.
         match self.lock.kind:
             case "tas":
-                law: Array = TEST_AND_SET_HANDOFF_BACKOFF.equation(waiting, self._pause(), access)
-                taken = law - access
+                hand_over_law: Array = TEST_AND_SET_HANDOFF_BACKOFF.equation(
+                    spinning_processors, self._pause(), access_time
+                )
+                time_after_release = hand_over_law - access_time
             case "ticket":
-                taken = TICKET_HANDOFF.equation(waiting, access) - access
+                time_after_release = (
+                    TICKET_HANDOFF.equation(spinning_processors, access_time) - access_time
+                )
             case _:
-                taken = access
-        hand_over_time: Array = taken + self._other_work / (waiting + 1)
+                time_after_release = access_time
+        hand_over_time: Array = time_after_release + self._other_work / (spinning_processors + 1)
         return hand_over_time
 
     def _rest_of_burst(
-        self, visit: Visit, use: _LockUse, access: Array, uncontended: Mapping[int, RandomTime]
+        self,
+        visit: Visit,
+        lock_use: _LockUse,
+        access_time: Array,
+        service_alone: Mapping[int, RandomTime],
     ) -> Array:
         """Return the rest of a burst of accesses of length m when the lock is released after a time
         S [s].
@@ -276,16 +314,20 @@ class Spinning:
         E (m - S)+ is m - S (1 - exp(-m / S)) for an exponential S and (m - S)+ for a constant one;
         in between it is interpolated by the scv (chosen here, exact in both limits).
         """
-        lock, *_ = self.queue.visits
-        body = uncontended[lock.index]
-        mean = clamped(body.mean - uncontended[visit.index].mean)
-        burst = BURST_LEFT[self.lock.kind] * use.present * access
-        residual = burst - mean * (1 - np.exp(-burst / nonzero(mean)))
-        scv = clamped(body.scv, high=1.0)
-        rest_of_burst: Array = use.busy * (scv * residual + (1 - scv) * clamped(burst - mean))
+        lock_visit, *_ = self.queue.visits
+        body_service = service_alone[lock_visit.index]
+        mean_before_release = clamped(body_service.mean - service_alone[visit.index].mean)
+        burst_time = BURST_LEFT[self.lock.kind] * lock_use.present * access_time
+        exponential_rest = burst_time - mean_before_release * (
+            1 - np.exp(-burst_time / nonzero(mean_before_release))
+        )
+        scv = clamped(body_service.scv, high=1.0)
+        rest_of_burst: Array = lock_use.utilization * (
+            scv * exponential_rest + (1 - scv) * clamped(burst_time - mean_before_release)
+        )
         return rest_of_burst
 
-    def _test_and_set(self, spinning: Array) -> tuple[Array, Array]:
+    def _share_and_time_of_access(self, spinning_processors: Array) -> tuple[Array, Array]:
         """Return the fraction of its time that a spinning processor is at the word, and the time y
         of an access [1, s].
 
@@ -293,25 +335,30 @@ class Spinning:
         others there: the arrival theorem for s spinning processors, solved for y.
         """
         pause = self._pause()
-        access = self._access
+        access_time = self._access
         # The positive root of y^2 - 2 half y - (a + w) d = 0, which the equation of the arrival
         # theorem becomes.
-        half = (access * clamped(spinning, 1.0) + self._other_work - pause) / 2
-        work_of_others_and_access = self._other_work + access
-        time = half + np.sqrt(nonzero(half * half + work_of_others_and_access * pause))
-        return time / nonzero(time + pause), time
+        half_sum = (access_time * clamped(spinning_processors, 1.0) + self._other_work - pause) / 2
+        work_of_others_and_access = self._other_work + access_time
+        time_at_word = half_sum + np.sqrt(
+            nonzero(half_sum * half_sum + work_of_others_and_access * pause)
+        )
+        return time_at_word / nonzero(time_at_word + pause), time_at_word
 
     def _pause(self) -> Array:
         """Return the mean pause between two accesses [s]. Pauses that double add up to the wait so
         far, so that the last pause is about as long as that wait.
         """
-        base = self._numbers[self.lock.base]
+        base_pause = self._numbers[self.lock.base]
         if self.lock.back_off == "none":
-            return 0 * base
+            return 0 * base_pause
         if self.lock.back_off == "constant":
-            return base
+            return base_pause
         # The mean of the wait so far: on average half of the wait, as many holds as processors
         # spin, has passed.
         return smallest(
-            [base + self.use.at_hand_over * self.use.held / 2, self._numbers[self.lock.most]]
+            [
+                base_pause + self.use.at_hand_over * self.use.holding_time / 2,
+                self._numbers[self.lock.most],
+            ]
         )

@@ -138,33 +138,35 @@ class Traversal:
         self.services: dict[int, RandomTime] = {}
         self._waits = waits
         self._factors = factors or {}
-        self._since: dict[str, RandomTime] = {}
+        self._time_since_acquisition: dict[str, RandomTime] = {}
         """By lock held, the time since it was acquired."""
 
     def time(self, node: Activity) -> RandomTime:
         """Return the time of a part that has no barrier inside."""
         match node:
             case VisitedStep(step, visit):
-                service = self._service(step)
+                service = self._service_time(step)
                 if visit is None:
                     return service
                 self._record_since_acquisition(visit)
-                return self._visited(visit, service)
+                return self._time_of_visit(visit, service)
             case VisitedHold(visit, VisitedHold(inner) as body, True):
                 # Two locks that are acquired at one moment: the outer one is held as long as the
                 # inner one.
-                waited = self._held(visit, body)
-                self._visited(visit, self.services[inner.index])
-                return sum_of([waited, self.wait(visit)])
+                holding_time = self._holding_time(visit, body)
+                self._time_of_visit(visit, self.services[inner.index])
+                return sum_of([holding_time, self.wait(visit)])
             case VisitedHold(visit, body):
-                return self._visited(visit, self._held(visit, body))
+                return self._time_of_visit(visit, self._holding_time(visit, body))
             case Then(bodies):
-                return self._sequence(bodies)
+                return self._time_of_sequence(bodies)
             case Repeat(count, body, spread):
                 time_of_repetitions = repeated_geometrically if spread == GEOMETRIC else repeated
                 return time_of_repetitions(self.numbers[count], self.time(body))
             case Choice(options):
-                return mixture_of([(self.numbers[p], self.time(body)) for p, body in options])
+                return mixture_of(
+                    [(self.numbers[probability], self.time(body)) for probability, body in options]
+                )
             case Fork(branches):
                 return _fork_time(self, branches)
             case Pipeline():
@@ -172,31 +174,35 @@ class Traversal:
             case _:
                 raise no_rule("mean value", node)
 
-    def _held(self, visit: Visit, body: Activity) -> RandomTime:
-        outer = self._since
+    def _holding_time(self, visit: Visit, body: Activity) -> RandomTime:
+        outer_times = self._time_since_acquisition
         wait = self._waits.get(visit.index, ZERO_TIME)
         self._record_since_acquisition(visit)
-        self._since = {name: sum_of([time_since, wait]) for name, time_since in outer.items()} | {
-            visit.queue: ZERO_TIME
-        }
-        held = self.time(body)
-        self._since = outer
-        return held
+        self._time_since_acquisition = {
+            name: sum_of([time_so_far, wait]) for name, time_so_far in outer_times.items()
+        } | {visit.queue: ZERO_TIME}
+        holding_time = self.time(body)
+        self._time_since_acquisition = outer_times
+        return holding_time
 
-    def _sequence(self, bodies: Sequence[Activity]) -> RandomTime:
-        start = self._since
+    def _time_of_sequence(self, bodies: Sequence[Activity]) -> RandomTime:
+        times_at_start = self._time_since_acquisition
         times = list[RandomTime]()
         for body in bodies:
             times.append(self.time(body))
-            self._since = {
-                name: sum_of([time_since, times[-1]]) for name, time_since in self._since.items()
+            self._time_since_acquisition = {
+                name: sum_of([time_so_far, times[-1]])
+                for name, time_so_far in self._time_since_acquisition.items()
             }
-        self._since = start
+        self._time_since_acquisition = times_at_start
         return sum_of(times)
 
     def _record_since_acquisition(self, visit: Visit) -> None:
         self.visit_times.since_acquisition.update(
-            {(name, visit.index): time_since for name, time_since in self._since.items()}
+            {
+                (name, visit.index): time_since
+                for name, time_since in self._time_since_acquisition.items()
+            }
         )
 
     def wait(self, visit: Visit) -> RandomTime:
@@ -225,14 +231,14 @@ class Traversal:
         resource = self.model.resources.get(visit.queue)
         return isinstance(resource, Station) and DISCIPLINES[resource.discipline].shared
 
-    def _service(self, step: Step | LockAccess) -> RandomTime:
+    def _service_time(self, step: Step | LockAccess) -> RandomTime:
         mean = mean_service(step, self.numbers) * self.factor(step.name)
         # The kind lets maxima of constant and of exponential times be taken exactly; all others go
         # by two moments.
-        kind = {0.0: "constant", 1.0: "exponential"}.get(step.scv, "general")
-        return RandomTime(mean, step.scv * mean * mean, kind)
+        distribution_kind = {0.0: "constant", 1.0: "exponential"}.get(step.scv, "general")
+        return RandomTime(mean, step.scv * mean * mean, distribution_kind)
 
-    def _visited(self, visit: Visit, service: RandomTime) -> RandomTime:
+    def _time_of_visit(self, visit: Visit, service: RandomTime) -> RandomTime:
         self.services[visit.index] = service
         if self.fixed is None:
             self.visit_times.waits[visit.index] = self._waits.get(visit.index, ZERO_TIME)
@@ -249,7 +255,7 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
     That is a bound for constant times; for random times the larger of the two means is taken. The
     error left is that of the construct "forks" of benchmarks/mean_value.py.
     """
-    times = [traversal.time(branch) for branch in branches]
+    branch_times = [traversal.time(branch) for branch in branches]
     visits = [
         branch.visit
         for branch in branches
@@ -264,22 +270,26 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
         if len(visits) > servers and not traversal.shares_servers(visits[0]):
             # All requests arrive together and wait for the same customers: one wait, not the
             # maximum of several.
-            return _served_together(traversal, branches, visits[0].queue, servers, last=False)
+            return _served_together(traversal, branches, visits[0].queue, servers, only_last=False)
     # Independence is an assumption: branches that wait for the same customers end together more
     # often, so the maximum is rather too long.
-    longest = maximum_of(times)
-    for name in _shared_queues(branches):
-        users = [branch for branch in branches if _uses(branch, name)]
-        servers = traversal.servers(name)
-        if len(users) > servers:
-            longest = _longer(
-                longest, _served_together(traversal, users, name, servers, last=False)
+    longest = maximum_of(branch_times)
+    for queue_name in _shared_queues(branches):
+        using_branches = [branch for branch in branches if _uses(branch, queue_name)]
+        servers = traversal.servers(queue_name)
+        if len(using_branches) > servers:
+            longest = _longer_time(
+                longest,
+                _served_together(traversal, using_branches, queue_name, servers, only_last=False),
             )
-            if any(len(_places(branch, name)) > 1 for branch in users):
+            if any(len(_positions_of_use(branch, queue_name)) > 1 for branch in using_branches):
                 # Branches that return to a resource: everything before their last visits is taken
                 # as parallel.
-                longest = _longer(
-                    longest, _served_together(traversal, users, name, servers, last=True)
+                longest = _longer_time(
+                    longest,
+                    _served_together(
+                        traversal, using_branches, queue_name, servers, only_last=True
+                    ),
                 )
     return longest
 
@@ -291,27 +301,31 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
     queues_by_branch = [
         dict.fromkeys(visit.queue for visit in visits_in(branch)) for branch in branches
     ]
-    names = dict.fromkeys(name for branch_names in queues_by_branch for name in branch_names)
-    single = [
+    queue_names = dict.fromkeys(name for branch_names in queues_by_branch for name in branch_names)
+    single_names = [
         name
-        for name in names
+        for name in queue_names
         if not is_processor(name) or name == "own" or name.startswith("processor[")
     ]
     return [
         name
-        for name in single
+        for name in single_names
         if sum(name in branch_names for branch_names in queues_by_branch) > 1
     ]
 
 
-def _longer(a: RandomTime, b: RandomTime) -> RandomTime:
+def _longer_time(first_time: RandomTime, second_time: RandomTime) -> RandomTime:
     """Return the time with the larger mean, as the maximum of two times: both contain the same
     services, so that it is nearly always the longer one.
     """
-    larger = b.mean.real > a.mean.real
-    kind = "constant" if a.kind == b.kind == "constant" else "general"
+    is_second_longer = second_time.mean.real > first_time.mean.real
+    distribution_kind = (
+        "constant" if first_time.kind == second_time.kind == "constant" else "general"
+    )
     return RandomTime(
-        np.where(larger, b.mean, a.mean), np.where(larger, b.variance, a.variance), kind
+        np.where(is_second_longer, second_time.mean, first_time.mean),
+        np.where(is_second_longer, second_time.variance, first_time.variance),
+        distribution_kind,
     )
 
 
@@ -321,80 +335,96 @@ def _time_in_turn(traversal: Traversal, nodes: Sequence[Activity]) -> RandomTime
 
 
 def _served_together(
-    traversal: Traversal, branches: Sequence[Activity], name: str, servers: int, last: bool
+    traversal: Traversal,
+    branches: Sequence[Activity],
+    queue_name: str,
+    servers: int,
+    only_last: bool,
 ) -> RandomTime:
     """Return the time from the fork until one resource has served all branches and the last of them
     has ended.
 
     The k works of mean m begin at once at c servers, so the last waits m (k - c) / c for the
-    others. With `last`, only the last visits to the resource delay each other; everything before
+    others. With `only_last`, only the last visits to the resource delay each other; everything before
     them is taken as parallel.
     """
     visits = list[Visit]()
-    works = list[RandomTime]()
-    before = list[Array]()
-    after = list[Array]()
-    calls = np.zeros(1)
+    work_by_branch = list[RandomTime]()
+    times_before = list[Array]()
+    times_after = list[Array]()
+    total_visits = np.zeros(1)
     for branch in branches:
-        nodes = _parts(branch)
-        places = _places(branch, name)
+        nodes = _nodes_in_turn(branch)
+        positions = _positions_of_use(branch, queue_name)
         ratios = visit_ratios(branch, traversal.numbers)
-        first_place = places[-1] if last else places[0]
-        visits_there = [
+        first_position = positions[-1] if only_last else positions[0]
+        visits_at_queue = [
             visit
-            for node in nodes[first_place : places[-1] + 1]
+            for node in nodes[first_position : positions[-1] + 1]
             for visit in visits_in(node)
-            if visit.queue == name
+            if visit.queue == queue_name
         ]
-        visits += visits_there
-        works.append(
-            sum_of([repeated(ratios[v.index], traversal.services[v.index]) for v in visits_there])
+        visits += visits_at_queue
+        work_by_branch.append(
+            sum_of(
+                [
+                    repeated(ratios[visit.index], traversal.services[visit.index])
+                    for visit in visits_at_queue
+                ]
+            )
         )
-        before.append(_time_in_turn(traversal, nodes[:first_place]).mean)
-        after.append(_time_in_turn(traversal, nodes[places[-1] + 1 :]).mean)
-        for visit in visits_there:
-            calls = calls + ratios[visit.index]
-    count = len(works)
-    kinds = {work.kind for work in works}
-    mean = added(work.mean for work in works) / count
-    varied = added(work.variance for work in works) / count
-    typical = RandomTime(mean, varied, kinds.pop() if len(kinds) == 1 else "general")
-    served = maximum_of_identical(typical, np.full(1, float(servers)))
+        times_before.append(_time_in_turn(traversal, nodes[:first_position]).mean)
+        times_after.append(_time_in_turn(traversal, nodes[positions[-1] + 1 :]).mean)
+        for visit in visits_at_queue:
+            total_visits = total_visits + ratios[visit.index]
+    branch_count = len(work_by_branch)
+    distribution_kinds = {work.kind for work in work_by_branch}
+    mean_work = added(work.mean for work in work_by_branch) / branch_count
+    mean_variance = added(work.variance for work in work_by_branch) / branch_count
+    typical_work = RandomTime(
+        mean_work,
+        mean_variance,
+        distribution_kinds.pop() if len(distribution_kinds) == 1 else "general",
+    )
+    last_service = maximum_of_identical(typical_work, np.full(1, float(servers)))
     # The last of k works at c servers starts when (k - c) / c of them are done at each server in
     # the mean; for constant works that is exact where c divides k.
-    delayed = mean * (count - servers) / servers
-    variance = count * varied / servers**2
+    delay_by_others = mean_work * (branch_count - servers) / servers
+    variance = branch_count * mean_variance / servers**2
     if traversal.fixed is not None:
         # The services of the other branches are waits of the last.
-        delayed = delayed.real * traversal.factor(visits[0].label)
-    elif not last:
+        delay_by_others = delay_by_others.real * traversal.factor(visits[0].label)
+    elif not only_last:
         # The waits of the branches rise evenly from 0 to that of the last: half of it for each
         # branch.
         traversal.visit_times.branch_waits.update(
-            {v.index: delayed / 2 * count / nonzero(calls) for v in visits}
+            {
+                visit.index: delay_by_others / 2 * branch_count / nonzero(total_visits)
+                for visit in visits
+            }
         )
     waits = [traversal.wait(visit) for visit in visits]
-    constant = all(time.kind == "constant" for time in (*works, *waits))
+    is_constant = all(time.kind == "constant" for time in (*work_by_branch, *waits))
     return RandomTime(
         # The first branch to come begins the service, and the last to end may be the one with the
         # shortest rest: both are bounds from below.
-        smallest(before)
+        smallest(times_before)
         + largest([wait.mean for wait in waits])
-        + delayed
-        + served.mean
-        + smallest(after),
-        variance if last else variance + waits[0].variance,
-        "constant" if constant else "general",
+        + delay_by_others
+        + last_service.mean
+        + smallest(times_after),
+        variance if only_last else variance + waits[0].variance,
+        "constant" if is_constant else "general",
     )
 
 
-def _parts(branch: Activity) -> Sequence[Activity]:
+def _nodes_in_turn(branch: Activity) -> Sequence[Activity]:
     return branch.parts if isinstance(branch, Then) else (branch,)
 
 
-def _places(branch: Activity, name: str) -> list[int]:
+def _positions_of_use(branch: Activity, name: str) -> list[int]:
     """Return the indices of the nodes of a branch that use a resource."""
-    return [index for index, branch_part in enumerate(_parts(branch)) if _uses(branch_part, name)]
+    return [index for index, node in enumerate(_nodes_in_turn(branch)) if _uses(node, name)]
 
 
 def _uses(node: Activity, name: str) -> bool:
@@ -419,14 +449,17 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     items = traversal.numbers[pipeline.items]
     stages = [_StageTimes(traversal, stage) for stage in pipeline.stages]
     # One more than the whole number, so that a fraction can be interpolated.
-    most = min(int(np.floor(np.max(items.real))) + 1, MOST_ITEMS)
-    follow = _ItemTimes(stages, items)
-    ends = [follow.item(number) for number in range(most)]
-    constant = all(body.kind == "constant" for stage in stages for body in stage.times)
-    mean, variance = (_interpolated([end[moment] for end in ends], items) for moment in (0, 1))
+    item_count = min(int(np.floor(np.max(items.real))) + 1, MOST_ITEMS)
+    item_times = _ItemTimes(stages, items)
+    item_ends = [item_times.item(item_number) for item_number in range(item_count)]
+    is_constant = all(body.kind == "constant" for stage in stages for body in stage.times)
+    mean, variance = (
+        _interpolated([item_end[moment_index] for item_end in item_ends], items)
+        for moment_index in (0, 1)
+    )
     if traversal.fixed is None:
         waits = {
-            stage.visit.index: stage.waited / most
+            stage.visit.index: stage.total_wait / item_count
             for stage in stages
             if stage.visit and stage.parallel
         }
@@ -436,24 +469,28 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
         traversal.visit_times.spans.setdefault(
             pipeline.name, mean.mean(axis=0) if np.ndim(mean) > 1 else mean
         )
-    return RandomTime(mean, variance, "constant" if constant else "general")
+    return RandomTime(mean, variance, "constant" if is_constant else "general")
 
 
-def _interpolated(ends: list[Array], items: Array) -> Array:
+def _interpolated(values: list[Array], items: Array) -> Array:
     """Return the value of a sequence at a number of items, linearly interpolated, and extrapolated
     beyond the last.
     """
-    if len(ends) == 1:
-        return ends[0]
-    table = np.stack(np.broadcast_arrays(*ends), axis=-1)
-    index_below = np.clip(np.floor(items.real).astype(int), 1, len(ends) - 1) - 1
+    if len(values) == 1:
+        return values[0]
+    value_table = np.stack(np.broadcast_arrays(*values), axis=-1)
+    index_below = np.clip(np.floor(items.real).astype(int), 1, len(values) - 1) - 1
     # Times may be the same at all points at which the number of items differs, or the reverse.
-    shape = np.broadcast_shapes(index_below.shape, table.shape[:-1])
-    table = np.broadcast_to(table, (*shape, len(ends)))
-    pick = np.broadcast_to(index_below[..., None], (*shape, 1))
-    low, high = (np.take_along_axis(table, pick + step, axis=-1)[..., 0] for step in (0, 1))
-    result: Array = low + (items - (index_below + 1)) * (high - low)
-    return result
+    table_shape = np.broadcast_shapes(index_below.shape, value_table.shape[:-1])
+    value_table = np.broadcast_to(value_table, (*table_shape, len(values)))
+    picked_index = np.broadcast_to(index_below[..., None], (*table_shape, 1))
+    value_below, value_above = (
+        np.take_along_axis(value_table, picked_index + offset, axis=-1)[..., 0] for offset in (0, 1)
+    )
+    interpolated_value: Array = value_below + (items - (index_below + 1)) * (
+        value_above - value_below
+    )
+    return interpolated_value
 
 
 class _StageTimes:
@@ -467,19 +504,19 @@ class _StageTimes:
         body = stage.bodies[0]
         self.visit = body.visit if isinstance(body, VisitedStep) else None
         station = traversal.model.resources.get(self.visit.queue) if self.visit else None
-        places = station.capacity if isinstance(station, Station) else None
-        if places is not None and places >= INFINITE:
-            places = None
-        self.places = places if self.parallel else 1
+        place_count = station.capacity if isinstance(station, Station) else None
+        if place_count is not None and place_count >= INFINITE:
+            place_count = None
+        self.most_items = place_count if self.parallel else 1
         """Items at once; None for any number."""
-        self.shared = (
+        self.has_shared_servers = (
             self.parallel and self.visit is not None and traversal.shares_servers(self.visit)
         )
-        booked = traversal.fixed is not None and self.parallel and self.visit is not None
-        self.factor = traversal.factor(self.visit.label) if booked and self.visit else None
+        books_waits = traversal.fixed is not None and self.parallel and self.visit is not None
+        self.factor = traversal.factor(self.visit.label) if books_waits and self.visit else None
         """On waits for a place, where they are booked to a station."""
-        self.occupied: list[int] = []
-        self.waited: Array = np.zeros(1)
+        self.ends_of_occupants: list[int] = []
+        self.total_wait: Array = np.zeros(1)
 
 
 class _ItemTimes:
@@ -495,49 +532,61 @@ class _ItemTimes:
         self._stages = stages
         self._items = items
         self._times = JointlyNormalTimes()
-        self._last: int | None = None
+        self._last_end: int | None = None
 
-    def item(self, number: int) -> tuple[Array, Array]:
+    def item(self, item_number: int) -> tuple[Array, Array]:
         """Return mean and variance of the time when this item and all before it are done."""
         times = self._times
-        end: int | None = None
+        end_key: int | None = None
         for index, stage in enumerate(self._stages):
-            arrived = begin = end
-            if stage.places is not None and len(stage.occupied) == stage.places:
+            arrival_key = begin_key = end_key
+            if stage.most_items is not None and len(stage.ends_of_occupants) == stage.most_items:
                 # The item that took its place first is assumed to leave first. That is so at a
                 # serial stage; at a parallel one items may overtake each other.
-                free = stage.occupied.pop(0)
-                begin = self._begin(
-                    stage, arrived, free if arrived is None else times.later(free, arrived)
+                free_key = stage.ends_of_occupants.pop(0)
+                begin_key = self._begin_after_wait(
+                    stage,
+                    arrival_key,
+                    free_key if arrival_key is None else times.later(free_key, arrival_key),
                 )
-            body = stage.times[number % len(stage.times)]
-            end = times.after(
-                begin, body if index or not stage.shared else self._shared_service(number, body)
+            body = stage.times[item_number % len(stage.times)]
+            end_key = times.after(
+                begin_key,
+                body
+                if index or not stage.has_shared_servers
+                else self._shared_service(item_number, body),
             )
-            if stage.places is not None:
-                stage.occupied.append(end)
-        assert end is not None
-        self._last = (
-            end if self._last is None or stage.places == 1 else times.later(self._last, end)
+            if stage.most_items is not None:
+                stage.ends_of_occupants.append(end_key)
+        assert end_key is not None
+        self._last_end = (
+            end_key
+            if self._last_end is None or stage.most_items == 1
+            else times.later(self._last_end, end_key)
         )
         # Covariances of what nothing depends on any more would grow with the square of the items.
-        times.keep({self._last, *(key for stage in self._stages for key in stage.occupied)})
-        return times.mean[self._last], times.variance(self._last)
+        times.keep(
+            {
+                self._last_end,
+                *(end_of_item for stage in self._stages for end_of_item in stage.ends_of_occupants),
+            }
+        )
+        return times.mean[self._last_end], times.variance(self._last_end)
 
-    def _begin(self, stage: _StageTimes, arrived: int | None, begin: int) -> int:
+    def _begin_after_wait(self, stage: _StageTimes, arrival_key: int | None, begin_key: int) -> int:
         """Book the wait of an item for a place in a stage, and return the index of the time at
         which it begins. An account books it as a wait, not to the steps that are waited for.
         """
-        arrival = np.zeros(1) if arrived is None else self._times.mean[arrived]
-        waited = self._times.mean[begin] - arrival
-        stage.waited = stage.waited + waited
+        arrival_time = np.zeros(1) if arrival_key is None else self._times.mean[arrival_key]
+        wait = self._times.mean[begin_key] - arrival_time
+        stage.total_wait = stage.total_wait + wait
         return (
-            begin
+            begin_key
             if stage.factor is None
-            else self._times.with_mean(begin, arrival + waited.real * stage.factor)
+            else self._times.with_mean(begin_key, arrival_time + wait.real * stage.factor)
         )
 
-    def _shared_service(self, number: int, body: RandomTime) -> RandomTime:
+    def _shared_service(self, item_number: int, body: RandomTime) -> RandomTime:
         """Return the time of an item in a first stage whose servers are shared by all items at
         once.
 
@@ -547,11 +596,13 @@ class _ItemTimes:
         """
         first_stage = self._stages[0]
         items = self._items
-        assert first_stage.places is not None
+        assert first_stage.most_items is not None
         scv = clamped(body.scv, high=1)
-        if number >= first_stage.places:
+        if item_number >= first_stage.most_items:
             return RandomTime(scv * body.mean, scv * body.variance)
-        wait = (1 - scv) * body.mean * clamped(items - first_stage.places) / first_stage.places
+        wait = (
+            (1 - scv) * body.mean * clamped(items - first_stage.most_items) / first_stage.most_items
+        )
         if first_stage.factor is not None:
             wait = wait.real * first_stage.factor
         return RandomTime(body.mean + wait, body.variance)
@@ -570,57 +621,64 @@ def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
     """Return the time of a whole cycle; the steps after its last barrier are in one section with
     those before its first.
     """
-    sections, nodes_after = _cut(root, traversal.numbers)
+    sections, nodes_after = _cut_at_barriers(root, traversal.numbers)
     if not sections:
         return sum_of([traversal.time(node) for node in nodes_after])
     (first_nodes, barrier, _), *other_sections = sections
-    times = []
-    for number, (nodes, wait, count) in enumerate(
+    section_times = []
+    for section_number, (nodes, barrier_wait, executions) in enumerate(
         [*other_sections, ((*nodes_after, *first_nodes), barrier, None)]
     ):
-        time = _section(traversal, nodes, wait, number)
-        times.append(time if count is None else repeated(count, time))
-    return sum_of(times)
+        section_time = _time_of_section(traversal, nodes, barrier_wait, section_number)
+        section_times.append(
+            section_time if executions is None else repeated(executions, section_time)
+        )
+    return sum_of(section_times)
 
 
 _CutSection = tuple[tuple[Activity, ...], BarrierWait, "Array | None"]
 """The parts before a barrier, the barrier, and the number of times; None: once."""
 
 
-def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Activity, ...]]:
+def _cut_at_barriers(
+    node: Activity, numbers: Numbers
+) -> tuple[list[_CutSection], tuple[Activity, ...]]:
     """Divide a part of a cycle at its barriers into sections, each with its barrier and its number
     of executions; also return the nodes after the last barrier.
     """
     sections = list[_CutSection]()
     nodes_after = tuple[Activity, ...]()
-    if not any(inner.use == MET for inner in steps(node)):
+    if not any(inner_node.use == MET for inner_node in steps(node)):
         return [], (node,)
     match node:
         case BarrierWait():
             return [((), node, None)], ()
         case Then(bodies):
             for child in bodies:
-                inner, after = _cut(child, numbers)
-                if inner:
-                    (nodes, wait, count), *inner_sections = inner
-                    sections += [((*nodes_after, *nodes), wait, count), *inner_sections]
-                nodes_after = after if inner else (*nodes_after, *after)
+                child_sections, child_after = _cut_at_barriers(child, numbers)
+                if child_sections:
+                    (nodes, barrier_wait, executions), *inner_sections = child_sections
+                    sections += [
+                        ((*nodes_after, *nodes), barrier_wait, executions),
+                        *inner_sections,
+                    ]
+                nodes_after = child_after if child_sections else (*nodes_after, *child_after)
             return sections, nodes_after
         case Repeat(count, body):
-            sections, nodes_after = _cut(body, numbers)
+            sections, nodes_after = _cut_at_barriers(body, numbers)
             if sections:
-                (nodes, wait, _), *inner_sections = sections
+                (nodes, barrier_wait, _), *inner_sections = sections
                 turns = numbers[count]
                 # The first turn follows what comes before the repetition; each further one begins
                 # with what the turn before has left after its last barrier.
                 further_turns = clamped(turns - 1)
                 sections_between = [
-                    (inner_nodes, barrier, turns if n is None else turns * n)
-                    for inner_nodes, barrier, n in inner_sections
+                    (inner_nodes, barrier, turns if executions is None else turns * executions)
+                    for inner_nodes, barrier, executions in inner_sections
                 ]
                 return [
-                    (nodes, wait, None),
-                    ((*nodes_after, *nodes), wait, further_turns),
+                    (nodes, barrier_wait, None),
+                    ((*nodes_after, *nodes), barrier_wait, further_turns),
                     *sections_between,
                 ], nodes_after
         case _:
@@ -628,35 +686,45 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
     return [], (node,)
 
 
-def _section(
-    traversal: Traversal, nodes: tuple[Activity, ...], wait: BarrierWait, number: int
+def _time_of_section(
+    traversal: Traversal,
+    nodes: tuple[Activity, ...],
+    barrier_wait: BarrierWait,
+    section_number: int,
 ) -> RandomTime:
     """Return the time of a section that ends at a barrier: the mean time of the last arrival, and
     the barrier's cost.
     """
-    label = f"barrier:{wait.name}"
-    own = sum_of([traversal.time(node) for node in nodes])
-    barrier = traversal.model.resources[wait.name]
+    label = f"barrier:{barrier_wait.name}"
+    own_time = sum_of([traversal.time(node) for node in nodes])
+    barrier = traversal.model.resources[barrier_wait.name]
     assert isinstance(barrier, Barrier)
     cost = traversal.numbers[barrier.cost] * traversal.factor(label)
     if traversal.fixed is not None:
-        waited = traversal.fixed.last_arrivals[number] - own.mean.real
-        return RandomTime(own.mean + waited * traversal.factor(label) + cost, own.variance)
-    last = _last_arrival(traversal, nodes, own, wait)
-    traversal.visit_times.last_arrivals[number] = last.mean
-    return RandomTime(last.mean + cost, last.variance, own.kind)
+        mean_wait = traversal.fixed.last_arrivals[section_number] - own_time.mean.real
+        return RandomTime(
+            own_time.mean + mean_wait * traversal.factor(label) + cost, own_time.variance
+        )
+    last_arrival = _last_arrival(traversal, nodes, own_time, barrier_wait)
+    traversal.visit_times.last_arrivals[section_number] = last_arrival.mean
+    return RandomTime(last_arrival.mean + cost, last_arrival.variance, own_time.kind)
 
 
 def _last_arrival(
-    traversal: Traversal, nodes: tuple[Activity, ...], own: RandomTime, wait: BarrierWait
+    traversal: Traversal,
+    nodes: tuple[Activity, ...],
+    own_time: RandomTime,
+    barrier_wait: BarrierWait,
 ) -> RandomTime:
-    if wait.parties is not None and wait.parties < traversal.processors:
+    if barrier_wait.parties is not None and barrier_wait.parties < traversal.processors:
         # Derived here: of p processors that meet in a steady stream of N / T arrivals a second, the
         # i-th waits for p - i more, (p - 1) / 2 on average: T = own + (p - 1) / 2 x T / N.
-        half_share = (wait.parties - 1) / (2 * traversal.processors)
-        return RandomTime(own.mean / (1 - half_share), own.variance)
-    last = synchronized_start(traversal, nodes, traversal.processors)
-    return last or maximum_of_identical(own, np.full(1, float(traversal.processors)))
+        half_share = (barrier_wait.parties - 1) / (2 * traversal.processors)
+        return RandomTime(own_time.mean / (1 - half_share), own_time.variance)
+    synchronized_end = synchronized_start(traversal, nodes, traversal.processors)
+    return synchronized_end or maximum_of_identical(
+        own_time, np.full(1, float(traversal.processors))
+    )
 
 
 def synchronized_start(
@@ -679,7 +747,7 @@ def synchronized_start(
 
 def is_contended(nodes: Sequence[Activity]) -> bool:
     """Return whether processors can wait for each other at a queue in some parts of a tree."""
-    return any(_queued(visit) for node in nodes for visit in visits_in(node))
+    return any(_is_queue_visit(visit) for node in nodes for visit in visits_in(node))
 
 
 def ordered_ends(time: RandomTime, processors: int) -> Array:
@@ -693,18 +761,18 @@ def ordered_ends(time: RandomTime, processors: int) -> Array:
     """
     if processors <= MOST_FOLLOWED:
         return PassingTimes.together(processors).delayed(time).times
-    places = (np.arange(1, processors + 1) - 0.375) / (processors + 0.25)
-    scores = np.array([NormalDist().inv_cdf(place) for place in places])
+    probabilities = (np.arange(1, processors + 1) - 0.375) / (processors + 0.25)
+    scores = np.array([NormalDist().inv_cdf(probability) for probability in probabilities])
     column = RandomTime(time.mean[..., None], time.variance[..., None])
     return FittedDistribution(column, np.ones(1)).quantile(scores)
 
 
-def _queued(visit: Visit) -> bool:
+def _is_queue_visit(visit: Visit) -> bool:
     return not is_processor(visit.queue)
 
 
 _COMPOSITES = (VisitedStep, VisitedHold, Repeat, Choice, Fork, Pipeline)
-"""What all processors pass together by `_SynchronizedStart._composite`."""
+"""What all processors pass together by `_SynchronizedStart._pass_composite`."""
 
 
 class _SynchronizedStart:
@@ -714,7 +782,7 @@ class _SynchronizedStart:
         self.traversal = traversal
         self.waits = traversal.visit_times.waits
         self.passing = PassingTimes.together(processors)
-        self.pending = ZERO_TIME
+        self.pending_delay = ZERO_TIME
         self.served_until: dict[str, Array] = {}
         """By queue, when the servers would have done all that was asked of them so far, once
         begun [s].
@@ -722,18 +790,18 @@ class _SynchronizedStart:
 
     def through(self, nodes: Sequence[Activity]) -> RandomTime:
         for node in nodes:
-            self._pass(node)
-        return self.passing.end(self.pending)
+            self._pass_node(node)
+        return self.passing.end(self.pending_delay)
 
-    def _pass(self, node: Activity) -> None:
+    def _pass_node(self, node: Activity) -> None:
         match node:
             case Then(bodies):
                 for child in bodies:
-                    self._pass(child)
+                    self._pass_node(child)
             case VisitedStep(_, visit) | VisitedHold(visit, _, False) if (
-                visit is not None and _queued(visit)
+                visit is not None and _is_queue_visit(visit)
             ):
-                self._queue(visit)
+                self._pass_queue(visit)
             # A geometric count differs from processor to processor, so that their turns cannot be
             # followed together.
             case Repeat(count, body, spread=spread) if (
@@ -741,43 +809,46 @@ class _SynchronizedStart:
                 and is_contended([body])
                 and np.all(self.traversal.numbers[count].real >= 1)
             ):
-                self._repeat(self.traversal.numbers[count], body)
+                self._pass_repeat(self.traversal.numbers[count], body)
             case node if isinstance(node, _COMPOSITES):
-                self._composite(node)
+                self._pass_composite(node)
             case _:
                 raise no_rule("mean value", node)
 
-    def _repeat(self, count: Array, body: Activity) -> None:
+    def _pass_repeat(self, count: Array, body: Activity) -> None:
         """Follow the turns of a repetition one by one; each beyond `MOST_TURNS` takes as long as
         the last of these. Between whole numbers of turns the times are interpolated.
         """
-        visits = [visit for visit in visits_in(body) if _queued(visit)]
-        turns = _RepeatedPassing(count)
-        total = {visit.index: np.zeros(1) for visit in visits}
-        for number in range(turns.most):
-            self._pass(body)
-            total = {index: waited + self.waits[index].mean for index, waited in total.items()}
-            turns.ended(number + 1, self.passing, self.served_until, total)
-        self.passing = turns.passing
-        self.served_until.update(turns.served_until)
-        for index, waited in turns.waited.items():
-            self.waits[index] = RandomTime(waited / count, 0 * waited)
+        visits = [visit for visit in visits_in(body) if _is_queue_visit(visit)]
+        repeated_passing = _RepeatedPassing(count)
+        wait_by_visit = {visit.index: np.zeros(1) for visit in visits}
+        for turn in range(repeated_passing.turns_followed):
+            self._pass_node(body)
+            wait_by_visit = {
+                index: wait_so_far + self.waits[index].mean
+                for index, wait_so_far in wait_by_visit.items()
+            }
+            repeated_passing.add_turn(turn + 1, self.passing, self.served_until, wait_by_visit)
+        self.passing = repeated_passing.passing
+        self.served_until.update(repeated_passing.served_until)
+        for index, wait_so_far in repeated_passing.wait_by_visit.items():
+            self.waits[index] = RandomTime(wait_so_far / count, 0 * wait_so_far)
 
-    def _queue(self, visit: Visit) -> None:
+    def _pass_queue(self, visit: Visit) -> None:
         """Move all processors through a queue, one after the other."""
         service = self.traversal.visit_times.services[visit.index]
-        before = self._after_pending()
+        passing_before = self._after_pending()
         # Where servers are shared, constant services all end together, without gaps.
         gap_variance = (
             clamped(service.scv, high=1) if self.traversal.shares_servers(visit) else np.ones(1)
         )
-        earlier_work = self._left(visit.queue, before, service.mean)
-        self.passing, wait = before.served(
+        earlier_work = self._earlier_work(visit.queue, passing_before, service.mean)
+        self.passing, wait = passing_before.served(
             service, self.traversal.servers(visit.queue), gap_variance, earlier_work
         )
         self._set_waits([visit], wait, np.ones(1))
 
-    def _left(self, queue: str, before: PassingTimes, work: Array) -> Array:
+    def _earlier_work(self, queue: str, passing_before: PassingTimes, mean_work: Array) -> Array:
         """Return the work that earlier visits of the section have left at the queue for the first
         processor [s].
 
@@ -786,15 +857,15 @@ class _SynchronizedStart:
         that the work of all visits adds up: within 3 % of simulation where 16 and 20 processors
         visit a queue three times (tests/method/mean_value/test_barriers.py).
         """
-        first_time = before.times[..., 0]
-        count = before.times.shape[-1]
+        first_time = passing_before.times[..., 0]
+        processors = passing_before.times.shape[-1]
         earlier_work = clamped(self.served_until.get(queue, first_time) - first_time)
         self.served_until[queue] = (
-            first_time + earlier_work + count * work / self.traversal.servers(queue)
+            first_time + earlier_work + processors * mean_work / self.traversal.servers(queue)
         )
         return earlier_work
 
-    def _composite(self, node: Activity) -> None:
+    def _pass_composite(self, node: Activity) -> None:
         """Move all processors through a fork, a pipeline or another composite: first the waits for
         the work of others at each queue, then its own time.
 
@@ -803,29 +874,29 @@ class _SynchronizedStart:
         after the other. Derived here; checked by simulation in
         tests/method/mean_value/test_barriers.py (3 to 10 %).
         """
-        visits = [visit for visit in visits_in(node) if _queued(visit)]
+        visits = [visit for visit in visits_in(node) if _is_queue_visit(visit)]
         time_alone = self.traversal.without_waits().time(node)
         ratios = visit_ratios(node, self.traversal.numbers)
-        before = self._after_pending()
-        passed = list[PassingTimes]()
-        for name in dict.fromkeys(visit.queue for visit in visits):
-            visits_there = [visit for visit in visits if visit.queue == name]
-            after = self._through_queue(before, node, visits_there, time_alone)
-            wait: Array = (after.times - before.times).mean(axis=-1)
+        passing_before = self._after_pending()
+        passings = list[PassingTimes]()
+        for queue_name in dict.fromkeys(visit.queue for visit in visits):
+            visits_at_queue = [visit for visit in visits if visit.queue == queue_name]
+            passing_after = self._through_queue(passing_before, node, visits_at_queue, time_alone)
+            wait: Array = (passing_after.times - passing_before.times).mean(axis=-1)
             self._set_waits(
-                visits_there, wait, added(ratios[visit.index] for visit in visits_there)
+                visits_at_queue, wait, added(ratios[visit.index] for visit in visits_at_queue)
             )
-            passed.append(after)
+            passings.append(passing_after)
             if not is_parallel(node):
-                before = after
-        self.passing = reduce(PassingTimes.latest_with, passed, before)
-        self.pending = time_alone
+                passing_before = passing_after
+        self.passing = reduce(PassingTimes.latest_with, passings, passing_before)
+        self.pending_delay = time_alone
 
     def _through_queue(
         self,
-        before: PassingTimes,
+        passing_before: PassingTimes,
         node: Activity,
-        visits_there: Sequence[Visit],
+        visits_at_queue: Sequence[Visit],
         time_alone: RandomTime,
     ) -> PassingTimes:
         """Return the times at which the processors have passed one queue inside a composite.
@@ -835,22 +906,25 @@ class _SynchronizedStart:
         group, which serves it that much faster. Servers beyond the last whole group are shared out
         among all: constant times were up to 22 % too short (2 requests, 3 servers).
         """
-        servers = self.traversal.servers(visits_there[0].queue)
-        at_once = _requests_at_once(node, visits_there)
-        work, lead, turns = self._work(node, visits_there)
-        groups = max(1, servers // at_once)
-        group_work = work.scaled(np.full(1, groups / servers))
-        work_served = before.queued(
-            group_work, groups, self._left(visits_there[0].queue, before, work.mean)
+        servers = self.traversal.servers(visits_at_queue[0].queue)
+        requests_at_once = _requests_at_once(node, visits_at_queue)
+        work, other_time, turns = self._work_at_queue(node, visits_at_queue)
+        server_groups = max(1, servers // requests_at_once)
+        group_work = work.scaled(np.full(1, server_groups / servers))
+        work_served = passing_before.queued(
+            group_work,
+            server_groups,
+            self._earlier_work(visits_at_queue[0].queue, passing_before, work.mean),
         )
-        work_served = work_served.closed_up(before, work.mean / servers, 1 / turns)
-        own_end = work_served.times + (lead + group_work.mean - time_alone.mean)[..., None]
+        work_served = work_served.closed_up(passing_before, work.mean / servers, 1 / turns)
+        own_end = work_served.times + (other_time + group_work.mean - time_alone.mean)[..., None]
         return PassingTimes(
-            np.where(own_end.real > before.times.real, own_end, before.times), work_served.gaps
+            np.where(own_end.real > passing_before.times.real, own_end, passing_before.times),
+            work_served.gap_variances,
         )
 
-    def _work(
-        self, node: Activity, visits_there: Sequence[Visit]
+    def _work_at_queue(
+        self, node: Activity, visits_at_queue: Sequence[Visit]
     ) -> tuple[RandomTime, Array, Array]:
         """Return the work of a composite at a queue, its other time that cannot overlap with it,
         and the number of turns.
@@ -860,15 +934,19 @@ class _SynchronizedStart:
         ratios = visit_ratios(node, numbers)
         work = sum_of(
             [
-                repeated(ratios[v.index], services[v.index])
-                for v in visits_there
-                if v.index in ratios
+                repeated(ratios[visit.index], services[visit.index])
+                for visit in visits_at_queue
+                if visit.index in ratios
             ]
         )
         traversal_alone = self.traversal.without_waits()
         match node:
             case Repeat(count, body):
-                return work, self._work(body, visits_there)[1], clamped(numbers[count], 1)
+                return (
+                    work,
+                    self._work_at_queue(body, visits_at_queue)[1],
+                    clamped(numbers[count], 1),
+                )
             case Pipeline(stages):
                 items = numbers[node.items]
                 # The time of one item in the other stages, if the items share the work at the queue
@@ -877,17 +955,22 @@ class _SynchronizedStart:
                 return (
                     work,
                     one_item.mean - work.mean / items,
-                    items if self._in_turns(node, visits_there) else np.ones(1),
+                    items if self._items_alternate(node, visits_at_queue) else np.ones(1),
                 )
             case Fork(branches):
                 using_branches = [
                     branch
                     for branch in branches
-                    if any(visit in visits_there for visit in visits_in(branch))
+                    if any(visit in visits_at_queue for visit in visits_in(branch))
                 ]
                 return (
                     work,
-                    smallest([self._work(branch, visits_there)[1] for branch in using_branches]),
+                    smallest(
+                        [
+                            self._work_at_queue(branch, visits_at_queue)[1]
+                            for branch in using_branches
+                        ]
+                    ),
                     np.ones(1),
                 )
             case _ if node.combination is Combination.IN_TURN:
@@ -895,20 +978,25 @@ class _SynchronizedStart:
             case _:
                 raise no_rule("mean value", node)
 
-    def _in_turns(self, pipeline: Pipeline, visits_there: Sequence[Visit]) -> bool:
+    def _items_alternate(self, pipeline: Pipeline, visits_at_queue: Sequence[Visit]) -> bool:
         """Return whether the items of different processors alternate at a queue.
 
         They do where one item waits for another, there or at an earlier queue. Items of a parallel
         stage join the queue together, so all items of the first processor are served before those
         of the second.
         """
-        if self.traversal.shares_servers(visits_there[0]):
+        if self.traversal.shares_servers(visits_at_queue[0]):
             return True
         for stage in pipeline.stages:
-            visits = [visit for body in stage.bodies for visit in visits_in(body) if _queued(visit)]
+            visits = [
+                visit
+                for body in stage.bodies
+                for visit in visits_in(body)
+                if _is_queue_visit(visit)
+            ]
             if visits and stage.kind == "serial":
                 return True
-            if any(visit in visits_there for visit in visits):
+            if any(visit in visits_at_queue for visit in visits):
                 return False
         return True
 
@@ -917,8 +1005,8 @@ class _SynchronizedStart:
             self.waits[visit.index] = RandomTime(wait / nonzero(ratio), 0 * wait)
 
     def _after_pending(self) -> PassingTimes:
-        pending = self.pending
-        self.pending = ZERO_TIME
+        pending = self.pending_delay
+        self.pending_delay = ZERO_TIME
         return self.passing if pending is ZERO_TIME else self.passing.delayed(pending)
 
 
@@ -931,57 +1019,63 @@ class _RepeatedPassing:
 
     Attributes
     ----------
-    most : turns that are followed
-    passing, served_until, waited : at that number of turns; `waited` adds up by visit [s]
+    turns_followed : turns that are followed one by one
+    passing, served_until, wait_by_visit : at that number of turns; `wait_by_visit` adds up by visit [s]
     """
 
-    def __init__(self, count: Array) -> None:
-        self._count = count
-        self.most = min(int(np.ceil(np.max(count.real))), MOST_TURNS)
+    def __init__(self, turn_count: Array) -> None:
+        self._turn_count = turn_count
+        self.turns_followed = min(int(np.ceil(np.max(turn_count.real))), MOST_TURNS)
         self.passing = PassingTimes(np.zeros((1, 1)), np.zeros((1, 1)))
         self.served_until: dict[str, Array] = {}
-        self.waited: dict[int, Array] = {}
+        self.wait_by_visit: dict[int, Array] = {}
 
-    def _weight(self, number: int) -> Array:
+    def _weight_of_turn(self, turn: int) -> Array:
         """Return the weight of the state after a number of turns; beyond the last two turns that
         are followed, their difference is repeated.
         """
-        if self.most == 1:
+        if self.turns_followed == 1:
             return np.ones(1)
-        place = np.where(
-            self._count.real > self.most - 1, self.most - 1, np.floor(self._count.real)
+        turn_below = np.where(
+            self._turn_count.real > self.turns_followed - 1,
+            self.turns_followed - 1,
+            np.floor(self._turn_count.real),
         )
-        share = self._count - place
-        return np.where(place == number, 1 - share, np.where(place == number - 1, share, 0 * share))
+        fraction = self._turn_count - turn_below
+        return np.where(
+            turn_below == turn,
+            1 - fraction,
+            np.where(turn_below == turn - 1, fraction, 0 * fraction),
+        )
 
-    def ended(
+    def add_turn(
         self,
-        number: int,
+        turn: int,
         passing: PassingTimes,
         served_until: Mapping[str, Array],
-        waited: Mapping[int, Array],
+        wait_by_visit: Mapping[int, Array],
     ) -> None:
         """Add the passing times after one more turn, weighted for the interpolation at the number
         of turns.
         """
-        weight = self._weight(number)
+        weight = self._weight_of_turn(turn)
         self.passing = PassingTimes(
             self.passing.times + weight[..., None] * passing.times,
-            self.passing.gaps + weight[..., None] * passing.gaps,
+            self.passing.gap_variances + weight[..., None] * passing.gap_variances,
         )
-        for queue, until in served_until.items():
-            self.served_until[queue] = self.served_until.get(queue, 0.0) + weight * until
-        for index, time in waited.items():
-            self.waited[index] = self.waited.get(index, 0.0) + weight * time
+        for queue, work_end in served_until.items():
+            self.served_until[queue] = self.served_until.get(queue, 0.0) + weight * work_end
+        for index, wait in wait_by_visit.items():
+            self.wait_by_visit[index] = self.wait_by_visit.get(index, 0.0) + weight * wait
 
 
-def _requests_at_once(node: Activity, visits_there: Sequence[Visit]) -> int:
+def _requests_at_once(node: Activity, visits_at_queue: Sequence[Visit]) -> int:
     """Return the number of visits that an activity may make side by side; items of a pipeline count
     once.
     """
-    if not any(map(visits_there.count, visits_in(node))):
+    if not any(map(visits_at_queue.count, visits_in(node))):
         return 0
-    requests_of_children = [_requests_at_once(child, visits_there) for child in node.children]
+    requests_of_children = [_requests_at_once(child, visits_at_queue) for child in node.children]
     side_by_side = node.combination is Combination.LONGEST
     return max(
         1, sum(requests_of_children) if side_by_side else max(requests_of_children, default=1)
@@ -995,16 +1089,16 @@ class PassingTimes:
     Parameters
     ----------
     times : mean time of the first, second, ... [s] [..., processors]
-    gaps : variance of the time since the one before [s^2]
+    gap_variances : variance of the time since the one before [s^2]
     """
 
     times: Array
-    gaps: Array
+    gap_variances: Array
 
     @classmethod
-    def together(cls, count: int) -> PassingTimes:
+    def together(cls, processors: int) -> PassingTimes:
         """Return the times of processors that all start at 0."""
-        return cls(np.zeros((1, count)), np.zeros((1, count)))
+        return cls(np.zeros((1, processors)), np.zeros((1, processors)))
 
     def delayed(self, time: RandomTime) -> PassingTimes:
         """Return the times after an independent delay of each processor.
@@ -1014,19 +1108,21 @@ class PassingTimes:
         much wider than the spread v of the time keeps its variance. In between the weight g^2 /
         (g^2 + v) is chosen here, for its two limits.
         """
-        shifted = PassingTimes(self.times + time.mean[..., None], self.gaps)
-        varied = time.variance[..., None]
+        shifted = PassingTimes(self.times + time.mean[..., None], self.gap_variances)
+        variance = time.variance[..., None]
         if time.kind == "constant":
             return shifted
-        times = _in_order(self, time)
+        times = _ordered_passing_times(self, time)
         gap_before = _gaps(self.times)
-        gap = _gaps(times)
-        remaining_share = gap_before * gap_before / nonzero(gap_before * gap_before + varied)
-        random = varied.real > 0
-        gaps = np.where(
-            random, (1 - remaining_share) * gap * gap + remaining_share * self.gaps, self.gaps
+        gap_after = _gaps(times)
+        remaining_share = gap_before * gap_before / nonzero(gap_before * gap_before + variance)
+        is_random = variance.real > 0
+        gap_variances = np.where(
+            is_random,
+            (1 - remaining_share) * gap_after * gap_after + remaining_share * self.gap_variances,
+            self.gap_variances,
         )
-        return PassingTimes(np.where(random, times, shifted.times), gaps)
+        return PassingTimes(np.where(is_random, times, shifted.times), gap_variances)
 
     def queued(self, service: RandomTime, servers: int, earlier_work: Array) -> PassingTimes:
         """Return the times at which the processors begin service, in order, at one of the servers;
@@ -1041,14 +1137,19 @@ class PassingTimes:
             service, 1, service.mean / servers, service.mean * (servers - 1) / servers, earlier_work
         )
         if servers > 1:
-            constant = self._waits(service, servers, service.mean, 0 * service.mean, earlier_work)
+            constant_wait = self._waits(
+                service, servers, service.mean, 0 * service.mean, earlier_work
+            )
             scv = clamped(service.scv, high=1)[..., None]
-            wait = scv * wait + (1 - scv) * constant
-        busy = _waiting_probability(wait, service.mean / servers)
+            wait = scv * wait + (1 - scv) * constant_wait
+        wait_probability = _waiting_probability(wait, service.mean / servers)
         # A processor that waited follows the one before it by the services between them; another
         # one keeps its gap.
-        gaps = busy * (service.variance / servers**2)[..., None] + (1 - busy) * self.gaps
-        return PassingTimes(self.times + wait, gaps)
+        gap_variances = (
+            wait_probability * (service.variance / servers**2)[..., None]
+            + (1 - wait_probability) * self.gap_variances
+        )
+        return PassingTimes(self.times + wait, gap_variances)
 
     def served(
         self, service: RandomTime, servers: int, gap_variance: Array, earlier_work: Array
@@ -1056,72 +1157,90 @@ class PassingTimes:
         """Return the times after wait and service of each, and the mean wait; `gap_variance` is the
         part of the variance of the gaps that remains where services alternate.
         """
-        waited = self.queued(service, servers, earlier_work).closed_up(
+        begin_times = self.queued(service, servers, earlier_work).closed_up(
             self, service.mean / servers, gap_variance
         )
-        wait: Array = (waited.times - self.times).mean(axis=-1)
+        wait: Array = (begin_times.times - self.times).mean(axis=-1)
         # Services of several servers may end out of order; a single server keeps it.
         if servers > 1:
-            return waited.delayed(service), wait
-        return PassingTimes(waited.times + service.mean[..., None], waited.gaps), wait
+            return begin_times.delayed(service), wait
+        return PassingTimes(
+            begin_times.times + service.mean[..., None], begin_times.gap_variances
+        ), wait
 
-    def closed_up(self, before: PassingTimes, step: Array, gap_variance: Array) -> PassingTimes:
+    def closed_up(
+        self, passing_before: PassingTimes, step: Array, gap_variance: Array
+    ) -> PassingTimes:
         """Return the times of processors that shared the servers in turns: those that waited end
         close together, and the last keeps its time.
         """
-        busy = _waiting_probability(self.times - before.times, step)
-        gap = _gaps(self.times) * (1 - busy * (1 - gap_variance[..., None]))
+        wait_probability = _waiting_probability(self.times - passing_before.times, step)
+        gaps = _gaps(self.times) * (1 - wait_probability * (1 - gap_variance[..., None]))
         # Added up from the last processor back, whose time stays.
-        behind = np.flip(np.cumsum(np.flip(gap, -1), axis=-1), -1) - gap
-        return PassingTimes(self.times[..., -1:] - behind, self.gaps * gap_variance[..., None])
+        time_to_last = np.flip(np.cumsum(np.flip(gaps, -1), axis=-1), -1) - gaps
+        return PassingTimes(
+            self.times[..., -1:] - time_to_last, self.gap_variances * gap_variance[..., None]
+        )
 
     def latest_with(self, other_times: PassingTimes) -> PassingTimes:
         """Return the later of two times of each processor."""
-        later = other_times.times.real > self.times.real
+        is_later = other_times.times.real > self.times.real
         return PassingTimes(
-            np.where(later, other_times.times, self.times),
-            np.where(later, other_times.gaps, self.gaps),
+            np.where(is_later, other_times.times, self.times),
+            np.where(is_later, other_times.gap_variances, self.gap_variances),
         )
 
-    def end(self, tail: RandomTime) -> RandomTime:
+    def end(self, remaining_time: RandomTime) -> RandomTime:
         """Return the time at which the last processor ends, after an independent time of each."""
-        last = self.times[..., -1] + tail.mean
-        if tail.kind == "constant":
-            return RandomTime(last, 0 * tail.mean)
+        last_end = self.times[..., -1] + remaining_time.mean
+        if remaining_time.kind == "constant":
+            return RandomTime(last_end, 0 * remaining_time.mean)
         return RandomTime(
-            np.where(tail.variance.real > 0, _in_order(self, tail)[..., -1], last), tail.variance
+            np.where(
+                remaining_time.variance.real > 0,
+                _ordered_passing_times(self, remaining_time)[..., -1],
+                last_end,
+            ),
+            remaining_time.variance,
         )
 
     def _waits(
-        self, service: RandomTime, apart: int, step: Array, floor: Array, earlier_work: Array
+        self,
+        service: RandomTime,
+        distance: int,
+        work_step: Array,
+        free_backlog: Array,
+        earlier_work: Array,
     ) -> Array:
         """Return the mean waits [s], from the work left by those before, which is followed in mean
-        and variance: V(k) = (V(k - apart) + step - gap)+.
+        and variance: V(k) = (V(k - distance) + work_step - gap)+.
 
         Source: Lindley, Proc. Cambridge Philosophical Society 48(2), 1952, 277-289.
 
         Parameters
         ----------
-        apart : 1, or the number of servers whose customers are followed server by server
-        step : work that each brings [s]
-        floor : work that may be left without a wait [s]
+        distance : 1, or the number of servers whose customers are followed server by server
+        work_step : work that each brings [s]
+        free_backlog : work that may be left without a wait [s]
         earlier_work : from earlier visits [s]
         """
-        count = self.times.shape[-1]
-        varied = service.variance * (step / nonzero(service.mean)) ** 2
-        zeros = 0 * (step + self.times[..., 0])
-        backlog = [(zeros + earlier_work, zeros)] * min(apart, count)
-        for k in range(apart, count):
-            mean, variance = backlog[k - apart]
-            gap = clamped(self.times[..., k] - self.times[..., k - apart])
+        processors = self.times.shape[-1]
+        step_variance = service.variance * (work_step / nonzero(service.mean)) ** 2
+        zeros = 0 * (work_step + self.times[..., 0])
+        backlog = [(zeros + earlier_work, zeros)] * min(distance, processors)
+        for position in range(distance, processors):
+            mean, variance = backlog[position - distance]
+            gap = clamped(self.times[..., position] - self.times[..., position - distance])
             # The gaps are taken as independent, so that their variances add up.
-            spread = self.gaps[..., k - apart + 1 : k + 1].sum(axis=-1)
-            backlog.append(left_over(mean + step, variance + varied, gap, spread))
+            gap_variance = self.gap_variances[..., position - distance + 1 : position + 1].sum(
+                axis=-1
+            )
+            backlog.append(left_over(mean + work_step, variance + step_variance, gap, gap_variance))
         means, variances = (
             np.stack(np.broadcast_arrays(*moments), axis=-1)
             for moments in zip(*backlog, strict=True)
         )
-        return left_over(means, variances, floor[..., None], 0 * floor[..., None])[0]
+        return left_over(means, variances, free_backlog[..., None], 0 * free_backlog[..., None])[0]
 
 
 def _gaps(times: Array) -> Array:
@@ -1132,11 +1251,11 @@ def _waiting_probability(wait: Array, service: Array) -> Array:
     """Return the probability p of a wait from its mean W, by that of an M/M/1 station: W = p S /
     (1 - p).
     """
-    chance: Array = wait / nonzero(wait + service[..., None])
-    return chance
+    probability: Array = wait / nonzero(wait + service[..., None])
+    return probability
 
 
-def _in_order(passing: PassingTimes, time: RandomTime) -> Array:
+def _ordered_passing_times(passing: PassingTimes, time: RandomTime) -> Array:
     """Compute the mean times, in order, at which the processors are done after each has taken a
     further independent time.
 
@@ -1145,36 +1264,49 @@ def _in_order(passing: PassingTimes, time: RandomTime) -> Array:
     passed). Against order statistics of gamma variates the error is below 0.6 %
     (tests/method/mean_value/test_barriers.py).
     """
-    count = passing.times.shape[-1]
-    varied = time.variance[..., None]
+    processors = passing.times.shape[-1]
+    variance = time.variance[..., None]
     # The starts are random too: the variance of the gap before each is added, limited to that of
     # the time (chosen here).
-    varied = varied + passing.gaps * varied / nonzero(varied + passing.gaps)
-    widest = np.take_along_axis(varied, np.argmax(varied.real, axis=-1)[..., None], axis=-1)[..., 0]
-    nodes, weights, low = FittedDistribution(RandomTime(time.mean, widest), np.ones(1)).grid(
-        passing.times
+    variance = variance + passing.gap_variances * variance / nonzero(
+        variance + passing.gap_variances
     )
+    largest_variance = np.take_along_axis(
+        variance, np.argmax(variance.real, axis=-1)[..., None], axis=-1
+    )[..., 0]
+    grid_times, weights, grid_start = FittedDistribution(
+        RandomTime(time.mean, largest_variance), np.ones(1)
+    ).grid(passing.times)
     starts = passing.times
-    if (varied == varied[..., :1]).all() and (starts == starts[..., :1]).all():
-        varied, starts = varied[..., :1], starts[..., :1]  # all start at once, as they often do
-    fits = FittedDistribution(RandomTime(time.mean[..., None], varied), np.ones(1))
-    chances = np.swapaxes(fits.at(nodes[..., None, :] - starts[..., None]), -1, -2)
-    passed = np.broadcast_to(chances, (*chances.shape[:-1], count))
-    chance_of_more = np.cumsum(_count_distribution(passed), axis=-1)[..., :count]
-    times: Array = low[..., None] + np.sum(weights[..., None] * chance_of_more, axis=-2)
+    if (variance == variance[..., :1]).all() and (starts == starts[..., :1]).all():
+        variance, starts = variance[..., :1], starts[..., :1]  # all start at once, as they often do
+    distributions = FittedDistribution(RandomTime(time.mean[..., None], variance), np.ones(1))
+    passing_probabilities = np.swapaxes(
+        distributions.at(grid_times[..., None, :] - starts[..., None]), -1, -2
+    )
+    probabilities = np.broadcast_to(
+        passing_probabilities, (*passing_probabilities.shape[:-1], processors)
+    )
+    probability_of_fewer = np.cumsum(_count_distribution(probabilities), axis=-1)[..., :processors]
+    times: Array = grid_start[..., None] + np.sum(
+        weights[..., None] * probability_of_fewer, axis=-2
+    )
     return times
 
 
-def _count_distribution(chances: Array) -> Array:
+def _count_distribution(probabilities: Array) -> Array:
     """Return the distribution of a sum of independent indicators, by their probabilities [...,
     0..count].
     """
-    count = chances.shape[-1]
+    count = probabilities.shape[-1]
     # The numbers come first: whole arrays at a time are ten times as fast as short rows.
-    distribution = np.zeros((count + 1, *chances.shape[:-1]), dtype=chances.dtype)
+    distribution = np.zeros((count + 1, *probabilities.shape[:-1]), dtype=probabilities.dtype)
     distribution[0] = 1
-    for k in range(count):
-        p = chances[..., k]
-        distribution[1 : k + 2] = distribution[1 : k + 2] * (1 - p) + distribution[: k + 1] * p
-        distribution[0] *= 1 - p
+    for index in range(count):
+        probability = probabilities[..., index]
+        distribution[1 : index + 2] = (
+            distribution[1 : index + 2] * (1 - probability)
+            + distribution[: index + 1] * probability
+        )
+        distribution[0] *= 1 - probability
     return np.ascontiguousarray(np.moveaxis(distribution, 0, -1))

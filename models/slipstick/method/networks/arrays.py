@@ -34,7 +34,7 @@ class NetworkPoints:
     routes : where the classes of chains go, or None if all classes keep their class
     references : of each chain the class and the station where its cycles begin, by number
     classes : their names
-    wrong : why a point has no answer, by its number
+    reason_by_point : why a point has no answer, by its number
     patience : the arrays `patience` and `timeouts` of a network of classes; empty where no customer
         abandons a queue
     weights : of each class at each station; None without [points, classes, stations]
@@ -49,7 +49,7 @@ class NetworkPoints:
     routes: Routes | None
     references: Sequence[tuple[int, int]]
     classes: tuple[str, ...]
-    wrong: Mapping[int, str] = field(default_factory=dict)
+    reason_by_point: Mapping[int, str] = field(default_factory=dict)
     patience: Mapping[str, Any] = field(default_factory=dict)
     weights: Array | None = None
 
@@ -62,19 +62,25 @@ class NetworkPoints:
             entries[:, class_index] += 1
         if self.routes is None:
             return entries
-        pairs = zip(self.routes.source, self.routes.target, strict=True)
-        for route, ((class_before, station), (class_after, _)) in enumerate(pairs):
+        sources_and_targets = zip(self.routes.source, self.routes.target, strict=True)
+        for route_index, ((class_before, station), (class_after, _)) in enumerate(
+            sources_and_targets
+        ):
             # A move within a class is no entry: the customer is a member already.
             if class_after not in (OUTSIDE, class_before):
-                passing = self.visits[:, class_before, station] * self.routes.probability[:, route]
-                entries[:, class_after] += passing
+                passing_customers = (
+                    self.visits[:, class_before, station] * self.routes.probability[:, route_index]
+                )
+                entries[:, class_after] += passing_customers
         return entries
 
     def select(self, points: Any) -> NetworkPoints:
         """Select some of the points by slice, mask or indices; the reasons for points without an
         answer are not kept.
         """
-        cubes = {name: getattr(self, name)[points] for name in ("service", "visits", "scv")}
+        selected_arrays = {
+            name: getattr(self, name)[points] for name in ("service", "visits", "scv")
+        }
         routes = None if self.routes is None else self.routes.select(points)
         patience = (
             {**self.patience, "patience": self.patience["patience"][points]}
@@ -85,10 +91,10 @@ class NetworkPoints:
             self,
             network=self.network.select(points),
             routes=routes,
-            wrong={},
+            reason_by_point={},
             patience=patience,
             weights=None if self.weights is None else self.weights[points],
-            **cubes,
+            **selected_arrays,
         )
 
 
@@ -114,21 +120,23 @@ class NetworkLayout:
     def __init__(self, model: QueueingNetwork) -> None:
         self.model = model
         chains_of_one_class = {
-            name: Chain((name,), class_, (name, "")) for name, class_ in model.classes.items()
+            name: Chain((name,), own_class, (name, "")) for name, own_class in model.classes.items()
         }
         self.chains: dict[str, Chain] = {**chains_of_one_class, **model.chains}
         self.classes = model.class_names
         self.stations = tuple(model.stations)
-        self._exprs = dict(model.quantities())
-        self.tape = Tape(list(self._exprs.values()))
+        self._expressions = dict(model.quantities())
+        self.tape = Tape(list(self._expressions.values()))
 
     def columns(self, values: Values) -> dict[str, Array]:
         """Evaluate every number of the network, by its path [points]."""
-        results = self.tape.run(values)
-        points = max([1, *(np.size(value) for value in values.values()), *map(len, results)])
+        result_columns = self.tape.run(values)
+        point_count = max(
+            [1, *(np.size(value) for value in values.values()), *map(len, result_columns)]
+        )
         return {
-            path: np.broadcast_to(column, (points,))
-            for path, column in zip(self._exprs, results, strict=True)
+            path: np.broadcast_to(column, (point_count,))
+            for path, column in zip(self._expressions, result_columns, strict=True)
         }
 
     def perturbed(
@@ -137,11 +145,11 @@ class NetworkLayout:
         """Evaluate every number at one point, and again with each of some parameters moved by a
         complex step; see `slipstick.method.answers.perturbed`.
         """
-        values_of_names = {
+        value_by_parameter = {
             name: values_at_point.get(name, parameter.value or 0.0)
             for name, parameter in self.tape.parameters.items()
         }
-        return dict(perturbed(self._exprs, values_of_names, names))
+        return dict(perturbed(self._expressions, value_by_parameter, names))
 
     def arrays(self, columns: Columns) -> NetworkPoints:
         """Build the arrays of a network at aligned points, as solvers take them.
@@ -150,150 +158,173 @@ class NetworkLayout:
         ----------
         columns : as `columns` or `perturbed` give them
         """
-        points = max((len(column) for column in columns.values()), default=1)
-        cubes = self._by_class(columns, points)
-        number = {
-            label: chain_number
-            for chain_number, chain in enumerate(self.chains.values())
-            for label in chain.classes
+        point_count = max((len(column) for column in columns.values()), default=1)
+        class_arrays = self._arrays_by_class(columns, point_count)
+        chain_index_by_class = {
+            class_name: chain_index
+            for chain_index, chain in enumerate(self.chains.values())
+            for class_name in chain.classes
         }
-        chain_of = np.array([number[label] for label in self.classes], dtype=np.intp)
+        chain_of_class = np.array(
+            [chain_index_by_class[class_name] for class_name in self.classes], dtype=np.intp
+        )
         routes = self._routes(columns)
-        wrong = {
-            **self._unsound(columns),
-            **({} if routes is None else self._route(routes, chain_of, cubes[1])),
+        reason_by_point = {
+            **self._refused_numbers(columns),
+            **(
+                {}
+                if routes is None
+                else self._write_visits(routes, chain_of_class, class_arrays[1])
+            ),
         }
-        service, visited = self._alike(*cubes[:2])
+        service, visits = self._with_common_service(*class_arrays[:2])
         # Solvers take one class for each chain; the network's own classes stay beside.
-        merged = service, visited, cubes[2]
+        chain_arrays = service, visits, class_arrays[2]
         if routes is not None:
-            merged = joined_chains(*merged, chain_of)
-        ranks = self._ranks([(label,) for label in self.classes])
+            chain_arrays = joined_chains(*chain_arrays, chain_of_class)
+        ranks = self._ranks([(class_name,) for class_name in self.classes])
         references = [
-            (self.classes.index(label), self.stations.index(name) if name else 0)
-            for label, name in (chain.reference for chain in self.chains.values())
+            (
+                self.classes.index(class_name),
+                self.stations.index(station_name) if station_name else 0,
+            )
+            for class_name, station_name in (chain.reference for chain in self.chains.values())
         ]
-        patience = self._patience(columns, [(label,) for label in self.classes])
-        weights = self._weights(columns, [(label,) for label in self.classes])
+        patience = self._patience_arrays(columns, [(class_name,) for class_name in self.classes])
+        weights = self._weights(columns, [(class_name,) for class_name in self.classes])
         return NetworkPoints(
-            self._network(columns, points, *merged),
-            *cubes,
-            chain_of=chain_of,
+            self._network_arrays(columns, point_count, *chain_arrays),
+            *class_arrays,
+            chain_of=chain_of_class,
             ranks=ranks,
             routes=routes,
             references=references,
             classes=self.classes,
-            wrong=wrong,
+            reason_by_point=reason_by_point,
             patience=patience,
             weights=weights,
         )
 
-    def _by_class(self, columns: Columns, points: int) -> tuple[Array, Array, Array]:
+    def _arrays_by_class(self, columns: Columns, point_count: int) -> tuple[Array, Array, Array]:
         """Return service, visits and scv of each class at each station; a demand counts as one
         visit.
         """
-        shape = (points, len(self.classes), len(self.stations))
-        kind = np.result_type(float, *columns.values())
-        service = np.zeros(shape, kind)
-        visits = np.zeros(shape, kind)
-        scv = np.ones(shape, kind)
-        for k, (name, station) in enumerate(self.model.stations.items()):
-            for r, label in enumerate(self.classes):
-                prefix = f"stations.{name}"
-                if label in station.visitors():
-                    key = "demand" if label in station.demand else "service"
-                    service[:, r, k] = columns[f"{prefix}.{key}.{label}"]
-                    visits[:, r, k] = columns.get(f"{prefix}.visits.{label}", 1.0)
-                    scv[:, r, k] = columns.get(f"{prefix}.scv.{label}", 1.0)
+        shape = (point_count, len(self.classes), len(self.stations))
+        number_type = np.result_type(float, *columns.values())
+        service = np.zeros(shape, number_type)
+        visits = np.zeros(shape, number_type)
+        scv = np.ones(shape, number_type)
+        for station_index, (station_name, station) in enumerate(self.model.stations.items()):
+            for class_index, class_name in enumerate(self.classes):
+                prefix = f"stations.{station_name}"
+                if class_name in station.visitors():
+                    demand_key = "demand" if class_name in station.demand else "service"
+                    service[:, class_index, station_index] = columns[
+                        f"{prefix}.{demand_key}.{class_name}"
+                    ]
+                    visits[:, class_index, station_index] = columns.get(
+                        f"{prefix}.visits.{class_name}", 1.0
+                    )
+                    scv[:, class_index, station_index] = columns.get(
+                        f"{prefix}.scv.{class_name}", 1.0
+                    )
         return service, visits, scv
 
     def _routes(self, columns: Columns) -> Routes | None:
         """Return the routes of the classes of chains at all points; None without routes."""
         if not self.model.routing:
             return None
-        ends = [[route.source, route.target] for route in self.model.routing]
-        numbers = np.array(
+        sources_and_targets = [[route.source, route.target] for route in self.model.routing]
+        place_indices = np.array(
             [
-                [(OUTSIDE, OUTSIDE) if place is None else self._place(place) for place in pair]
-                for pair in ends
+                [
+                    (OUTSIDE, OUTSIDE) if place is None else self._indices_of_place(place)
+                    for place in source_and_target
+                ]
+                for source_and_target in sources_and_targets
             ]
         )
-        chances = [columns[f"routing.{index}.probability"] for index in range(len(ends))]
-        return Routes(numbers[:, 0], numbers[:, 1], np.stack(chances, axis=1))
+        probabilities = [
+            columns[f"routing.{index}.probability"] for index in range(len(sources_and_targets))
+        ]
+        return Routes(place_indices[:, 0], place_indices[:, 1], np.stack(probabilities, axis=1))
 
-    def _place(self, place: Place) -> tuple[int, int]:
+    def _indices_of_place(self, place: Place) -> tuple[int, int]:
         return self.classes.index(place[0]), self.stations.index(place[1])
 
-    def _route(self, routes: Routes, chain_of: NDArray[np.intp], visited: Array) -> dict[int, str]:
-        """Write the visits that follow from the routes into `visited`; return, by point, why they
+    def _write_visits(
+        self, routes: Routes, chain_of_class: NDArray[np.intp], visits: Array
+    ) -> dict[int, str]:
+        """Write the visits that follow from the routes into `visits`; return, by point, why they
         do not follow.
         """
-        wrong = self._sums(routes.probability.real)
-        for c, (name, chain) in enumerate(self.chains.items()):
+        reason_by_point = self._refused_probabilities(routes.probability.real)
+        for chain_index, (name, chain) in enumerate(self.chains.items()):
             if name in self.model.chains:
-                members = np.flatnonzero(chain_of == c)
-                closed = isinstance(chain.members, ClosedClass)
-                solution = traffic_equations(
+                class_indices = np.flatnonzero(chain_of_class == chain_index)
+                is_closed = isinstance(chain.members, ClosedClass)
+                chain_visits = traffic_equations(
                     routes,
-                    members.tolist(),
-                    self._place(chain.reference),
-                    closed,
-                    visited.shape[1:],
+                    class_indices.tolist(),
+                    self._indices_of_place(chain.reference),
+                    is_closed,
+                    visits.shape[1:],
                 )
-                visited[:, members] = solution[:, members]
-        lost = ~np.isfinite(visited).all(axis=(1, 2))
-        wrong |= {
-            int(point): "the routes of some chain never come back" for point in np.flatnonzero(lost)
+                visits[:, class_indices] = chain_visits[:, class_indices]
+        never_returns = ~np.isfinite(visits).all(axis=(1, 2))
+        reason_by_point |= {
+            int(point): "the routes of some chain never come back"
+            for point in np.flatnonzero(never_returns)
         }
         # Zeros keep the other points in one call of the solver; the reason replaces their answer.
-        visited[list(wrong)] = 0.0
-        return wrong
+        visits[list(reason_by_point)] = 0.0
+        return reason_by_point
 
-    def _unsound(self, columns: Columns) -> dict[int, str]:
+    def _refused_numbers(self, columns: Columns) -> dict[int, str]:
         """Return, by point, the first number that is negative, infinite or out of range, or a
         fractional number of customers.
         """
-        wrong: dict[int, str] = {}
-        groups = {
+        reason_by_point: dict[int, str] = {}
+        populations_by_group = {
             "classes": self.model.classes,
             "chains": {name: chain.members for name, chain in self.model.chains.items()},
         }
-        lasting = {
+        duration_paths = {
             f"{group}.{name}.{key}"
-            for group, members_by_name in groups.items()
-            for name, class_member in members_by_name.items()
-            if isinstance(class_member, OpenClass) and class_member.bursty
+            for group, population_by_name in populations_by_group.items()
+            for name, population in population_by_name.items()
+            if isinstance(population, OpenClass) and population.bursty
             for key in ("burst_time", "quiet_time")
         } | {
-            f"stations.{name}.{key}.{label}"
+            f"stations.{name}.{key}.{class_name}"
             for name, station in self.model.stations.items()
             for key in ("patience", "timeout")
-            for label in getattr(station, key)
+            for class_name in getattr(station, key)
         }
         for path, column in columns.items():
-            for point, text in _unsound_numbers(path, column.real, path in lasting):
-                wrong.setdefault(point, text)
-        return wrong
+            for point, reason in _unsound_numbers(path, column.real, path in duration_paths):
+                reason_by_point.setdefault(point, reason)
+        return reason_by_point
 
-    def _sums(self, probabilities: Array) -> dict[int, str]:
-        wrong: dict[int, str] = {}
+    def _refused_probabilities(self, probabilities: Array) -> dict[int, str]:
+        reason_by_point: dict[int, str] = {}
         sources = dict.fromkeys(route.source for route in self.model.routing)
-        for label, station in sources:
-            out = [
+        for class_name, station in sources:
+            route_indices = [
                 index
                 for index, route in enumerate(self.model.routing)
-                if route.source == (label, station)
+                if route.source == (class_name, station)
             ]
-            sums = probabilities[:, out].sum(axis=1)
+            sums = probabilities[:, route_indices].sum(axis=1)
             for point in np.flatnonzero(~np.isclose(sums, 1.0, rtol=1e-9)):
-                wrong.setdefault(
+                reason_by_point.setdefault(
                     int(point),
-                    f"the probabilities of leaving {station} as {label} add up to {sums[point]:g},"
+                    f"the probabilities of leaving {station} as {class_name} add up to {sums[point]:g},"
                     " not to 1",
                 )
-        return wrong
+        return reason_by_point
 
-    def _alike(self, service: Array, visits: Array) -> tuple[Array, Array]:
+    def _with_common_service(self, service: Array, visits: Array) -> tuple[Array, Array]:
         """Return service and visits in which the demands of several classes at a first-come station
         are visits of one common service time.
 
@@ -302,41 +333,53 @@ class NetworkLayout:
         """
         service = service.copy()
         visits = visits.copy()
-        for k, station in enumerate(self.model.stations.values()):
-            members = [r for r, label in enumerate(self.classes) if label in station.demand]
+        for station_index, station in enumerate(self.model.stations.values()):
+            classes_with_demand = [
+                class_index
+                for class_index, class_name in enumerate(self.classes)
+                if class_name in station.demand
+            ]
             if (
                 DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
-                and len(members) > 1
+                and len(classes_with_demand) > 1
             ):
-                labels_served = [
-                    r for r, label in enumerate(self.classes) if label in station.service
+                classes_with_service = [
+                    class_index
+                    for class_index, class_name in enumerate(self.classes)
+                    if class_name in station.service
                 ]
                 # A service time that the station states wins; else the longest demand is one visit.
-                longest_service = service[:, labels_served or members, k].real.max(axis=1)
-                for r in members:
-                    visits[:, r, k] = quotient(service[:, r, k], longest_service)
-                    service[:, r, k] = np.where(visits[:, r, k] != 0, longest_service, 0.0)
+                longest_service = service[
+                    :, classes_with_service or classes_with_demand, station_index
+                ].real.max(axis=1)
+                for class_index in classes_with_demand:
+                    visits[:, class_index, station_index] = quotient(
+                        service[:, class_index, station_index], longest_service
+                    )
+                    service[:, class_index, station_index] = np.where(
+                        visits[:, class_index, station_index] != 0, longest_service, 0.0
+                    )
         return service, visits
 
-    def _network(
-        self, columns: Columns, points: int, service: Array, visits: Array, scv: Array
+    def _network_arrays(
+        self, columns: Columns, point_count: int, service: Array, visits: Array, scv: Array
     ) -> NetworkArrays:
         stations = self.model.stations.values()
-        think, arrivals, population, bursts = self._customers(columns, points, service.dtype)
-        members = [chain.members for chain in self.chains.values()]
-        batch = tuple(
-            class_member.batch if isinstance(class_member, OpenClass) else 1
-            for class_member in members
+        think, arrivals, population, bursts = self._customers(columns, point_count, service.dtype)
+        populations = [chain.members for chain in self.chains.values()]
+        batch_sizes = tuple(
+            chain_population.batch if isinstance(chain_population, OpenClass) else 1
+            for chain_population in populations
         )
-        traced = tuple(
-            isinstance(class_member, OpenClass) and bool(class_member.trace)
-            for class_member in members
+        is_traced = tuple(
+            isinstance(chain_population, OpenClass) and bool(chain_population.trace)
+            for chain_population in populations
         )
-        closed = np.array(
+        is_closed = np.array(
             [isinstance(chain.members, ClosedClass) for chain in self.chains.values()]
         )
         servers = np.array([station.servers for station in stations], dtype=np.int64)
-        rates = tuple(self._rates(columns, name) for name in self.stations)
+        rates = tuple(self._station_rates(columns, name) for name in self.stations)
         priority = self._ranks([chain.classes for chain in self.chains.values()])
         return NetworkArrays(
             service=service,
@@ -344,7 +387,7 @@ class NetworkLayout:
             think=think,
             population=population,
             arrivals=arrivals,
-            closed=closed,
+            closed=is_closed,
             discipline=tuple(station.discipline for station in stations),
             servers=servers,
             rates=rates,
@@ -355,119 +398,153 @@ class NetworkLayout:
             capacity=tuple(station.capacity for station in stations),
             blocking=tuple(station.blocking for station in stations),
             bursts=bursts if bursts.any() else None,
-            batch=batch if max(batch, default=1) > 1 else (),
-            traced=traced if any(traced) else (),
+            batch=batch_sizes if max(batch_sizes, default=1) > 1 else (),
+            traced=is_traced if any(is_traced) else (),
             phases={
-                (label, name): phases
+                (class_name, name): phases
                 for name, station in self.model.stations.items()
-                for label, distribution in station.distribution.items()
+                for class_name, distribution in station.distribution.items()
                 if (phases := distribution.phases) is not None
             },
-            **self._patience(columns, [chain.classes for chain in self.chains.values()]),
+            **self._patience_arrays(columns, [chain.classes for chain in self.chains.values()]),
             weights=self._weights(columns, [chain.classes for chain in self.chains.values()]),
         )
 
     def _customers(
-        self, columns: Columns, points: int, kind: np.dtype[Any]
+        self, columns: Columns, point_count: int, number_type: np.dtype[Any]
     ) -> tuple[Array, Array, NDArray[np.int64], Array]:
         """Return think times [s], rates of arrivals [1/s] and populations of the chains [points,
-        chains], and the rates of bursts, see `_bursts` [points, chains, 4].
+        chains], and the rates of bursts, see `_burst_rates` [points, chains, 4].
         """
-        count = len(self.chains)
-        think = np.zeros((points, count), kind)
-        arrivals = np.zeros((points, count), kind)
-        population = np.zeros((points, count), dtype=np.int64)
-        bursts = np.zeros((points, count, 4), kind)
-        for c, (name, chain) in enumerate(self.chains.items()):
+        chain_count = len(self.chains)
+        think = np.zeros((point_count, chain_count), number_type)
+        arrivals = np.zeros((point_count, chain_count), number_type)
+        population = np.zeros((point_count, chain_count), dtype=np.int64)
+        bursts = np.zeros((point_count, chain_count, 4), number_type)
+        for chain_index, (name, chain) in enumerate(self.chains.items()):
             prefix = f"{'chains' if name in self.model.chains else 'classes'}.{name}"
             if isinstance(chain.members, OpenClass) and chain.members.bursty:
-                bursts[:, c] = self._bursts(columns, prefix)
-                quiet, burst, begins, ends = bursts[:, c].T
-                arrivals[:, c] = (quiet * ends + burst * begins) / (begins + ends)
+                bursts[:, chain_index] = self._burst_rates(columns, prefix)
+                quiet_rate, burst_rate, begin_rate, end_rate = bursts[:, chain_index].T
+                arrivals[:, chain_index] = (quiet_rate * end_rate + burst_rate * begin_rate) / (
+                    begin_rate + end_rate
+                )
             elif isinstance(chain.members, OpenClass):
-                arrivals[:, c] = columns[f"{prefix}.arrivals"]
+                arrivals[:, chain_index] = columns[f"{prefix}.arrivals"]
             if isinstance(chain.members, OpenClass):
                 with np.errstate(over="ignore"):  # beyond all numbers is saturated as well
-                    arrivals[:, c] *= chain.members.batch
+                    arrivals[:, chain_index] *= chain.members.batch
             else:
-                think[:, c] = columns[f"{prefix}.think_time"]
+                think[:, chain_index] = columns[f"{prefix}.think_time"]
                 customers = np.nan_to_num(columns[f"{prefix}.population"].real)
-                # What is clipped here is refused by `_unsound`; the array of counts needs some
+                # What is clipped here is refused by `_refused_numbers`; the array of counts needs some
                 # whole number.
-                population[:, c] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
+                population[:, chain_index] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
         return think, arrivals, population, bursts
 
-    def _patience(self, columns: Columns, members: Sequence[Sequence[str]]) -> dict[str, Any]:
+    def _patience_arrays(
+        self, columns: Columns, classes_of_chains: Sequence[Sequence[str]]
+    ) -> dict[str, Any]:
         """Return the patience of each class at each station, and whether it is constant (a
         timeout); a chain has the patience of its class that has one.
         """
         patience_times = [
-            (c, k, key, columns[f"stations.{name}.{key}.{label}"])
-            for c, labels in enumerate(members)
-            for k, (name, station) in enumerate(self.model.stations.items())
-            for key in ("patience", "timeout")
-            for label in labels
-            if label in getattr(station, key)
+            (
+                chain_index,
+                station_index,
+                limit_key,
+                columns[f"stations.{name}.{limit_key}.{class_name}"],
+            )
+            for chain_index, class_names in enumerate(classes_of_chains)
+            for station_index, (name, station) in enumerate(self.model.stations.items())
+            for limit_key in ("patience", "timeout")
+            for class_name in class_names
+            if class_name in getattr(station, limit_key)
         ]
         if not patience_times:
             return {}
-        shape = (len(patience_times[0][3]), len(members), len(self.stations))
+        shape = (len(patience_times[0][3]), len(classes_of_chains), len(self.stations))
         patience = np.zeros(shape, np.result_type(float, *columns.values()))
-        constant = np.zeros(shape[1:], dtype=bool)
-        for c, k, key, times in patience_times:
-            patience[:, c, k], constant[c, k] = times, key == "timeout"
-        return {"patience": patience, "timeouts": constant}
+        is_constant = np.zeros(shape[1:], dtype=bool)
+        for chain_index, station_index, limit_key, times in patience_times:
+            patience[:, chain_index, station_index], is_constant[chain_index, station_index] = (
+                times,
+                limit_key == "timeout",
+            )
+        return {"patience": patience, "timeouts": is_constant}
 
-    def _weights(self, columns: Columns, members: Sequence[Sequence[str]]) -> Array | None:
+    def _weights(
+        self, columns: Columns, classes_of_chains: Sequence[Sequence[str]]
+    ) -> Array | None:
         """Return the weight of each class at each station, or of the first class of each chain that
         has one.
         """
         stations = self.model.stations.items()
         if not any(station.weight for _, station in stations):
             return None
-        points = max(len(column) for column in columns.values())
-        shape = (points, len(members), len(self.stations))
+        point_count = max(len(column) for column in columns.values())
+        shape = (point_count, len(classes_of_chains), len(self.stations))
         weights = np.ones(shape, np.result_type(float, *columns.values()))
-        for c, labels in enumerate(members):
-            for k, (name, station) in enumerate(stations):
-                label = next((label for label in labels if label in station.weight), "")
-                if label:
-                    weights[:, c, k] = columns[f"stations.{name}.weight.{label}"]
+        for chain_index, class_names in enumerate(classes_of_chains):
+            for station_index, (name, station) in enumerate(stations):
+                class_name = next(
+                    (class_name for class_name in class_names if class_name in station.weight), ""
+                )
+                if class_name:
+                    weights[:, chain_index, station_index] = columns[
+                        f"stations.{name}.weight.{class_name}"
+                    ]
         return weights
 
-    def _bursts(self, columns: Columns, prefix: str) -> Array:
+    def _burst_rates(self, columns: Columns, prefix: str) -> Array:
         """Return the arrival rates between and within bursts, and the rates at which bursts begin
         and end [points, 4].
         """
-        quiet = columns[f"{prefix}.arrivals"]
-        burst = columns[f"{prefix}.burst_arrivals"]
+        quiet_rate = columns[f"{prefix}.arrivals"]
+        burst_rate = columns[f"{prefix}.burst_arrivals"]
         # A time of 0 is refused beside; here it must not divide.
-        times = (columns[f"{prefix}.{key}"] for key in ("quiet_time", "burst_time"))
+        durations = (columns[f"{prefix}.{key}"] for key in ("quiet_time", "burst_time"))
         return np.stack(
-            [quiet, burst, *(1 / np.where(time == 0, 1.0, time) for time in times)], axis=1
+            [
+                quiet_rate,
+                burst_rate,
+                *(1 / np.where(duration == 0, 1.0, duration) for duration in durations),
+            ],
+            axis=1,
         )
 
-    def _rates(self, columns: Columns, name: str) -> Array | None:
-        count = len(self.model.stations[name].rates)
-        if not count:
+    def _station_rates(self, columns: Columns, station_name: str) -> Array | None:
+        rate_count = len(self.model.stations[station_name].rates)
+        if not rate_count:
             return None
         return np.stack(
-            [columns[f"stations.{name}.rates.{index}"] for index in range(count)], axis=1
+            [
+                columns[f"stations.{station_name}.rates.{position}"]
+                for position in range(rate_count)
+            ],
+            axis=1,
         )
 
-    def _ranks(self, members: Sequence[Sequence[str]]) -> NDArray[np.int64]:
+    def _ranks(self, classes_of_chains: Sequence[Sequence[str]]) -> NDArray[np.int64]:
         """Return the rank of each class, or of the first class of each chain that has one, at each
         station.
         """
         stations = self.model.stations.values()
         ranks = [
             [
-                next((station.priority[label] for label in labels if label in station.priority), 0)
+                next(
+                    (
+                        station.priority[class_name]
+                        for class_name in class_names
+                        if class_name in station.priority
+                    ),
+                    0,
+                )
                 for station in stations
             ]
-            for labels in members
+            for class_names in classes_of_chains
         ]
-        return np.array(ranks, dtype=np.int64).reshape(len(members), len(self.stations))
+        return np.array(ranks, dtype=np.int64).reshape(len(classes_of_chains), len(self.stations))
 
 
 def _unsound_numbers(
@@ -481,12 +558,12 @@ def _unsound_numbers(
     is_lasting : it is a duration that must be above 0
     """
     is_count = path.endswith(".population")
-    fits = np.isfinite(values) & (values >= 0)
+    is_valid = np.isfinite(values) & (values >= 0)
     if is_count:
-        fits &= values == np.floor(values)
-    for point in np.flatnonzero(~fits).tolist():
-        kind = "a whole number" if is_count else "a finite number"
-        yield point, f"{path} must be {kind} that is not negative, got {values[point]:g}"
+        is_valid &= values == np.floor(values)
+    for point in np.flatnonzero(~is_valid).tolist():
+        noun = "a whole number" if is_count else "a finite number"
+        yield point, f"{path} must be {noun} that is not negative, got {values[point]:g}"
     for point in np.flatnonzero(values > MOST_CUSTOMERS).tolist() if is_count else ():
         limit_text = (
             f"{path} must be at most {MOST_CUSTOMERS:.4g}, above which doubles are no counts"

@@ -67,60 +67,64 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     except NoAnswerError as error:
         return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=str(error)),)
     arrays = compiled.arrays({})
-    wrong = _refused(arrays)
-    if wrong:
-        return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=wrong[0]),)
-    bounds_by_kind, missing = _by_kind(arrays)
+    reason_by_point = _refusal_reasons(arrays)
+    if reason_by_point:
+        return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=reason_by_point[0]),)
+    bounds_by_kind, missing_reasons = _bounds_by_kind(arrays)
     return tuple(
         Answers(
             Solution(
                 model=model.name,
-                method=f"{BOUNDS}/{kind}",
-                remarks=lambda _, kind=kind, more=() if index else missing: Remarks(
-                    notes=(KINDS[kind][1], *more)
+                method=f"{BOUNDS}/{bound_kind}",
+                remarks=lambda _, bound_kind=bound_kind, further_notes=() if index else missing_reasons: (
+                    Remarks(notes=(KINDS[bound_kind][1], *further_notes))
                 ),  # type: ignore[misc]
-                **_columns(arrays, low, high),
+                **_values_and_bounds(arrays, low, high),
             )
         ).answer(0)
-        for index, (kind, (low, high)) in enumerate(bounds_by_kind.items())
+        for index, (bound_kind, (low, high)) in enumerate(bounds_by_kind.items())
     )
 
 
-def _refused(arrays: NetworkPoints) -> dict[int, str]:
+def _refusal_reasons(arrays: NetworkPoints) -> dict[int, str]:
     """Return, by point, why there are no bounds."""
     network = arrays.network
-    wrong = unsolvable(arrays)
+    reason_by_point = unsolvable(arrays)
     if network.losses:
-        why = f"{network.losses}, and the bounds do not cover loss or blocking"
-        wrong.update(
-            dict.fromkeys(range(network.points), f"{why}; ask for markov-chain or simulation")
+        loss_reason = f"{network.losses}, and the bounds do not cover loss or blocking"
+        reason_by_point.update(
+            dict.fromkeys(
+                range(network.points), f"{loss_reason}; ask for markov-chain or simulation"
+            )
         )
-    closed = np.flatnonzero(network.closed)
+    closed_classes = np.flatnonzero(network.closed)
     # Divided by such a cycle a bound would be infinite.
-    cycle = (network.think + network.demand.sum(axis=2))[:, closed]
-    for point, c in np.argwhere((cycle == 0) & (network.population[:, closed] > 0)):
-        name = network.classes[closed[c]]
-        wrong[int(point)] = (
+    cycle_times = (network.think + network.demand.sum(axis=2))[:, closed_classes]
+    for point, position in np.argwhere(
+        (cycle_times == 0) & (network.population[:, closed_classes] > 0)
+    ):
+        name = network.classes[closed_classes[position]]
+        reason_by_point[int(point)] = (
             f"a cycle of {name} takes no time: all its demands and its think time are 0"
         )
-    return wrong
+    return reason_by_point
 
 
-def _by_kind(arrays: NetworkPoints) -> tuple[dict[str, Bounds], list[str]]:
+def _bounds_by_kind(arrays: NetworkPoints) -> tuple[dict[str, Bounds], list[str]]:
     """Return bounds of the throughputs by each kind that applies (points, classes), and the reasons
     why other kinds do not.
     """
     bounds_by_kind = {}
-    missing = []
-    for kind, (bounds, _) in KINDS.items():
+    missing_reasons = []
+    for bound_kind, (compute_bounds, _) in KINDS.items():
         try:
             with np.errstate(all="ignore"):
-                low, high = bounds(arrays.network)
+                low, high = compute_bounds(arrays.network)
         except ModelError as error:
-            missing.append(f"no {kind} bounds: {error}")
+            missing_reasons.append(f"no {bound_kind} bounds: {error}")
         else:
-            bounds_by_kind[kind] = (low.real, high.real)
-    return bounds_by_kind, missing
+            bounds_by_kind[bound_kind] = (low.real, high.real)
+    return bounds_by_kind, missing_reasons
 
 
 class CompiledNetworkBounds(CompiledModel):
@@ -150,7 +154,7 @@ class CompiledNetworkBounds(CompiledModel):
     def solution(self, values: Values) -> Solution:
         """Evaluate the bounds at aligned points."""
         arrays = self.arrays(values)
-        wrong, (bounds_by_kind, _) = _refused(arrays), _by_kind(arrays)
+        reason_by_point, (bounds_by_kind, _) = _refusal_reasons(arrays), _bounds_by_kind(arrays)
         # Each kind holds where its assumptions do, so that the tightest of them holds too.
         low = np.max([low for low, _ in bounds_by_kind.values()], axis=0)
         high = np.min([high for _, high in bounds_by_kind.values()], axis=0)
@@ -159,46 +163,55 @@ class CompiledNetworkBounds(CompiledModel):
             method=BOUNDS,
             count=arrays.network.points,
             remarks=lambda index: Remarks(
-                failed=wrong.get(index),
+                failed=reason_by_point.get(index),
                 notes=(f"the tightest of these bounds: {', '.join(bounds_by_kind)}",),
             ),
-            **_columns(arrays, low, high, list(wrong)),
+            **_values_and_bounds(arrays, low, high, list(reason_by_point)),
         )
 
 
-def _columns(
-    arrays: NetworkPoints, low: Array, high: Array, wrong: Sequence[int] = ()
+def _values_and_bounds(
+    arrays: NetworkPoints, low: Array, high: Array, unanswered_points: Sequence[int] = ()
 ) -> dict[str, Any]:
     """Return the values and bounds that follow from bounds on the throughputs (points, classes);
     NaN where there are none.
     """
     network = arrays.network
-    crossings, (shortest, _) = saturation_population(network).real, full_speed_demands(network)
+    saturation_populations, (shortest_times, _) = (
+        saturation_population(network).real,
+        full_speed_demands(network),
+    )
     tables: dict[str, dict[str, Array]] = {"values": {}, "low": {}, "high": {}}
-    for c, name in enumerate(network.classes):
-        rate = f"throughput[{name}]"
-        time = f"response_time[{name}]"
-        if not network.closed[c]:
-            tables["low"][rate] = tables["high"][rate] = network.arrivals[:, c].real
-            tables["low"][time] = shortest[:, c].real
+    for class_index, name in enumerate(network.classes):
+        throughput_name = f"throughput[{name}]"
+        time_name = f"response_time[{name}]"
+        if not network.closed[class_index]:
+            tables["low"][throughput_name] = tables["high"][throughput_name] = network.arrivals[
+                :, class_index
+            ].real
+            tables["low"][time_name] = shortest_times[:, class_index].real
             continue
-        size = network.population[:, c]
-        think = network.think[:, c].real
+        customers = network.population[:, class_index]
+        think_time = network.think[:, class_index].real
         with np.errstate(all="ignore"):
             # R = N / X - Z: the upper bound on X gives the lower one on R, and the reverse.
-            populated = (size > 0) & (high[:, c] > 0)
+            has_customers = (customers > 0) & (high[:, class_index] > 0)
             shortest_response = np.where(
-                populated, np.maximum(0.0, size / high[:, c] - think), np.nan
+                has_customers,
+                np.maximum(0.0, customers / high[:, class_index] - think_time),
+                np.nan,
             )
             longest_response = np.where(
-                populated & (low[:, c] > 0), size / low[:, c] - think, np.nan
+                has_customers & (low[:, class_index] > 0),
+                customers / low[:, class_index] - think_time,
+                np.nan,
             )
-        tables["low"] |= {rate: low[:, c], time: shortest_response}
-        tables["high"] |= {rate: high[:, c], time: longest_response}
-        tables["values"][f"saturation_population[{name}]"] = crossings[:, c]
+        tables["low"] |= {throughput_name: low[:, class_index], time_name: shortest_response}
+        tables["high"] |= {throughput_name: high[:, class_index], time_name: longest_response}
+        tables["values"][f"saturation_population[{name}]"] = saturation_populations[:, class_index]
     for columns in tables.values():
         for name, column in columns.items():
-            finite = np.where(np.isfinite(column), column, np.nan)
-            finite[list(wrong)] = np.nan
-            columns[name] = finite
+            finite_column = np.where(np.isfinite(column), column, np.nan)
+            finite_column[list(unanswered_points)] = np.nan
+            columns[name] = finite_column
     return tables

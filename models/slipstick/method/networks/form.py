@@ -80,7 +80,7 @@ them would take a GB.
 
 
 def _account(
-    compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]
+    compiled: NetworkLayout, arrays: NetworkPoints, measures: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the time of one customer in a cycle: thinking, in service at each station, and waiting
     for it [s].
@@ -89,31 +89,45 @@ def _account(
     whose speed depends on how many are there has no service apart from waiting.
     """
     # The parts of several chains would be of different customers, and not add up to one cycle.
-    empty = arrays.network.closed.all() and not arrays.network.population.any()
-    if len(compiled.chains) != 1 or empty:
+    is_empty = arrays.network.closed.all() and not arrays.network.population.any()
+    if len(compiled.chains) != 1 or is_empty:
         return {}
-    times = {THINK: float(arrays.network.think[0, 0].real)} if arrays.network.think[0, 0] else {}
-    for k, (name, station) in enumerate(compiled.model.stations.items()):
-        for label in station.visitors():
-            r = compiled.classes.index(label)
-            residence_time = columns[f"residence_time[{label},{name}]"]
-            service = float((arrays.visits[0, r, k] * arrays.service[0, r, k]).real)
+    time_by_component = (
+        {THINK: float(arrays.network.think[0, 0].real)} if arrays.network.think[0, 0] else {}
+    )
+    for station_index, (name, station) in enumerate(compiled.model.stations.items()):
+        for class_name in station.visitors():
+            class_index = compiled.classes.index(class_name)
+            residence_time = measures[f"residence_time[{class_name},{name}]"]
+            service_time = float(
+                (
+                    arrays.visits[0, class_index, station_index]
+                    * arrays.service[0, class_index, station_index]
+                ).real
+            )
             if (
                 arrays.network.losses and residence_time and not station.rates
             ):  # not every customer comes here, or is served
-                visit = columns[f"time_per_visit[{label},{name}]"]
-                service = residence_time * (1 - columns[f"waiting_time[{label},{name}]"] / visit)
+                time_per_visit = measures[f"time_per_visit[{class_name},{name}]"]
+                service_time = residence_time * (
+                    1 - measures[f"waiting_time[{class_name},{name}]"] / time_per_visit
+                )
             wait = (
-                residence_time - service
-                if arrays.network.rates[k] is None and not DISCIPLINES[station.discipline].delay
+                residence_time - service_time
+                if arrays.network.rates[station_index] is None
+                and not DISCIPLINES[station.discipline].delay
                 else 0.0
             )
-            times[name] = times.get(name, 0.0) + residence_time - wait
-            times[f"wait:{name}"] = times.get(f"wait:{name}", 0.0) + wait
-    return {name: time for name, time in times.items() if time or not name.startswith("wait:")}
+            time_by_component[name] = time_by_component.get(name, 0.0) + residence_time - wait
+            time_by_component[f"wait:{name}"] = time_by_component.get(f"wait:{name}", 0.0) + wait
+    return {
+        name: time
+        for name, time in time_by_component.items()
+        if time or not name.startswith("wait:")
+    }
 
 
-def _constants(network: NetworkArrays) -> dict[str, float]:
+def _saturation_populations(network: NetworkArrays) -> dict[str, float]:
     """Return the population at which each closed chain would saturate its slowest station, by name."""
     if not network.closed.any():
         return {}
@@ -124,9 +138,9 @@ def _constants(network: NetworkArrays) -> dict[str, float]:
         # service.
         return {}
     return {
-        f"saturation_population[{name}]": float(crossing[c])
-        for c, name in enumerate(network.classes)
-        if network.closed[c]
+        f"saturation_population[{name}]": float(crossing[class_index])
+        for class_index, name in enumerate(network.classes)
+        if network.closed[class_index]
     }
 
 
@@ -175,27 +189,30 @@ def quantiles(
     """
     if compiled.model.chains or network.not_poisson:
         return {}, {}
-    quantiles_found: dict[str, float] = {}
-    errors: dict[str, float] = {}
-    for c, label in enumerate(compiled.chains):
-        path = _path(compiled, network, c)
-        mean = measures.get(f"response_time[{label}]", 0.0)
+    quantile_by_name: dict[str, float] = {}
+    error_by_name: dict[str, float] = {}
+    for chain_index, chain_name in enumerate(compiled.chains):
+        path = _visited_stations(compiled, network, chain_index)
+        mean = measures.get(f"response_time[{chain_name}]", 0.0)
         if not len(path) or not 0 < mean < np.inf:
             continue
-        names = [f"response_time_quantile[{label},{q:g}]" for q in QUANTILES]
-        transform = _exact_transform(network, c, path)
-        if transform is None and _product_form_visits(network, c):
-            transform = _approximate_transform(compiled, network, c, path, measures)
-            errors |= dict(zip(names, QUANTILE_ERRORS, strict=True))
+        quantile_names = [f"response_time_quantile[{chain_name},{level:g}]" for level in QUANTILES]
+        transform = _exact_transform(network, chain_index, path)
+        if transform is None and _has_product_form_visits(network, chain_index):
+            transform = _approximate_transform(compiled, network, chain_index, path, measures)
+            error_by_name |= dict(zip(quantile_names, QUANTILE_ERRORS, strict=True))
         if transform is not None:
-            quantiles_found |= {
-                name: quantile(transform, q, mean) for name, q in zip(names, QUANTILES, strict=True)
+            quantile_by_name |= {
+                name: quantile(transform, level, mean)
+                for name, level in zip(quantile_names, QUANTILES, strict=True)
             }
-    quantiles_found = {
-        name: quantile for name, quantile in quantiles_found.items() if not np.isnan(quantile)
+    quantile_by_name = {
+        name: time_quantile
+        for name, time_quantile in quantile_by_name.items()
+        if not np.isnan(time_quantile)
     }
-    return quantiles_found, {
-        name: error for name, error in errors.items() if name in quantiles_found
+    return quantile_by_name, {
+        name: error for name, error in error_by_name.items() if name in quantile_by_name
     }
 
 
@@ -217,26 +234,35 @@ def shares_within_target(
     >>> round(found["within_target[calls]"], 6)
     0.632121
     """
-    levels: dict[str, float] = {}
-    for c, (label, chain) in enumerate(compiled.chains.items()):
+    share_by_name: dict[str, float] = {}
+    for chain_index, (chain_name, chain) in enumerate(compiled.chains.items()):
         if chain.members.target_time == zero(TIME) or compiled.model.chains or network.not_poisson:
             continue
         tape = Tape([chain.members.target_time])
         (target,) = tape.run(only(values_at_point, tape.parameters))
-        path = _path(compiled, network, c)
-        transform = _exact_transform(network, c, path) if len(path) else None
+        path = _visited_stations(compiled, network, chain_index)
+        transform = _exact_transform(network, chain_index, path) if len(path) else None
         if transform is not None and target[0] > 0:
-            level = 1 - probability_beyond(transform, float(target[0].real))
-            levels[f"within_target[{label}]"] = min(max(level, 0.0), 1.0)
-    return levels
+            share = 1 - probability_beyond(transform, float(target[0].real))
+            share_by_name[f"within_target[{chain_name}]"] = min(max(share, 0.0), 1.0)
+    return share_by_name
 
 
-def _path(compiled: NetworkLayout, network: NetworkArrays, c: int) -> NDArray[np.intp]:
+def _visited_stations(
+    compiled: NetworkLayout, network: NetworkArrays, chain_index: int
+) -> NDArray[np.intp]:
     """Return the stations that a chain visits; none where the number of visits to them is unknown."""
-    label = list(compiled.chains)[c]
-    path = np.flatnonzero(network.demand[0, c].real > 0)
-    with_visits = all(label in compiled.model.stations[compiled.stations[k]].service for k in path)
-    return path if with_visits or (len(path) == 1 and not network.closed[c]) else path[:0]
+    chain_name = list(compiled.chains)[chain_index]
+    station_indices = np.flatnonzero(network.demand[0, chain_index].real > 0)
+    states_visits = all(
+        chain_name in compiled.model.stations[compiled.stations[station_index]].service
+        for station_index in station_indices
+    )
+    return (
+        station_indices
+        if states_visits or (len(station_indices) == 1 and not network.closed[chain_index])
+        else station_indices[:0]
+    )
 
 
 def has_quantiles(model: QueueingNetwork, label: str, exact: bool = False) -> bool:
@@ -252,49 +278,57 @@ def has_quantiles(model: QueueingNetwork, label: str, exact: bool = False) -> bo
     network = compiled.arrays(compiled.columns({})).network
     if label not in compiled.chains or model.chains or network.not_poisson or model.constructs:
         return False
-    c = list(compiled.chains).index(label)
-    path = _path(compiled, network, c)
-    if not len(path):
+    chain_index = list(compiled.chains).index(label)
+    station_indices = _visited_stations(compiled, network, chain_index)
+    if not len(station_indices):
         return False
-    is_traceable = not network.closed[c] or 0 < int(network.population[0, c]) <= MOST_TRACED
-    if is_traceable and _without_overtaking(network, c, path):
+    is_traceable = (
+        not network.closed[chain_index]
+        or 0 < int(network.population[0, chain_index]) <= MOST_TRACED
+    )
+    if is_traceable and _without_overtaking(network, chain_index, station_indices):
         return True
-    return not exact and _product_form_visits(network, c)
+    return not exact and _has_product_form_visits(network, chain_index)
 
 
-def _exact_transform(network: NetworkArrays, c: int, path: NDArray[np.intp]) -> Transform | None:
-    times = network.service[0, c, path].real.tolist()
-    population = int(network.population[0, c])
-    think = float(network.think[0, c].real)
-    if not _without_overtaking(network, c, path) or (
-        network.closed[c] and not 0 < population <= MOST_TRACED
+def _exact_transform(
+    network: NetworkArrays, chain_index: int, station_indices: NDArray[np.intp]
+) -> Transform | None:
+    service_times = network.service[0, chain_index, station_indices].real.tolist()
+    population = int(network.population[0, chain_index])
+    think_time = float(network.think[0, chain_index].real)
+    if not _without_overtaking(network, chain_index, station_indices) or (
+        network.closed[chain_index] and not 0 < population <= MOST_TRACED
     ):
         return None
-    if network.closed[c]:
-        return closed_path(times, think, population)
+    if network.closed[chain_index]:
+        return closed_path(service_times, think_time, population)
     servers = np.where(network.delays, 0, network.servers)
-    servers_and_loads = servers[path].tolist(), _loads(network)[path].tolist()
-    return open_path(list(zip(times, *servers_and_loads, strict=True)))
+    servers_and_loads = (
+        servers[station_indices].tolist(),
+        _station_loads(network)[station_indices].tolist(),
+    )
+    return open_path(list(zip(service_times, *servers_and_loads, strict=True)))
 
 
-def _loads(network: NetworkArrays) -> Array:
+def _station_loads(network: NetworkArrays) -> Array:
     loads_by_class = network.arrivals[0, :, None].real * network.demand[0].real
     return np.asarray(loads_by_class.sum(axis=0))
 
 
-def _product_form_visits(network: NetworkArrays, c: int) -> bool:
+def _has_product_form_visits(network: NetworkArrays, chain_index: int) -> bool:
     """Return whether a chain belongs to the networks for which errors of approximate quantiles were
     measured: open, in product form, and with at most one visit to a station.
     """
-    visited = network.demand[0, c].real > 0
-    scv = network.scv[0, c].real
+    is_visited = network.demand[0, chain_index].real > 0
+    scv = network.scv[0, chain_index].real
     visits = network.visits[0].real
-    shared = np.array([discipline == "ps" for discipline in network.discipline]) & (
-        (scv == 1) | ~visited
+    is_shared = np.array([discipline == "ps" for discipline in network.discipline]) & (
+        (scv == 1) | ~is_visited
     )
-    in_order = np.array([discipline == "fcfs" for discipline in network.discipline]) & _alike(
-        network
-    )
+    is_in_order = np.array(
+        [discipline == "fcfs" for discipline in network.discipline]
+    ) & _has_common_service(network)
     is_plain_station = (
         network.without_rates
         & ~network.limited
@@ -302,131 +336,164 @@ def _product_form_visits(network: NetworkArrays, c: int) -> bool:
         & (network.servers <= limit("speeds"))
     )
     # Where a part of the customers has no time at all, quantiles near it are not found.
-    visited_once = not network.closed.any() and (visits <= 1).all() and visits[c].max() == 1
-    few_visits = len(network.classes) * len(network.stations) <= MOST_VISITS
+    is_visited_once = (
+        not network.closed.any() and (visits <= 1).all() and visits[chain_index].max() == 1
+    )
+    has_few_visits = len(network.classes) * len(network.stations) <= MOST_VISITS
     return bool(
-        few_visits
-        and visited_once
-        and (is_plain_station & (shared | in_order | network.delays)).all()
+        has_few_visits
+        and is_visited_once
+        and (is_plain_station & (is_shared | is_in_order | network.delays)).all()
     )
 
 
 def _approximate_transform(
     compiled: NetworkLayout,
     network: NetworkArrays,
-    c: int,
-    path: NDArray[np.intp],
+    chain_index: int,
+    station_indices: NDArray[np.intp],
     measures: Mapping[str, float],
 ) -> Transform:
-    label = list(compiled.chains)[c]
-    loads = _loads(network)
-    visits = list[tuple[float, Transform]]()
-    for k in path:
-        service = float(network.service[0, c, k].real)
-        servers = int(network.servers[k])
-        if network.delays[k]:
-            two_moment_visit = two_moments(service, float(network.scv[0, c, k].real))
-        elif network.discipline[k] == "fcfs":
-            two_moment_visit = open_path([(service, servers, float(loads[k]))])
-        else:
-            two_moment_visit = visit_shared(
-                service, max(0.0, measures[f"waiting_time[{label},{compiled.stations[k]}]"])
+    chain_name = list(compiled.chains)[chain_index]
+    load_by_station = _station_loads(network)
+    visit_transforms = list[tuple[float, Transform]]()
+    for station_index in station_indices:
+        service = float(network.service[0, chain_index, station_index].real)
+        servers = int(network.servers[station_index])
+        if network.delays[station_index]:
+            visit_transform = two_moments(
+                service, float(network.scv[0, chain_index, station_index].real)
             )
-        visits.append((float(network.visits[0, c, k].real), two_moment_visit))
-    return approximate_path(visits)
+        elif network.discipline[station_index] == "fcfs":
+            visit_transform = open_path([(service, servers, float(load_by_station[station_index]))])
+        else:
+            visit_transform = visit_shared(
+                service,
+                max(
+                    0.0, measures[f"waiting_time[{chain_name},{compiled.stations[station_index]}]"]
+                ),
+            )
+        visit_transforms.append(
+            (float(network.visits[0, chain_index, station_index].real), visit_transform)
+        )
+    return approximate_path(visit_transforms)
 
 
-def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) -> bool:
+def _without_overtaking(
+    network: NetworkArrays, chain_index: int, station_indices: NDArray[np.intp]
+) -> bool:
     """Return whether no customer of a class is overtaken on its path, and none that was behind it
     delays it.
     """
-    visits = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[:, path]
-    single_class = len(network.classes) == 1
+    visits = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[:, station_indices]
+    has_one_class = len(network.classes) == 1
     is_plain_station = (
         network.without_rates
         & ~network.limited
         & (network.servers <= limit("speeds"))
         & (network.patience is None)
     )
-    queues = (
+    is_queue = (
         is_plain_station
         & np.array([discipline == "fcfs" for discipline in network.discipline], dtype=bool)
-        & _alike(network)
+        & _has_common_service(network)
     )
-    if not len(path) or (visits[c] != 1).any() or (network.closed.any() and not single_class):
+    if (
+        not len(station_indices)
+        or (visits[chain_index] != 1).any()
+        or (network.closed.any() and not has_one_class)
+    ):
         return False
-    if network.closed[c]:
-        return bool((queues & network.single)[path].all())
-    ends = queues | (is_plain_station & network.delays & (network.scv[0, c].real == 1))
+    if network.closed[chain_index]:
+        return bool((is_queue & network.single)[station_indices].all())
+    can_be_end = is_queue | (
+        is_plain_station & network.delays & (network.scv[0, chain_index].real == 1)
+    )
     # Another class goes along a part of the path without a gap, once.
     rejoins = []
-    for visit in visits:
-        longest_gap = np.diff(np.flatnonzero(visit)).max(initial=1)
-        rejoins.append(longest_gap > 1 or not np.isin(visit, (0, 1)).all())
-    between = (queues & network.single)[path[1:-1]].all()
-    return bool(ends[path].all() and between and (len(path) == 1 or not any(rejoins)))
+    for class_visits in visits:
+        longest_gap = np.diff(np.flatnonzero(class_visits)).max(initial=1)
+        rejoins.append(longest_gap > 1 or not np.isin(class_visits, (0, 1)).all())
+    are_queues_between = (is_queue & network.single)[station_indices[1:-1]].all()
+    return bool(
+        can_be_end[station_indices].all()
+        and are_queues_between
+        and (len(station_indices) == 1 or not any(rejoins))
+    )
 
 
-def _alike(network: NetworkArrays) -> NDArray[np.bool_]:
+def _has_common_service(network: NetworkArrays) -> NDArray[np.bool_]:
     """Return at which stations all customers have the same exponential service time (K,)."""
-    visited = network.demand[0].real > 0
-    exponential = ((network.scv[0].real == 1) | ~visited).all(axis=0)
-    alike: NDArray[np.bool_] = have_one_value(network.service[0], visited) & exponential
-    return alike
+    is_visited = network.demand[0].real > 0
+    is_exponential = ((network.scv[0].real == 1) | ~is_visited).all(axis=0)
+    has_one_service: NDArray[np.bool_] = (
+        have_one_value(network.service[0], is_visited) & is_exponential
+    )
+    return has_one_service
 
 
 def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
     """Return notes on the solver, its stopping rule, its usual error, and the assumptions about the
     network.
     """
-    steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
-    error = [f"usual error: {solution.usual_error}"] if solution.usual_error else []
+    iterations_text = (
+        f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
+    )
+    error_notes = [f"usual error: {solution.usual_error}"] if solution.usual_error else []
     # A chain says what it is by its states.
-    variant = [f"{solution.method}{steps}"] if solution.method != MARKOV_CHAIN else []
-    return (*error, *variant, *solution.notes, *assumed(compiled))
+    solver_notes = (
+        [f"{solution.method}{iterations_text}"] if solution.method != MARKOV_CHAIN else []
+    )
+    return (*error_notes, *solver_notes, *solution.notes, *assumed(compiled))
 
 
 def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
     """Return notes on the assumptions made where the description of a network is incomplete."""
     model = compiled.model
     places = {place for route in model.routing for place in (route.source, route.target)}
-    in_chains = {label for chain in model.chains.values() for label in chain.classes}
-    alike = (
+    classes_in_chains = {
+        class_name for chain in model.chains.values() for class_name in chain.classes
+    }
+    demand_notes = (
         f"{name} is {DISCIPLINES[station.discipline].title}: the demands of several classes there"
         " are taken as visits of one service time; give service and visits to say otherwise"
         for name, station in model.stations.items()
         if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
         and len(station.demand) > 1
     )
-    unused = (
-        f"no route takes {label} to {name}, so its service time of 0 there has no effect"
+    unused_notes = (
+        f"no route takes {class_name} to {name}, so its service time of 0 there has no effect"
         for name, station in model.stations.items()
-        for label in station.service
-        if label in in_chains and (label, name) not in places
+        for class_name in station.service
+        if class_name in classes_in_chains and (class_name, name) not in places
     )
-    return *alike, *unused
+    return *demand_notes, *unused_notes
 
 
-def _shared(arrays: NetworkPoints, residence: Array) -> Array:
+def _residence_by_class(arrays: NetworkPoints, residence: Array) -> Array:
     """Divide the residence time of each chain at each station among its classes [s, points,
     classes, stations].
     """
     network = arrays.network
-    time = residence[:, arrays.chain_of]
+    chain_residence = residence[:, arrays.chain_of]
     is_single_class = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
-    visits = network.visits[:, arrays.chain_of]
-    service = network.service[:, arrays.chain_of]
+    chain_visits = network.visits[:, arrays.chain_of]
+    chain_service = network.service[:, arrays.chain_of]
     # An empty station has no waiting time.
-    wait = np.where(time != 0, quotient(time, visits) - service, 0.0)
+    wait = np.where(
+        chain_residence != 0, quotient(chain_residence, chain_visits) - chain_service, 0.0
+    )
     # In the order of arrival all classes of a chain have the same wait and their own service; at
     # shared servers the time is in proportion to the service.
-    in_order = arrays.visits * (arrays.service + wait)
-    shared = np.asarray(time) * quotient(arrays.visits * arrays.service, visits * service)
-    for k, kind in enumerate(network.discipline):
-        if DISCIPLINES[kind].queued and network.rates[k] is None:
-            shared[:, :, k] = in_order[:, :, k]
-    shared[:, is_single_class] = time[:, is_single_class]
-    return shared
+    residence_in_order = arrays.visits * (arrays.service + wait)
+    class_residence = np.asarray(chain_residence) * quotient(
+        arrays.visits * arrays.service, chain_visits * chain_service
+    )
+    for station_index, discipline in enumerate(network.discipline):
+        if DISCIPLINES[discipline].queued and network.rates[station_index] is None:
+            class_residence[:, :, station_index] = residence_in_order[:, :, station_index]
+    class_residence[:, is_single_class] = chain_residence[:, is_single_class]
+    return class_residence
 
 
 class Measures:
@@ -449,114 +516,148 @@ class Measures:
         self._arrays = arrays
         self._classes = compiled.classes
         self._stations = compiled.stations
-        self._probability = solution.probability
-        self._loss = None
-        self._made = np.ones(())
-        self._abandoned: Array = np.zeros(arrays.visits.shape)
-        self._ended: Array | None = None
+        self._probability_tables = solution.probability
+        self._loss_probability = None
+        self._made_share = np.ones(())
+        self._abandoned_share: Array = np.zeros(arrays.visits.shape)
+        self._ended_visits: Array | None = None
         network = arrays.network
-        chain_of = arrays.chain_of
+        chain_of_class = arrays.chain_of
         with np.errstate(all="ignore"):
             if isinstance(solution, MarkovSolution):
                 self._residence = solution.residence
-                self._queue = solution.queue
-                busy = solution.utilization
-                self._throughput = solution.throughput[:, np.unique(chain_of, return_index=True)[1]]
+                self._queue_lengths = solution.queue
+                utilization = solution.utilization
+                self._throughput = solution.throughput[
+                    :, np.unique(chain_of_class, return_index=True)[1]
+                ]
                 if network.losses:
                     visits = arrays.visits if arrays.routes is not None else network.visits
-                    self._abandoned = solution.abandoned
-                    self._loss = solution.loss
-                    self._ended = solution.ended
-                    admitted = solution.ended / (1 - solution.abandoned)
-                    self._made = quotient(admitted, solution.begun[:, :, None] * visits, 1.0)
+                    self._abandoned_share = solution.abandoned
+                    self._loss_probability = solution.loss
+                    self._ended_visits = solution.ended
+                    admitted_visits = solution.ended / (1 - solution.abandoned)
+                    self._made_share = quotient(
+                        admitted_visits, solution.begun[:, :, None] * visits, 1.0
+                    )
             else:
                 self._throughput = solution.throughput
-                self._residence = _shared(arrays, solution.residence)
-                self._queue = solution.throughput[:, chain_of, None] * self._residence
+                self._residence = _residence_by_class(arrays, solution.residence)
+                self._queue_lengths = solution.throughput[:, chain_of_class, None] * self._residence
                 # A class alone in its chain has the queue that the solver found; others follow from
                 # Little's law.
-                is_single_class = np.bincount(chain_of)[chain_of] == 1
-                self._queue[:, is_single_class] = solution.queue[:, chain_of][:, is_single_class]
-                visit_share = quotient(arrays.visits * arrays.service, network.demand[:, chain_of])
-                busy = solution.utilization[:, chain_of] * visit_share
-        self._utilization = busy
+                is_single_class = np.bincount(chain_of_class)[chain_of_class] == 1
+                self._queue_lengths[:, is_single_class] = solution.queue[:, chain_of_class][
+                    :, is_single_class
+                ]
+                visit_share = quotient(
+                    arrays.visits * arrays.service, network.demand[:, chain_of_class]
+                )
+                utilization = solution.utilization[:, chain_of_class] * visit_share
+        self._utilization = utilization
 
     def columns(self) -> dict[str, Array]:
         """Return every measure by name; NaN where it is undefined."""
         with np.errstate(all="ignore"):
-            return {**self.chains(), **self._by_class(), **self._totals(), **self._probabilities()}
+            return {
+                **self.chains(),
+                **self._columns_by_class(),
+                **self._columns_by_station(),
+                **self._probabilities(),
+            }
 
     def chains(self) -> dict[str, Array]:
         """Return throughput and response time of every class and every chain."""
         residence = self._residence
         columns: dict[str, Array] = {}
-        for c, (name, chain) in enumerate(self._compiled.chains.items()):
-            members = [self._classes.index(label) for label in chain.classes]
-            columns[f"throughput[{name}]"] = self._throughput[:, c]
-            columns[f"response_time[{name}]"] = residence[:, members].sum(axis=(1, 2))
-            for r in members if chain.classes != (name,) else ():
-                columns[f"throughput[{self._classes[r]}]"] = self._passing(c, chain, r)
-                columns[f"response_time[{self._classes[r]}]"] = residence[:, r].sum(axis=1)
+        for chain_index, (name, chain) in enumerate(self._compiled.chains.items()):
+            class_indices = [self._classes.index(class_name) for class_name in chain.classes]
+            columns[f"throughput[{name}]"] = self._throughput[:, chain_index]
+            columns[f"response_time[{name}]"] = residence[:, class_indices].sum(axis=(1, 2))
+            for class_index in class_indices if chain.classes != (name,) else ():
+                columns[f"throughput[{self._classes[class_index]}]"] = self._class_throughput(
+                    chain_index, chain, class_index
+                )
+                columns[f"response_time[{self._classes[class_index]}]"] = residence[
+                    :, class_index
+                ].sum(axis=1)
         return columns
 
-    def _passing(self, c: int, chain: Chain, r: int) -> Array:
+    def _class_throughput(self, chain_index: int, chain: Chain, class_index: int) -> Array:
         """Return how many customers become members of a class in a second [1/s]; of a closed chain,
         the visits of the class to the station of the reference.
 
         Of customers that may be lost only those that arrive are known by this [1/s].
         """
-        label, station = chain.reference
+        class_name, station = chain.reference
         if isinstance(chain.members, OpenClass):
-            lossy = self._ended is not None
-            arrives = np.array([1.0 if self._classes[r] == label else np.nan])
-            entries = arrives if lossy else self._arrays.entries()[:, r]
-            return np.asarray(self._throughput[:, c] * entries)
-        place = (slice(None), r, self._stations.index(station))
+            loses_customers = self._ended_visits is not None
+            arrival_share = np.array([1.0 if self._classes[class_index] == class_name else np.nan])
+            entries = arrival_share if loses_customers else self._arrays.entries()[:, class_index]
+            return np.asarray(self._throughput[:, chain_index] * entries)
+        place_index = (slice(None), class_index, self._stations.index(station))
         return (
-            self._ended[place]
-            if self._ended is not None
-            else self._throughput[:, c] * self._arrays.visits[place]
+            self._ended_visits[place_index]
+            if self._ended_visits is not None
+            else self._throughput[:, chain_index] * self._arrays.visits[place_index]
         )
 
-    def _by_class(self) -> dict[str, Array]:
+    def _columns_by_class(self) -> dict[str, Array]:
         arrays = self._arrays
         residence = self._residence
-        time_of_visit = quotient(residence, arrays.visits * self._made, np.nan)
+        time_of_visit = quotient(residence, arrays.visits * self._made_share, np.nan)
         columns: dict[str, Array] = {}
-        for k, (name, station) in enumerate(self._compiled.model.stations.items()):
-            for label in station.visitors():
-                r = self._classes.index(label)
-                key = f"[{label},{name}]"
-                columns[f"queue_length{key}"] = self._queue[:, r, k]
-                columns[f"residence_time{key}"] = residence[:, r, k]
-                columns[f"time_per_visit{key}"] = time_of_visit[:, r, k]
-                if arrays.network.rates[k] is None:
-                    is_served = 1 - self._abandoned[:, r, k]
-                    wait = time_of_visit[:, r, k] - arrays.service[:, r, k] * is_served
-                    columns[f"waiting_time{key}"] = np.where(residence[:, r, k] != 0, wait, 0.0)
+        for station_index, (name, station) in enumerate(self._compiled.model.stations.items()):
+            for class_name in station.visitors():
+                class_index = self._classes.index(class_name)
+                name_in_brackets = f"[{class_name},{name}]"
+                columns[f"queue_length{name_in_brackets}"] = self._queue_lengths[
+                    :, class_index, station_index
+                ]
+                columns[f"residence_time{name_in_brackets}"] = residence[
+                    :, class_index, station_index
+                ]
+                columns[f"time_per_visit{name_in_brackets}"] = time_of_visit[
+                    :, class_index, station_index
+                ]
+                if arrays.network.rates[station_index] is None:
+                    served_share = 1 - self._abandoned_share[:, class_index, station_index]
+                    wait = (
+                        time_of_visit[:, class_index, station_index]
+                        - arrays.service[:, class_index, station_index] * served_share
+                    )
+                    columns[f"waiting_time{name_in_brackets}"] = np.where(
+                        residence[:, class_index, station_index] != 0, wait, 0.0
+                    )
                 if not DISCIPLINES[station.discipline].delay:
-                    columns[f"utilization{key}"] = self._utilization[:, r, k]
-                if self._loss is not None and station.capacity:
-                    columns[f"loss_probability{key}"] = self._loss[:, r, k]
-                if label in station.patience:
-                    columns[f"abandonment{key}"] = self._abandoned[:, r, k]
+                    columns[f"utilization{name_in_brackets}"] = self._utilization[
+                        :, class_index, station_index
+                    ]
+                if self._loss_probability is not None and station.capacity:
+                    columns[f"loss_probability{name_in_brackets}"] = self._loss_probability[
+                        :, class_index, station_index
+                    ]
+                if class_name in station.patience:
+                    columns[f"abandonment{name_in_brackets}"] = self._abandoned_share[
+                        :, class_index, station_index
+                    ]
         return columns
 
-    def _totals(self) -> dict[str, Array]:
+    def _columns_by_station(self) -> dict[str, Array]:
         columns = {}
-        for k, (name, station) in enumerate(self._compiled.model.stations.items()):
-            columns[f"queue_length[{name}]"] = self._queue[:, :, k].sum(axis=1)
+        for station_index, (name, station) in enumerate(self._compiled.model.stations.items()):
+            columns[f"queue_length[{name}]"] = self._queue_lengths[:, :, station_index].sum(axis=1)
             if not DISCIPLINES[station.discipline].delay:
-                columns[f"utilization[{name}]"] = self._utilization[:, :, k].sum(axis=1)
+                columns[f"utilization[{name}]"] = self._utilization[:, :, station_index].sum(axis=1)
         return columns
 
     def _probabilities(self) -> dict[str, Array]:
-        tables = zip(self._stations, self._probability, strict=True)
+        tables = zip(self._stations, self._probability_tables, strict=True)
         return {
-            f"probability[{name},{n}]": table[:, n]
+            f"probability[{name},{customers}]": table[:, customers]
             for name, table in tables
             if table is not None
-            for n in range(min(table.shape[1], MOST_PROBABILITIES))
+            for customers in range(min(table.shape[1], MOST_PROBABILITIES))
         }
 
 
@@ -595,9 +696,13 @@ class CompiledNetwork(CompiledModel):
         """Names of the parameters that answers are differentiated by: all except those that
         count customers.
         """
-        chains = (chain.members for chain in self.compiled.chains.values())
-        counts = (chain.population for chain in chains if isinstance(chain, ClosedClass))
-        count_names = {parameter.name for parameter in parameters(*counts)}
+        populations = (population.members for population in self.compiled.chains.values())
+        population_counts = (
+            population.population
+            for population in populations
+            if isinstance(population, ClosedClass)
+        )
+        count_names = {parameter.name for parameter in parameters(*population_counts)}
         return [name for name in self.parameters if name not in count_names]
 
     @property
@@ -607,48 +712,56 @@ class CompiledNetwork(CompiledModel):
         """
         classes = len(self.compiled.chains)
         stations = len(self.compiled.stations)
-        return max(2, min(BLOCK, MOST_HELD // _numbers(classes, stations)))
+        return max(2, min(BLOCK, MOST_HELD // _numbers_of_linearizer(classes, stations)))
 
     def brief(self, values: Values) -> Solution:
         """Compute times and rates alone."""
-        return self._solved(self.compiled.arrays(self.compiled.columns(values)), Measures.chains)[0]
+        return self._solution_from(
+            self.compiled.arrays(self.compiled.columns(values)), Measures.chains
+        )[0]
 
     def solution(self, values: Values) -> Solution:
         """Compute all values at aligned points."""
         arrays = self.compiled.arrays(self.compiled.columns(values))
-        solution, pieces, wrong = self._solved(arrays, Measures.columns)
+        solution, pieces, reason_by_point = self._solution_from(arrays, Measures.columns)
 
         def detail(index: int) -> tuple[Solution, int]:
-            if index in wrong:
+            if index in reason_by_point:
                 method = preferred(arrays.select([index])) if self.method == BEST else self.method
                 return (
                     Solution(
                         model=self.model.name,
                         method=method,
-                        remarks=lambda _: Remarks(failed=wrong[index]),
+                        remarks=lambda _: Remarks(failed=reason_by_point[index]),
                     ),
                     0,
                 )
             piece = next(piece for piece in pieces if index in piece.points)
             columns = {name: float(value[index].real) for name, value in solution.values.items()}
-            return self._detail(values, arrays.select([index]), piece, columns, index), 0
+            return self._answer_at_point(values, arrays.select([index]), piece, columns, index), 0
 
         return replace(solution, detail=detail)
 
-    def _solved(
-        self, arrays: NetworkPoints, read: Callable[[Measures], Columns]
+    def _solution_from(
+        self, arrays: NetworkPoints, read_columns: Callable[[Measures], Columns]
     ) -> tuple[Solution, list[SolvedTogether], dict[int, str]]:
         """Build the solution from columns, with the solver of each point and whether it is exact;
         also return the points solved together and the reasons of points without an answer.
         """
-        columns, pieces, wrong = _measured(self.compiled, arrays, self.method, read)
+        columns, pieces, reason_by_point = _measured_columns(
+            self.compiled, arrays, self.method, read_columns
+        )
         count = arrays.network.points
-        methods = np.full(count, self.method, dtype=object)
+        method_by_point = np.full(count, self.method, dtype=object)
         exact = np.zeros(count, dtype=bool)
         for piece in pieces:
-            methods[piece.points], exact[piece.points] = piece.solver, piece.solution.exact
+            method_by_point[piece.points], exact[piece.points] = piece.solver, piece.solution.exact
         # What no solver can solve, such as a saturated station, no simulation can either.
-        refused = frozenset(wrong.keys() - unsolvable(arrays).keys()) if wrong else frozenset()
+        refused = (
+            frozenset(reason_by_point.keys() - unsolvable(arrays).keys())
+            if reason_by_point
+            else frozenset()
+        )
         if _numbers_of_point(arrays.network) > limit("corrections") and not (
             arrays.network.losses or arrays.network.not_poisson
         ):
@@ -660,13 +773,13 @@ class CompiledNetwork(CompiledModel):
             model=self.model.name,
             method=self.method,
             count=count,
-            methods=methods.tolist(),
+            methods=method_by_point.tolist(),
             exact=exact,
             values=columns,
         )
-        return solution, pieces, wrong
+        return solution, pieces, reason_by_point
 
-    def _detail(
+    def _answer_at_point(
         self,
         values: Values,
         arrays: NetworkPoints,
@@ -679,31 +792,43 @@ class CompiledNetwork(CompiledModel):
         """
         compiled = self.compiled
         network = arrays.network
-        columns = {
-            name: measure for name, measure in measures.items() if not _too_many(name, network)
+        shown_measures = {
+            name: measure
+            for name, measure in measures.items()
+            if not _is_beyond_population(name, network)
         }
         # They take longer than the solution, so that only points that are read have them.
-        shown, errors = quantiles(compiled, network, columns)
+        distribution_values, error_by_name = quantiles(compiled, network, shown_measures)
         further_notes = (
-            *((APPROXIMATE_QUANTILES,) if errors else ()),
+            *((APPROXIMATE_QUANTILES,) if error_by_name else ()),
             *self._without_shares(network),
         )
-        own_values = {
+        point_values = {
             name: value_at(values, name, index, parameter.value)
             for name, parameter in compiled.tape.parameters.items()
         }
-        shown |= shares_within_target(compiled, network, own_values)
-        columns |= _constants(network) | shown
+        distribution_values |= shares_within_target(compiled, network, point_values)
+        shown_measures |= _saturation_populations(network) | distribution_values
         return Solution(
             model=self.model.name,
             method=piece.solver,
             exact=np.array([piece.solution.exact]),
-            values=_one_point(columns),
-            low=_one_point({name: shown[name] * (1 - error) for name, error in errors.items()}),
-            high=_one_point({name: shown[name] * (1 + error) for name, error in errors.items()}),
-            account=_one_point(_account(compiled, arrays, columns)),
+            values=_one_point(shown_measures),
+            low=_one_point(
+                {
+                    name: distribution_values[name] * (1 - error)
+                    for name, error in error_by_name.items()
+                }
+            ),
+            high=_one_point(
+                {
+                    name: distribution_values[name] * (1 + error)
+                    for name, error in error_by_name.items()
+                }
+            ),
+            account=_one_point(_account(compiled, arrays, shown_measures)),
             remarks=lambda _: Remarks(notes=(*_notes_of(compiled, piece.solution), *further_notes)),
-            gradient=lambda _: self._gradient(own_values, network, piece.solver),
+            gradient=lambda _: self._gradient(point_values, network, piece.solver),
         )
 
     def _derivative_numbers(self, network: NetworkArrays) -> int:
@@ -724,54 +849,56 @@ class CompiledNetwork(CompiledModel):
             steps = (customers.sum() + 1) * (400 + 4 * stations)
         else:
             with np.errstate(over="ignore"):  # of so many places there is no answer either
-                places = (customers.sum() + 1) * (customers[:-1] + 1).prod()
-            steps = 2 * places * (400 + 4 * classes * stations**2)
+                population_vectors = (customers.sum() + 1) * (customers[:-1] + 1).prod()
+            steps = 2 * population_vectors * (400 + 4 * classes * stations**2)
         return float(len(self.smooth) * steps * EXACT_STEP)
 
     def _gradient(
-        self, own_values: Mapping[str, float], network: NetworkArrays, solver: str
+        self, point_values: Mapping[str, float], network: NetworkArrays, solver: str
     ) -> Gradient:
         """Return the derivatives of throughputs and response times, computed when they are read;
         none where they would take more numbers than the limit.
         """
         parameters = self.compiled.tape.parameters
         if self._derivative_numbers(network) > limit("derivatives"):
-            return Gradient({}, own_values, parameters)
+            return Gradient({}, point_values, parameters)
         seconds = self._derivative_seconds(network, solver)
-        slopes = DeferredShares(partial(self._slopes, own_values, solver, seconds), seconds)
+        slopes = DeferredShares(partial(self._slopes, point_values, solver, seconds), seconds)
         names = (*self.compiled.chains, *self.compiled.classes)
         return Gradient(
-            slopes, own_values, parameters, frozenset(f"throughput[{name}]" for name in names)
+            slopes, point_values, parameters, frozenset(f"throughput[{name}]" for name in names)
         )
 
     def _slopes(
-        self, own_values: Mapping[str, float], solver: str, seconds: float
+        self, point_values: Mapping[str, float], solver: str, seconds: float
     ) -> dict[str, dict[str, float]]:
         """Compute the derivatives of throughputs and response times by the complex step, many
         parameters in one call; empty if a point is not solved.
         """
-        names = self.smooth
+        parameter_names = self.smooth
         if seconds > ANNOUNCED and (announce := ANNOUNCE.get()) is not None:
             announce(
-                f"shares of {len(names):,} parameters: about {seconds:,.0f} s of processor time"
+                f"shares of {len(parameter_names):,} parameters: about {seconds:,.0f} s of processor time"
             )
-        network = self.compiled.arrays(self.compiled.columns(own_values)).network
+        network = self.compiled.arrays(self.compiled.columns(point_values)).network
         names_at_once = MOST_NUMBERS // _numbers_of_point(network) or 1
         slopes: dict[str, dict[str, float]] = {}
         # Each moved parameter is a point of its own; so many at a time keep the memory below
         # `MOST_NUMBERS`.
-        for start in range(0, len(names), names_at_once) or (0,):
-            moved_names = names[start : start + names_at_once]
-            arrays = self.compiled.arrays(self.compiled.perturbed(own_values, moved_names))
-            moved, _, wrong = _measured(self.compiled, arrays, solver, Measures.chains, alike=True)
-            if wrong:
+        for first_index in range(0, len(parameter_names), names_at_once) or (0,):
+            moved_names = parameter_names[first_index : first_index + names_at_once]
+            arrays = self.compiled.arrays(self.compiled.perturbed(point_values, moved_names))
+            moved_columns, _, reason_by_point = _measured_columns(
+                self.compiled, arrays, solver, Measures.chains, fail_together=True
+            )
+            if reason_by_point:
                 return {}
-            for key, column in moved.items():
+            for value_name, column in moved_columns.items():
                 derivatives = {
-                    name: float(column[place].imag / complex_step(own_values[name]))
-                    for place, name in enumerate(moved_names, 1)
+                    name: float(column[row].imag / complex_step(point_values[name]))
+                    for row, name in enumerate(moved_names, 1)
                 }
-                slopes.setdefault(key, {}).update(derivatives)
+                slopes.setdefault(value_name, {}).update(derivatives)
         return slopes
 
     def _without_shares(self, network: NetworkArrays) -> tuple[str, ...]:
@@ -792,72 +919,80 @@ class CompiledNetwork(CompiledModel):
 def _numbers_of_point(network: NetworkArrays) -> int:
     """Return how many numbers an approximation holds at each point."""
     _, classes, stations = network.service.shape
-    return _numbers(classes, stations)
+    return _numbers_of_linearizer(classes, stations)
 
 
-def _numbers(classes: int, stations: int) -> int:
+def _numbers_of_linearizer(classes: int, stations: int) -> int:
     """Return how many numbers Linearizer holds at each point: for each class that leaves, the
     change of each class at each station.
     """
     return max(1, classes**2 * (classes + 1) * stations)
 
 
-def _measured(
+def _measured_columns(
     compiled: NetworkLayout,
     arrays: NetworkPoints,
     solver: str,
-    read: Callable[[Measures], Columns],
-    alike: bool = False,
+    read_columns: Callable[[Measures], Columns],
+    fail_together: bool = False,
 ) -> tuple[Columns, list[SolvedTogether], dict[int, str]]:
     """Solve a network and read columns from its solutions; NaN at a point without a solution."""
-    pieces, wrong = solved_points(arrays, solver, alike=alike)
+    pieces, reason_by_point = solved_points(arrays, solver, fail_together=fail_together)
     count = arrays.network.points
     if len(pieces) == 1 and len(pieces[0].points) == count:
-        return read(Measures(compiled, arrays, pieces[0].solution)), pieces, wrong
+        return read_columns(Measures(compiled, arrays, pieces[0].solution)), pieces, reason_by_point
     columns_of_pieces = [
-        (piece.points, read(Measures(compiled, arrays.select(piece.points), piece.solution)))
+        (
+            piece.points,
+            read_columns(Measures(compiled, arrays.select(piece.points), piece.solution)),
+        )
         for piece in pieces
     ]
     if not columns_of_pieces:
         shape = arrays.network.service.shape
-        flow = np.full(shape[:2], np.nan)
-        cube = np.full(shape, np.nan)
-        nothing = NetworkSolution(flow, cube, cube, cube, (None,) * shape[2], solver, exact=False)
-        columns_of_pieces = [(np.arange(count), read(Measures(compiled, arrays, nothing)))]
+        no_rates = np.full(shape[:2], np.nan)
+        no_values = np.full(shape, np.nan)
+        empty_solution = NetworkSolution(
+            no_rates, no_values, no_values, no_values, (None,) * shape[2], solver, exact=False
+        )
+        columns_of_pieces = [
+            (np.arange(count), read_columns(Measures(compiled, arrays, empty_solution)))
+        ]
     columns: dict[str, Array] = {}
     for name in dict.fromkeys(
-        name for _, columns_there in columns_of_pieces for name in columns_there
+        name for _, columns_of_piece in columns_of_pieces for name in columns_of_piece
     ):
         number_type = np.result_type(
             float,
             *(
-                columns_there[name]
-                for _, columns_there in columns_of_pieces
-                if name in columns_there
+                columns_of_piece[name]
+                for _, columns_of_piece in columns_of_pieces
+                if name in columns_of_piece
             ),
         )
         columns[name] = np.full(count, np.nan, number_type)
-        for points, columns_there in columns_of_pieces:
+        for rows, columns_of_piece in columns_of_pieces:
             # A number of customers that none of these points has is not there.
             is_probability_of_none = (
-                name.startswith("probability[") and f"{name.rpartition(',')[0]},0]" in columns_there
+                name.startswith("probability[")
+                and f"{name.rpartition(',')[0]},0]" in columns_of_piece
             )
-            columns[name][points] = columns_there.get(
+            columns[name][rows] = columns_of_piece.get(
                 name, 0.0 if is_probability_of_none else np.nan
             )
-    return columns, pieces, wrong
+    return columns, pieces, reason_by_point
 
 
 def _one_point(numbers: Mapping[str, float]) -> dict[str, Array]:
     return {name: np.array([number]) for name, number in numbers.items()}
 
 
-def _too_many(name: str, network: NetworkArrays) -> bool:
+def _is_beyond_population(name: str, network: NetworkArrays) -> bool:
     """Return whether a name is a probability of more customers than the network has at this point."""
-    kind, _, arguments = name.partition("[")
-    most = int(network.population.sum()) if network.closed.all() else None
+    value_kind, _, arguments = name.partition("[")
+    most_customers = int(network.population.sum()) if network.closed.all() else None
     return (
-        kind == "probability"
-        and most is not None
-        and int(arguments.rpartition(",")[2].rstrip("]")) > most
+        value_kind == "probability"
+        and most_customers is not None
+        and int(arguments.rpartition(",")[2].rstrip("]")) > most_customers
     )

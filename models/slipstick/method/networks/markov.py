@@ -49,16 +49,16 @@ def by_class(
     NoAnswerError : there are too many states, or open classes bring more work than can be done
     """
     try:
-        solution = solve_markov_chain(*_of_classes(arrays), limit=limit)
+        solution = solve_markov_chain(*_network_of_classes(arrays), limit=limit)
     except TooManyStatesError as error:
         alternatives = alternatives or _alternatives(arrays)
         raise NoAnswerError(f"{error.size}; {alternatives}, {way_out('states')}") from None
     if arrays.routes is not None:
-        solution = _in_cycles(arrays, solution)
+        solution = _with_cycle_rates(arrays, solution)
     # A lost customer of a closed class returns without service, so the laws hold for admitted
     # customers only.
     if not arrays.network.losses:
-        checked(arrays.network, _of_chains(arrays, solution), EXACT)
+        checked(arrays.network, _solution_of_chains(arrays, solution), EXACT)
     return solution
 
 
@@ -78,7 +78,7 @@ def chain_at(
     ------
     NoAnswerError : there are too many states
     """
-    network, rules = _of_classes(arrays)
+    network, rules = _network_of_classes(arrays)
     try:
         return markov_chain(
             network, rules[0] if rules else None, truncation=truncation, limit=limit
@@ -98,104 +98,125 @@ def _alternatives(arrays: NetworkPoints) -> str:
     )
 
 
-def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | None]:
+def _network_of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | None]:
     """Return the network with one class for each class of its chains, and the routing at each
     point; no routing if no customer changes class.
     """
     network = arrays.network
-    chain_of = arrays.chain_of
+    chain_of_class = arrays.chain_of
     routes = arrays.routes
     references = arrays.references
     if routes is None:
         return network, None
-    routed = _routed(arrays)
-    keeps_class = ~np.isin(chain_of, list(routed))
+    classes_by_chain = _classes_of_routed_chains(arrays)
+    keeps_class = ~np.isin(chain_of_class, list(classes_by_chain))
     service, visits = (
-        np.where(keeps_class[:, None], joined[:, chain_of], own)
-        for joined, own in ((network.service, arrays.service), (network.visits, arrays.visits))
+        np.where(keeps_class[:, None], chain_values[:, chain_of_class], class_values)
+        for chain_values, class_values in (
+            (network.service, arrays.service),
+            (network.visits, arrays.visits),
+        )
     )
     # All customers of a chain begin in the class of its reference.
-    is_first = np.array([keeps_class[r] or references[c][0] == r for r, c in enumerate(chain_of)])
-    population = np.where(is_first, network.population[:, chain_of], 0)
-    arrivals = np.where(is_first, network.arrivals[:, chain_of], 0)
+    is_first = np.array(
+        [
+            keeps_class[class_index] or references[chain_index][0] == class_index
+            for class_index, chain_index in enumerate(chain_of_class)
+        ]
+    )
+    population = np.where(is_first, network.population[:, chain_of_class], 0)
+    arrivals = np.where(is_first, network.arrivals[:, chain_of_class], 0)
     network_of_classes = replace(
         network,
         service=service,
         visits=visits,
         scv=arrays.scv,
-        think=network.think[:, chain_of],
+        think=network.think[:, chain_of_class],
         population=population,
         arrivals=arrivals,
         bursts=(
             None
             if network.bursts is None
-            else np.where(is_first[:, None], network.bursts[:, chain_of], 0)
+            else np.where(is_first[:, None], network.bursts[:, chain_of_class], 0)
         ),
-        batch=tuple(network.batch[c] for c in chain_of) if network.batch else (),
-        traced=tuple(network.traced[c] for c in chain_of) if network.traced else (),
-        closed=network.closed[chain_of],
+        batch=tuple(network.batch[chain_index] for chain_index in chain_of_class)
+        if network.batch
+        else (),
+        traced=tuple(network.traced[chain_index] for chain_index in chain_of_class)
+        if network.traced
+        else (),
+        closed=network.closed[chain_of_class],
         priority=arrays.ranks,
         classes=arrays.classes,
         **arrays.patience,
         weights=arrays.weights,
     )
-    ends = {members: references[c] for c, members in routed.items()}
-    points = [slice(point, point + 1) for point in range(network.points)]
+    reference_by_classes = {
+        class_indices: references[chain_index]
+        for chain_index, class_indices in classes_by_chain.items()
+    }
+    point_slices = [slice(point, point + 1) for point in range(network.points)]
     return network_of_classes, [
-        routing_of_chains(network_of_classes.select(point_index), routes.select(point_index), ends)
-        for point_index in points
+        routing_of_chains(
+            network_of_classes.select(point_slice), routes.select(point_slice), reference_by_classes
+        )
+        for point_slice in point_slices
     ]
 
 
-def _routed(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
+def _classes_of_routed_chains(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
     """Return the chains whose customers follow routes, by number, each with the numbers of its
     classes.
     """
     assert arrays.routes is not None
     chains = np.unique(arrays.chain_of[arrays.routes.source[:, 0]]).tolist()
-    return {c: tuple(np.flatnonzero(arrays.chain_of == c).tolist()) for c in chains}
+    return {
+        chain_index: tuple(np.flatnonzero(arrays.chain_of == chain_index).tolist())
+        for chain_index in chains
+    }
 
 
-def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
+def _with_cycle_rates(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
     """Replace the throughput of each chain by its cycles in a second; a cycle ends at the reference
     of the chain, which is a class at a station.
     """
-    flow = solution.throughput.copy()
-    begun = solution.begun.copy()
+    throughput = solution.throughput.copy()
+    begun_visits = solution.begun.copy()
     network = arrays.network
     phases_known = known_phases(arrays.scv, network.phases, arrays.classes, network.stations)
-    for c, members in _routed(arrays).items():
-        place = (slice(None), *arrays.references[c])
+    for chain_index, class_indices in _classes_of_routed_chains(arrays).items():
+        reference_index = (slice(None), *arrays.references[chain_index])
         # Of those admitted a part abandons the queue: only the others end their service.
-        admitted = solution.ended / (1 - solution.abandoned)
-        ended, came, stated = (
-            values[place] for values in (solution.ended, admitted, arrays.visits)
+        admitted_visits = solution.ended / (1 - solution.abandoned)
+        ended_visits, visits_begun, stated_visits = (
+            values[reference_index] for values in (solution.ended, admitted_visits, arrays.visits)
         )
-        for values, events in ((flow, ended), (begun, came)):
-            values[:, list(members)] = quotient(events, stated)[:, None]
+        for values, events in ((throughput, ended_visits), (begun_visits, visits_begun)):
+            values[:, list(class_indices)] = quotient(events, stated_visits)[:, None]
     return replace(
         solution,
-        throughput=flow,
-        begun=begun,
-        residence=quotient(solution.queue, begun[:, :, None]),
+        throughput=throughput,
+        begun=begun_visits,
+        residence=quotient(solution.queue, begun_visits[:, :, None]),
         exact=bool((phases_known | ~(arrays.visits != 0).any(axis=0)).all()),
     )
 
 
-def _of_chains(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
+def _solution_of_chains(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
     """Add up the classes of each chain in a solution, as the laws for chains need it."""
     first_classes = [
-        int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))
+        int(np.flatnonzero(arrays.chain_of == chain_index)[0])
+        for chain_index in range(len(arrays.network.classes))
     ]
-    member = (arrays.chain_of == np.arange(len(first_classes))[:, None]).astype(float)
+    is_member = (arrays.chain_of == np.arange(len(first_classes))[:, None]).astype(float)
 
-    def total(values: Array) -> Array:
-        return np.asarray(np.einsum("cr,prk->pck", member, values))
+    def sum_by_chain(values: Array) -> Array:
+        return np.asarray(np.einsum("cr,prk->pck", is_member, values))
 
     return replace(
         solution,
         throughput=solution.throughput[:, first_classes],
-        queue=total(solution.queue),
-        residence=total(solution.residence),
-        utilization=total(solution.utilization),
+        queue=sum_by_chain(solution.queue),
+        residence=sum_by_chain(solution.residence),
+        utilization=sum_by_chain(solution.utilization),
     )

@@ -42,24 +42,24 @@ from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import DISCIPLINES, LINEARIZER, SHARED
 
-_served = "{0[0]} at {0[1]}".format
-_waited = "{0[0]} before {0[1]}".format
-_end = "end of a cycle to {0[0]} at {0[1]}".format
-_abandoned = "{0[0]} abandons {0[1]}".format
-_thinking = "{} thinks".format
-_out = "{} out".format
-_lost = "{} lost".format
-_entering = "{0[0]} enters {1} at {0[1]}".format
-_queued = "{} before region {}".format
-_lost_inside = "{} lost in region {}".format
-_leaving = "{0[0]} leaves {0[1]} for ".format
+_service_label = "{0[0]} at {0[1]}".format
+_wait_label = "{0[0]} before {0[1]}".format
+_end_mark = "end of a cycle to {0[0]} at {0[1]}".format
+_abandonment_tally = "{0[0]} abandons {0[1]}".format
+_thinking_label = "{} thinks".format
+_out_mark = "{} out".format
+_loss_mark = "{} lost".format
+_entrance_mark = "{0[0]} enters {1} at {0[1]}".format
+_region_wait_label = "{} before region {}".format
+_region_loss_mark = "{} lost in region {}".format
+_leaving_prefix = "{0[0]} leaves {0[1]} for ".format
 """Names of labels, marks and tallies of a plan, made of a place, that is a class and a station, or
 of a chain; some also of a region.
 
-`_served` and `_waited` label the time of a class in service and in the queue; the first also names
-the mark and the tally of the place. `_abandoned` names the tally of customers that abandon a queue,
-and the stream of times after which they do. `_entering` names the tally and the mark of a place
-at which a region is entered, `_queued` labels the wait of a class before a region.
+`_service_label` and `_wait_label` label the time of a class in service and in the queue; the first also names
+the mark and the tally of the place. `_abandonment_tally` names the tally of customers that abandon a queue,
+and the stream of times after which they do. `_entrance_mark` names the tally and the mark of a place
+at which a region is entered, `_region_wait_label` labels the wait of a class before a region.
 """
 
 
@@ -79,13 +79,13 @@ class FlatNetwork:
 
     Attributes
     ----------
-    plan : what the simulator runs; its labels and tallies are `_served`, `_waited` and `_thinking`
+    plan : what the simulator runs; its labels and tallies are `_service_label`, `_wait_label` and `_thinking_label`
     groups : index among the plan's members of each chain that has customers
     visits : of each class at each station in a cycle, where it has service [1]
-    stated : the same as the network states them, where a demand is one visit however it is split
+    stated_visits : the same as the network states them, where a demand is one visit however it is split
         [1]
     service : mean time of a visit [s]
-    first : where the passages of a chain with tallies are counted, and visits there in a cycle
+    counting_places : where the passages of a chain with tallies are counted, and visits there in a cycle
 
     Raises
     ------
@@ -106,39 +106,43 @@ class FlatNetwork:
         self.arrays = arrays
         self.builder = Builder()
         self.visits: dict[Place, float] = {}
-        self.stated: dict[Place, float] = {}
+        self.stated_visits: dict[Place, float] = {}
         self.service: dict[Place, float] = {}
         self.groups: dict[str, int] = {}
-        self.first: dict[str, dict[Place, float]] = {}
+        self.counting_places: dict[str, dict[Place, float]] = {}
         network = arrays.network
-        closed = np.flatnonzero(network.closed)
+        closed_chains = np.flatnonzero(network.closed)
         for name, station in self.model.stations.items():
             if station.blocking != "loss":
                 raise ModelError(
                     f"the simulation loses an arrival at {name} when it is full and does not block;"
                     " use markov-chain"
                 )
-        check_some_time(network, (network.think + network.demand.sum(axis=2))[:, closed], closed)
+        check_some_time(
+            network, (network.think + network.demand.sum(axis=2))[:, closed_chains], closed_chains
+        )
         for name, station in self.model.stations.items():
             # A station where no customer waits is a delay in the plan, and needs no resource.
             if not DISCIPLINES[station.discipline].delay:
                 rates = [
-                    self._number(f"stations.{name}.rates.{index}")
+                    self._number_at(f"stations.{name}.rates.{index}")
                     for index in range(len(station.rates))
                 ]
                 self.builder.station(name, station.servers, station.discipline, rates=rates)
         for name, region in self.model.regions.items():
             # The places of a region are permits, which its customers hold while they are inside.
             self.builder.permits(name, region.capacity)
-        for c, (name, chain) in enumerate(compiled.chains.items()):
-            for place, visits, stated, service in self._work(c, name, chain):
-                self.visits[place], self.stated[place], self.service[place] = (
+        for chain_index, (name, chain) in enumerate(compiled.chains.items()):
+            for place, visits, stated_visits, service in self._places_with_work(
+                chain_index, name, chain
+            ):
+                self.visits[place], self.stated_visits[place], self.service[place] = (
                     visits,
-                    stated,
+                    stated_visits,
                     service,
                 )
-            if self._has_customers(c, name, chain):
-                self._chain(c, name, chain)
+            if self._has_customers(chain_index, name, chain):
+                self._write_chain(chain_index, name, chain)
         self.plan = self.builder.plan()
 
     def known_times(self, chain: str) -> tuple[dict[str, float], dict[str, float]]:
@@ -151,66 +155,85 @@ class FlatNetwork:
         places = [
             place
             for place in self._places(self.compiled.chains[chain])
-            if chain not in self.first and not self.model.stations[place[1]].rates
+            if chain not in self.counting_places and not self.model.stations[place[1]].rates
         ]
-        once = {_served(place): self.service[place] for place in places}
-        return {_served(place): self.visits[place] * self.service[place] for place in places}, once
+        time_by_label = {_service_label(place): self.service[place] for place in places}
+        return {
+            _service_label(place): self.visits[place] * self.service[place] for place in places
+        }, time_by_label
 
     @cached_property
     def targets(self) -> dict[str, float]:
         """Targets of response times, whose shares are reported, by class or chain [s]."""
-        chained = self.model.chains
-        paths = {
-            name: f"{'chains' if name in chained else 'classes'}.{name}.target_time"
+        chains = self.model.chains
+        path_by_chain = {
+            name: f"{'chains' if name in chains else 'classes'}.{name}.target_time"
             for name in self.compiled.chains
         }
-        return {name: self._number(path) for name, path in paths.items()}
+        return {name: self._number_at(path) for name, path in path_by_chain.items()}
 
-    def _number(self, path: str) -> float:
+    def _number_at(self, path: str) -> float:
         return float(self.columns[path][0].real)
 
-    def _work(self, c: int, name: str, chain: Chain) -> Iterator[tuple[Place, float, float, float]]:
+    def _places_with_work(
+        self, chain_index: int, name: str, chain: Chain
+    ) -> Iterator[tuple[Place, float, float, float]]:
         """Yield every place of a chain that takes time or that a route leads to, with its visits in
         a cycle, the visits as stated, and the mean service [1, 1, s].
         """
         network = self.arrays.network
-        routed = name in self.model.chains
-        for label in chain.classes:
-            r = self.compiled.classes.index(label)
-            for k, (station, queue) in enumerate(self.model.stations.items()):
+        follows_routes = name in self.model.chains
+        for class_name in chain.classes:
+            class_index = self.compiled.classes.index(class_name)
+            for station_index, (station_name, station) in enumerate(self.model.stations.items()):
                 # Demands of several classes at a first-come station are visits of one service time:
                 # as solvers take it.
-                stated = self.arrays.visits[0, r, k].real
-                visits = stated if routed else network.visits[0, c, k].real
+                stated_visits = self.arrays.visits[0, class_index, station_index].real
+                visits = (
+                    stated_visits
+                    if follows_routes
+                    else network.visits[0, chain_index, station_index].real
+                )
                 service = (
-                    self.arrays.service[0, r, k] if routed else network.service[0, c, k]
+                    self.arrays.service[0, class_index, station_index]
+                    if follows_routes
+                    else network.service[0, chain_index, station_index]
                 ).real
-                if label in queue.visitors() and visits > 0 and (routed or service > 0):
-                    yield (label, station), float(visits), float(stated), float(service)
+                if (
+                    class_name in station.visitors()
+                    and visits > 0
+                    and (follows_routes or service > 0)
+                ):
+                    yield (
+                        (class_name, station_name),
+                        float(visits),
+                        float(stated_visits),
+                        float(service),
+                    )
 
-    def _has_customers(self, c: int, name: str, chain: Chain) -> bool:
+    def _has_customers(self, chain_index: int, name: str, chain: Chain) -> bool:
         if isinstance(chain.members, OpenClass):
-            return bool(self.arrays.network.arrivals[0, c] > 0)
-        size = int(self.arrays.network.population[0, c])
-        customers_in_words = f"a simulation follows each customer, and {name} has {size:,}"
+            return bool(self.arrays.network.arrivals[0, chain_index] > 0)
+        customers = int(self.arrays.network.population[0, chain_index])
+        customers_in_words = f"a simulation follows each customer, and {name} has {customers:,}"
         check_cost(
-            "customers", size, customers_in_words, "ask for an approximate method", ModelError
+            "customers", customers, customers_in_words, "ask for an approximate method", ModelError
         )
-        shared = any(
+        shares_servers = any(
             DISCIPLINES[station.discipline].order == SHARED
             for station in self.model.stations.values()
         )
-        if shared and not self.arrays.network.think[0, c]:
+        if shares_servers and not self.arrays.network.think[0, chain_index]:
             check_cost(
                 "shares",
-                size**2,
-                f"{customers_in_words}, so {size**2:.3g} pairs share servers",
+                customers**2,
+                f"{customers_in_words}, so {customers**2:.3g} pairs share servers",
                 "ask for an approximate method",
                 ModelError,
             )
-        return size > 0
+        return customers > 0
 
-    def _chain(self, c: int, name: str, chain: Chain) -> None:
+    def _write_chain(self, chain_index: int, name: str, chain: Chain) -> None:
         """Write the cycle of the customers of a chain, and add them to the plan."""
         network = self.arrays.network
         builder = self.builder
@@ -222,45 +245,54 @@ class FlatNetwork:
             or self._losing_region(place)
             for place in self._places(chain)
         ):
-            self._count(c, name, chain)
-        start = (
-            self._routed(c, name, chain)
+            self._record_counting(chain_index, name, chain)
+        first_instruction = (
+            self._write_routed_cycle(chain_index, name, chain)
             if name in self.model.chains
-            else self._in_order(c, name, chain)
+            else self._write_cycle_in_order(chain_index, name, chain)
         )
         for place in self._places(chain):
             if self._patience(place):
-                builder.mark(_abandoned(place))
-                builder.admit(_abandoned(place))
-                builder.go([(1.0, self._lost_at(name, place))], _abandoned(place))
-        for region in self.model.regions if name in self.first else ():
-            builder.mark(_lost_inside(name, region))
+                builder.mark(_abandonment_tally(place))
+                builder.admit(_abandonment_tally(place))
+                builder.go([(1.0, self._mark_after_loss(name, place))], _abandonment_tally(place))
+        for region in self.model.regions if name in self.counting_places else ():
+            builder.mark(_region_loss_mark(name, region))
             builder.leave(region)
-            builder.jump(_lost(name))
-        if name in self.first:
-            builder.mark(_lost(name))
+            builder.jump(_loss_mark(name))
+        if name in self.counting_places:
+            builder.mark(_loss_mark(name))
             builder.finish(lost=True)
         if isinstance(chain.members, OpenClass):
             batch = chain.members.batch
-            mean = batch / float(network.arrivals[0, c].real)
-            between: ServiceTime | BurstyTimes = ServiceTime("exponential", mean)
+            mean_between = batch / float(network.arrivals[0, chain_index].real)
+            time_between: ServiceTime | BurstyTimes = ServiceTime("exponential", mean_between)
             if chain.members.bursty and network.bursts is not None:
-                quiet, burst, begins, ends = network.bursts[0, c].real.tolist()
-                between = BurstyTimes((quiet, burst), (begins, ends))
-            times: Times = BatchTimes(between, batch) if batch > 1 else between
+                quiet_rate, burst_rate, begin_rate, end_rate = network.bursts[
+                    0, chain_index
+                ].real.tolist()
+                time_between = BurstyTimes((quiet_rate, burst_rate), (begin_rate, end_rate))
+            arrival_times: Times = BatchTimes(time_between, batch) if batch > 1 else time_between
             builder.open(
                 name,
-                TracedTimes(chain.members.trace, mean) if chain.members.trace else times,
-                at=start,
+                TracedTimes(chain.members.trace, mean_between)
+                if chain.members.trace
+                else arrival_times,
+                at=first_instruction,
             )
         else:
-            builder.closed(name, int(network.population[0, c]), at=start)
+            builder.closed(name, int(network.population[0, chain_index]), at=first_instruction)
 
     def _patience(self, place: Place) -> ServiceTime | None:
         """Return how long a class waits in the queue of a station; None without a limit."""
-        for key, kind, scv in (("patience", "exponential", 1.0), ("timeout", "deterministic", 0.0)):
+        for key, distribution_kind, scv in (
+            ("patience", "exponential", 1.0),
+            ("timeout", "deterministic", 0.0),
+        ):
             if place[0] in getattr(self.model.stations[place[1]], key):
-                return ServiceTime(kind, self._number(f"stations.{place[1]}.{key}.{place[0]}"), scv)
+                return ServiceTime(
+                    distribution_kind, self._number_at(f"stations.{place[1]}.{key}.{place[0]}"), scv
+                )
         return None
 
     def _losing_region(self, place: Place) -> str:
@@ -268,46 +300,57 @@ class FlatNetwork:
         region = self.model.region_of(place[1])
         return region if region and self.model.regions[region].loses else ""
 
-    def _lost_at(self, chain: str, place: Place) -> str:
+    def _mark_after_loss(self, chain: str, place: Place) -> str:
         """Return the mark at which a customer goes on after it was lost at a place."""
         region = self.model.region_of(place[1])
-        return _lost_inside(chain, region) if region else _lost(chain)
+        return _region_loss_mark(chain, region) if region else _loss_mark(chain)
 
-    def _enter(self, chain: str, place: Place, region: str) -> None:
+    def _write_entrance(self, chain: str, place: Place, region: str) -> None:
         """Write the entrance to a region, before the visit to a place in it."""
         if self._losing_region(place):
-            most = self.model.regions[region].capacity
-            self.builder.admit(_entering(place, region), region, most, _lost(chain))
-        self.builder.enter(region, _queued(place[0], region))
+            capacity = self.model.regions[region].capacity
+            self.builder.admit(_entrance_mark(place, region), region, capacity, _loss_mark(chain))
+        self.builder.enter(region, _region_wait_label(place[0], region))
 
     def _places(self, chain: Chain) -> list[Place]:
         return [place for place in self.visits if place[0] in chain.classes]
 
-    def _count(self, c: int, name: str, chain: Chain) -> None:
+    def _record_counting(self, chain_index: int, name: str, chain: Chain) -> None:
         """Record where cycles are counted, for a chain that may lose customers: not every cycle
         that begins is completed.
         """
         places = self._places(chain)
         if name in self.model.chains:
-            counted = {chain.reference: 1.0}
-            begins = [chain.reference[1]]
+            visits_by_place = {chain.reference: 1.0}
+            first_stations = [chain.reference[1]]
         else:
-            counted = {places[0]: self.visits[places[0]]}
+            visits_by_place = {places[0]: self.visits[places[0]]}
             # A cycle begins at any station up to the first that no customer passes by.
-            sure = next(
+            first_certain = next(
                 (index for index, place in enumerate(places) if self.visits[place] >= 1),
                 len(places),
             )
-            begins = [station for _, station in places[: sure + 1]]
-        self.first[name] = counted
-        full = next((place for place in self._limits(begins) if self._may_be_full(place)), None)
-        if full and isinstance(chain.members, ClosedClass) and not self.arrays.network.think[0, c]:
+            first_stations = [station for _, station in places[: first_certain + 1]]
+        self.counting_places[name] = visits_by_place
+        full_place = next(
+            (
+                place
+                for place in self._stations_and_losing_regions(first_stations)
+                if self._may_be_full(place)
+            ),
+            None,
+        )
+        if (
+            full_place
+            and isinstance(chain.members, ClosedClass)
+            and not self.arrays.network.think[0, chain_index]
+        ):
             raise ModelError(
-                f"a cycle of {name} may begin at {full}, which may be full: a lost customer would"
-                f" come back at the same instant; give {name} a think time, or {full} more capacity"
+                f"a cycle of {name} may begin at {full_place}, which may be full: a lost customer would"
+                f" come back at the same instant; give {name} a think time, or {full_place} more capacity"
             )
 
-    def _limits(self, stations: Sequence[str]) -> list[str]:
+    def _stations_and_losing_regions(self, stations: Sequence[str]) -> list[str]:
         """List stations, and the regions around them that lose customers."""
         regions = [self._losing_region(("", station)) for station in stations]
         return [*stations, *filter(None, regions)]
@@ -318,163 +361,181 @@ class FlatNetwork:
         """
         network = self.arrays.network
         region = self.model.regions.get(name)
-        most = region.capacity if region else self.model.stations[name].capacity
-        names = region.stations if region else (name,)
-        stations = [self.compiled.stations.index(station) for station in names]
-        comes = (network.visits[0][:, stations].real > 0).any(axis=1)
-        opened = (comes & ~network.closed & (network.arrivals[0].real > 0)).any()
-        return most is not None and bool(
-            opened or network.population[0, comes & network.closed].sum() > most
+        capacity = region.capacity if region else self.model.stations[name].capacity
+        station_names = region.stations if region else (name,)
+        station_indices = [self.compiled.stations.index(station) for station in station_names]
+        visits_stations = (network.visits[0][:, station_indices].real > 0).any(axis=1)
+        has_arrivals = (visits_stations & ~network.closed & (network.arrivals[0].real > 0)).any()
+        return capacity is not None and bool(
+            has_arrivals or network.population[0, visits_stations & network.closed].sum() > capacity
         )
 
-    def _think(self, c: int, name: str) -> int:
+    def _write_thinking(self, chain_index: int, name: str) -> int:
         """Write the beginning of a cycle: the thinking, after which the response time counts.
         Return the number of its first instruction.
         """
-        start = self.builder.next_instruction
-        mean = float(self.arrays.network.think[0, c].real)
+        first_instruction = self.builder.next_instruction
+        mean = float(self.arrays.network.think[0, chain_index].real)
         if mean > 0:
-            self.builder.delay(ServiceTime("exponential", mean), _thinking(name))
+            self.builder.delay(ServiceTime("exponential", mean), _thinking_label(name))
             self.builder.start_response()
-        return start
+        return first_instruction
 
-    def _in_order(self, c: int, name: str, chain: Chain) -> int:
-        start = self._think(c, name)
-        for region, run in groupby(
+    def _write_cycle_in_order(self, chain_index: int, name: str, chain: Chain) -> int:
+        first_instruction = self._write_thinking(chain_index, name)
+        for region, places_in_row in groupby(
             self._places(chain), lambda place: self.model.region_of(place[1])
         ):
             if region:
-                self._in_region(name, region, list(run))
+                self._write_visits_in_region(name, region, list(places_in_row))
                 continue
-            for place in run:
+            for place in places_in_row:
                 if self.visits[place] < 1:
                     probability = self.visits[place]
-                    visit = partial(self._visits, name, place)
+                    visit = partial(self._write_visits, name, place)
                     self.builder.choose(
                         [(probability, visit), (1 - probability, lambda: None)],
-                        f"{_served(place)} or not",
+                        f"{_service_label(place)} or not",
                     )
                 else:
-                    self._visits(name, place)
+                    self._write_visits(name, place)
         self.builder.finish()
-        return start
+        return first_instruction
 
-    def _visits(self, name: str, place: Place) -> None:
+    def _write_visits(self, name: str, place: Place) -> None:
         """Write the visits to a place; a mean number above 1 is a geometric repetition."""
         visits = self.visits[place]
-        visit = partial(self._visit, name, place)
+        visit = partial(self._write_visit, name, place)
         if visits > 1:
-            self.builder.repeat_with_probability(1 - 1 / visits, visit, f"{_served(place)} again")
+            self.builder.repeat_with_probability(
+                1 - 1 / visits, visit, f"{_service_label(place)} again"
+            )
         else:
             visit()
 
-    def _in_region(self, name: str, region: str, places: Sequence[Place]) -> None:
+    def _write_visits_in_region(self, name: str, region: str, places: Sequence[Place]) -> None:
         """Write the visits of a class to stations of one region in a row. A customer enters the
         region before the first station that it visits, and leaves it after the last.
         """
         builder = self.builder
-        run = f"{name} from {places[0][1]}"
-        outside = True
-        inside = [f"{run}: inside {region} before {index}" for index in range(len(places) + 1)]
-        before = [f"{run}: outside {region} before {index}" for index in range(len(places) + 1)]
+        run_name = f"{name} from {places[0][1]}"
+        may_be_outside = True
+        inside_marks = [
+            f"{run_name}: inside {region} before {index}" for index in range(len(places) + 1)
+        ]
+        outside_marks = [
+            f"{run_name}: outside {region} before {index}" for index in range(len(places) + 1)
+        ]
         for index, place in enumerate(places):
-            odds = self.visits[place]
-            chance = f"{_served(place)} or not"
-            here = f"{_served(place)} inside"
-            entrance = _entering(place, region)
-            if outside:
-                builder.mark(before[index])
-                if odds < 1:
-                    builder.go([(odds, entrance), (1 - odds, before[index + 1])], chance)
+            probability = self.visits[place]
+            choice_name = f"{_service_label(place)} or not"
+            visit_mark = f"{_service_label(place)} inside"
+            entrance = _entrance_mark(place, region)
+            if may_be_outside:
+                builder.mark(outside_marks[index])
+                if probability < 1:
+                    builder.go(
+                        [(probability, entrance), (1 - probability, outside_marks[index + 1])],
+                        choice_name,
+                    )
                 builder.mark(entrance)
-                self._enter(name, place, region)
-                if index and odds < 1:
-                    builder.jump(here)
-            builder.mark(inside[index])
-            if index and odds < 1:
-                builder.go([(odds, here), (1 - odds, inside[index + 1])], chance)
-            builder.mark(here)
-            self._visits(name, place)
-            outside = outside and odds < 1
-            if outside and index + 1 < len(places):
-                builder.jump(inside[index + 1])
-        builder.mark(inside[-1])
+                self._write_entrance(name, place, region)
+                if index and probability < 1:
+                    builder.jump(visit_mark)
+            builder.mark(inside_marks[index])
+            if index and probability < 1:
+                builder.go(
+                    [(probability, visit_mark), (1 - probability, inside_marks[index + 1])],
+                    choice_name,
+                )
+            builder.mark(visit_mark)
+            self._write_visits(name, place)
+            may_be_outside = may_be_outside and probability < 1
+            if may_be_outside and index + 1 < len(places):
+                builder.jump(inside_marks[index + 1])
+        builder.mark(inside_marks[-1])
         builder.leave(region)
-        builder.mark(before[-1])
+        builder.mark(outside_marks[-1])
 
-    def _routed(self, c: int, name: str, chain: Chain) -> int:
+    def _write_routed_cycle(self, chain_index: int, name: str, chain: Chain) -> int:
         """Write a block of instructions for each place, the reference first; return the number of
         the instruction at which a cycle begins.
         """
         builder = self.builder
-        start = self.builder.next_instruction
+        first_instruction = self.builder.next_instruction
         # The reference first, so that the instructions of a cycle begin where customers start.
         for place in sorted(self._places(chain), key=lambda place: place != chain.reference):
             if self._ends_at(chain, place):
-                builder.mark(_end(place))
+                builder.mark(_end_mark(place))
                 builder.finish(onward=True)
-                begun = self._think(c, name)
-                start = begun if place == chain.reference else start
+                cycle_start = self._write_thinking(chain_index, name)
+                first_instruction = cycle_start if place == chain.reference else first_instruction
             if region := self.model.region_of(place[1]):
-                builder.mark(_entering(place, region))
-                self._enter(name, place, region)
-            builder.mark(_served(place))
-            self._visit(name, place)
-            builder.go(list(self._ways(name, chain, place)), f"{_served(place)} onward")
-            for _, target in self._ways(name, chain, place) if region else ():
-                if target.startswith(left := _leaving(place)):
+                builder.mark(_entrance_mark(place, region))
+                self._write_entrance(name, place, region)
+            builder.mark(_service_label(place))
+            self._write_visit(name, place)
+            builder.go(
+                list(self._targets_onward(name, chain, place)), f"{_service_label(place)} onward"
+            )
+            for _, target in self._targets_onward(name, chain, place) if region else ():
+                if target.startswith(leaving_prefix := _leaving_prefix(place)):
                     builder.mark(target)
                     builder.leave(region)
-                    builder.jump(target.removeprefix(left))
-        builder.mark(_out(name))
+                    builder.jump(target.removeprefix(leaving_prefix))
+        builder.mark(_out_mark(name))
         builder.finish()
-        return start
+        return first_instruction
 
     def _ends_at(self, chain: Chain, place: Place | None) -> bool:
         return isinstance(chain.members, ClosedClass) and place == chain.reference
 
-    def _ways(self, name: str, chain: Chain, place: Place) -> Iterator[tuple[float, str]]:
+    def _targets_onward(self, name: str, chain: Chain, place: Place) -> Iterator[tuple[float, str]]:
         for index, route in enumerate(self.model.routing):
-            probability = self._number(f"routing.{index}.probability")
+            probability = self._number_at(f"routing.{index}.probability")
             if route.source == place and probability > 0:
                 region = self.model.region_of(place[1])
-                target = _out(name) if route.target is None else _served(route.target)
-                entered = self.model.region_of(route.target[1]) if route.target else ""
+                target = _out_mark(name) if route.target is None else _service_label(route.target)
+                region_entered = self.model.region_of(route.target[1]) if route.target else ""
                 if route.target is not None and self._ends_at(chain, route.target):
-                    target = _end(route.target)
-                elif route.target is not None and entered not in ("", region):
-                    target = _entering(route.target, entered)
+                    target = _end_mark(route.target)
+                elif route.target is not None and region_entered not in ("", region):
+                    target = _entrance_mark(route.target, region_entered)
                 yield (
                     probability,
-                    _leaving(place) + target if region not in ("", entered) else target,
+                    _leaving_prefix(place) + target
+                    if region not in ("", region_entered)
+                    else target,
                 )
 
-    def _visit(self, chain: str, place: Place) -> None:
+    def _write_visit(self, chain: str, place: Place) -> None:
         """Visit a station; where the chain may lose customers, count them at a tally."""
-        builder, (label, station) = self.builder, place
+        builder, (class_name, station) = self.builder, place
         queue = self.model.stations[station]
-        scv = self.columns.get(f"stations.{station}.scv.{label}")
-        size = 1.0 if scv is None else float(scv[0].real)
-        time = time_of_distribution(self.service[place], size, queue.distribution.get(label))
+        scv_column = self.columns.get(f"stations.{station}.scv.{class_name}")
+        scv = 1.0 if scv_column is None else float(scv_column[0].real)
+        service_time = time_of_distribution(
+            self.service[place], scv, queue.distribution.get(class_name)
+        )
         resource = None if DISCIPLINES[queue.discipline].delay else station
-        if chain in self.first:
-            lost = self._lost_at(chain, place)
-            builder.admit(_served(place), resource, queue.capacity or 0, lost)
+        if chain in self.counting_places:
+            loss_mark = self._mark_after_loss(chain, place)
+            builder.admit(_service_label(place), resource, queue.capacity or 0, loss_mark)
         if patience := self._patience(place):
-            builder.patience(patience, _abandoned(place), _abandoned(place))
+            builder.patience(patience, _abandonment_tally(place), _abandonment_tally(place))
         if resource is None:
-            builder.delay(time, _served(place))
+            builder.delay(service_time, _service_label(place))
         else:
             weight = 1.0
-            if label in queue.weight:
-                column = self.columns[f"stations.{station}.weight.{label}"]
+            if class_name in queue.weight:
+                column = self.columns[f"stations.{station}.weight.{class_name}"]
                 weight = float(column[0].real)
             builder.serve(
                 station,
-                time,
-                _served(place),
-                wait=_waited(place),
-                rank=queue.priority.get(label, 0),
+                service_time,
+                _service_label(place),
+                wait=_wait_label(place),
+                rank=queue.priority.get(class_name, 0),
                 weight=weight,
             )
 
@@ -546,9 +607,13 @@ def flat_network(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNe
     columns = compiled.columns(values)
     arrays = compiled.arrays(columns)
     regions = compiled.model.regions
-    lossy = [name for region in regions.values() if region.loses for name in region.stations]
-    if wrong := unsolvable(_without_load(arrays, lossy) if lossy else arrays):
-        raise NoAnswerError(wrong[0])
+    lossy_stations = [
+        name for region in regions.values() if region.loses for name in region.stations
+    ]
+    if reason_by_point := unsolvable(
+        _without_load(arrays, lossy_stations) if lossy_stations else arrays
+    ):
+        raise NoAnswerError(reason_by_point[0])
     flat = FlatNetwork(compiled, columns, arrays)
     for name, region in regions.items():
         if not region.loses:
@@ -574,36 +639,37 @@ def _check_places(name: str, region: Region, flat: FlatNetwork) -> None:
     reach its precision.
     """
     network = flat.arrays.network
-    loads = [
-        network.demand[0, :, k].real * _least_places(network.rates[k], region.capacity)
-        for k, station in enumerate(network.stations)
+    place_seconds = [
+        network.demand[0, :, station_index].real
+        * _least_places(network.rates[station_index], region.capacity)
+        for station_index, station in enumerate(network.stations)
         if station in region.stations
     ]
     # Losses lower the load by an amount that only the run tells.
-    never_lost = [chain not in flat.first for chain in flat.compiled.chains]
-    held = float((network.arrivals[0].real * sum(loads))[never_lost].sum())
-    if (load := held / region.capacity) >= 1:
-        places = f"{region.capacity:,} place{'s' if region.capacity > 1 else ''}"
+    never_lost = [chain not in flat.counting_places for chain in flat.compiled.chains]
+    seconds_held = float((network.arrivals[0].real * sum(place_seconds))[never_lost].sum())
+    if (load := seconds_held / region.capacity) >= 1:
+        places_in_words = f"{region.capacity:,} place{'s' if region.capacity > 1 else ''}"
         raise NoAnswerError(
             f"region {name} is saturated: without any wait, the customers that arrive in a second"
-            f" hold its places for {held:.4g} s together, and it has {places} (load {load:.3g}, the"
+            f" hold its places for {seconds_held:.4g} s together, and it has {places_in_words} (load {load:.3g}, the"
             " limit is 1); lower the arrivals, or give it more places"
         )
 
 
-def _least_places(rates: Array | None, most: int) -> float:
+def _least_places(rates: Array | None, most_customers: int) -> float:
     """Return the fewest places that customers at a station occupy on average while it works at
     speed 1.
 
     Parameters
     ----------
     rates : of the station with 1, 2, 3 ... present; None where each server has speed 1
-    most : customers there
+    most_customers : customers there
     """
     if rates is None:
         return 1.0
     # Beyond the last rate, more customers hold more places at the same speed.
-    speeds = rates[0, :most].real
+    speeds = rates[0, :most_customers].real
     return float(np.min(np.arange(1, len(speeds) + 1) / speeds))
 
 
@@ -618,14 +684,16 @@ class _NetworkEstimates:
         self.layout = Layout(flat.plan)
         self.elapsed = self.layout.column(self.layout.time)
         self.chain_of = {
-            label: name for name, chain in compiled.chains.items() for label in chain.classes
+            class_name: name
+            for name, chain in compiled.chains.items()
+            for class_name in chain.classes
         }
 
     def values(self) -> dict[str, Value]:
         """Compute the value of every estimate."""
         return {
             name: as_value(estimate, unit_of(name))
-            for name, estimate in self._values()
+            for name, estimate in self._named_estimates()
             if estimate is not None
         }
 
@@ -664,120 +732,135 @@ class _NetworkEstimates:
             for estimate in estimates
         )
 
-    def _values(self) -> Iterator[tuple[str, Estimate | None]]:
+    def _named_estimates(self) -> Iterator[tuple[str, Estimate | None]]:
         for name in self.compiled.chains:
-            yield from self._of_chain(name)
+            yield from self._estimates_of_chain(name)
         for name in self.compiled.model.regions:
-            yield from self._of_region(name)
+            yield from self._estimates_of_region(name)
         for name, station in self.stations.items():
-            for label in station.visitors():
-                yield from self._of_place((label, name))
+            for class_name in station.visitors():
+                yield from self._estimates_of_place((class_name, name))
         for name in self.stations:
-            yield from self._of_station(name)
+            yield from self._estimates_of_station(name)
         for name in self.flat.groups:
-            for p in QUANTILES:
+            for level in QUANTILES:
                 quantile = (
                     None
                     if self.result is None
-                    else self.result.time_quantile(p, self.flat.groups[name])
+                    else self.result.time_quantile(level, self.flat.groups[name])
                 )
-                yield f"response_time_quantile[{name},{p:g}]", quantile
+                yield f"response_time_quantile[{name},{level:g}]", quantile
             if target := self.flat.targets.get(name):
                 share = None
                 if self.result is not None:
                     share = self.result.share_within(target, self.flat.groups[name])
                 yield f"within_target[{name}]", share
 
-    def _of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
+    def _estimates_of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         chain = self.compiled.chains[name]
         places = self.places(name)
         yield f"throughput[{name}]", self._ratio(name, self.served(name), self.elapsed, NOTHING)
-        yield f"response_time[{name}]", self._response(name, places, chain.classes)
-        for label in chain.classes if chain.classes != (name,) else ():
+        yield f"response_time[{name}]", self._response_estimate(name, places, chain.classes)
+        for class_name in chain.classes if chain.classes != (name,) else ():
             if isinstance(chain.members, OpenClass):
-                index = self.compiled.classes.index(label)
-                lossy = name in self.flat.first
-                entries = float(self.flat.arrays.entries()[0, index].real)
+                class_index = self.compiled.classes.index(class_name)
+                loses_customers = name in self.flat.counting_places
+                entries = float(self.flat.arrays.entries()[0, class_index].real)
                 # How many customers change class is not counted where some are lost on the way.
-                if lossy and label != chain.reference[0]:
+                if loses_customers and class_name != chain.reference[0]:
                     continue
-                passing = self.served(name) * (1.0 if lossy else entries)
+                entered_members = self.served(name) * (1.0 if loses_customers else entries)
             else:
-                place = label, chain.reference[1]
-                passing = self.passages(place) - self._at_tally(
-                    self.layout.tried, place, _abandoned
+                place = class_name, chain.reference[1]
+                entered_members = self.passages(place) - self._tally_weights(
+                    self.layout.tried, place, _abandonment_tally
                 )
-            yield f"throughput[{label}]", self._ratio(name, passing, self.elapsed, NOTHING)
             yield (
-                f"response_time[{label}]",
-                self._response(name, [place for place in places if place[0] == label], [label]),
+                f"throughput[{class_name}]",
+                self._ratio(name, entered_members, self.elapsed, NOTHING),
+            )
+            yield (
+                f"response_time[{class_name}]",
+                self._response_estimate(
+                    name, [place for place in places if place[0] == class_name], [class_name]
+                ),
             )
 
-    def _of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
+    def _estimates_of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
         chain = self.chain_of[place[0]]
         station = self.stations[place[1]]
-        key = f"[{place[0]},{place[1]}]"
+        name_in_brackets = f"[{place[0]},{place[1]}]"
         time = self.time(place)
-        per_visit = self.cycles(chain)
+        visits = self.cycles(chain)
         if place in self.flat.visits:
-            per_visit = self.passages(place) * (self.flat.stated[place] / self.flat.visits[place])
-        yield f"queue_length{key}", self._ratio(chain, time, self.elapsed, NOTHING)
-        yield f"residence_time{key}", self._response(chain, [place])
-        yield f"time_per_visit{key}", self._ratio(chain, time, per_visit)
+            visits = self.passages(place) * (
+                self.flat.stated_visits[place] / self.flat.visits[place]
+            )
+        yield f"queue_length{name_in_brackets}", self._ratio(chain, time, self.elapsed, NOTHING)
+        yield f"residence_time{name_in_brackets}", self._response_estimate(chain, [place])
+        yield f"time_per_visit{name_in_brackets}", self._ratio(chain, time, visits)
         if not station.rates:
-            yield f"waiting_time{key}", self._ratio(chain, self.waited(place), per_visit)
+            yield f"waiting_time{name_in_brackets}", self._ratio(chain, self.waited(place), visits)
         if not DISCIPLINES[station.discipline].delay:
             yield (
-                f"utilization{key}",
-                self._ratio(chain, self._busy(place), self.elapsed * station.servers, NOTHING),
+                f"utilization{name_in_brackets}",
+                self._ratio(chain, self._busy_time(place), self.elapsed * station.servers, NOTHING),
             )
         if station.capacity:
-            refused, tried = (
-                self._at_tally(tally_kind, place)
-                for tally_kind in (self.layout.refused, self.layout.tried)
+            refusals, attempts = (
+                self._tally_weights(tally_columns, place)
+                for tally_columns in (self.layout.refused, self.layout.tried)
             )
-            yield f"loss_probability{key}", self._ratio(chain, refused, tried, NOTHING)
+            yield (
+                f"loss_probability{name_in_brackets}",
+                self._ratio(chain, refusals, attempts, NOTHING),
+            )
         if place[0] in (*station.patience, *station.timeout):
-            abandoned = self._at_tally(self.layout.tried, place, _abandoned)
-            yield f"abandonment{key}", self._ratio(chain, abandoned, self.passages(place), NOTHING)
+            abandonments = self._tally_weights(self.layout.tried, place, _abandonment_tally)
+            yield (
+                f"abandonment{name_in_brackets}",
+                self._ratio(chain, abandonments, self.passages(place), NOTHING),
+            )
 
-    def _of_station(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
+    def _estimates_of_station(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         if DISCIPLINES[self.stations[name].discipline].delay:
-            times = self.sum(self.time(visit) for visit in self.flat.visits if visit[1] == name)
-            yield f"queue_length[{name}]", self._ratio(None, times, self.elapsed)
+            time_present = self.sum(
+                self.time(visit) for visit in self.flat.visits if visit[1] == name
+            )
+            yield f"queue_length[{name}]", self._ratio(None, time_present, self.elapsed)
             return
-        index = self.flat.plan.resources.index(name)
+        resource_index = self.flat.plan.resources.index(name)
         yield (
             f"queue_length[{name}]",
-            self._ratio(None, self.layout.column(self.layout.area[index]), self.elapsed),
+            self._ratio(None, self.layout.column(self.layout.area[resource_index]), self.elapsed),
         )
-        used = self.layout.column(self.layout.use[index])
+        busy_time = self.layout.column(self.layout.use[resource_index])
         yield (
             f"utilization[{name}]",
-            self._ratio(None, used, self.elapsed * self.stations[name].servers),
+            self._ratio(None, busy_time, self.elapsed * self.stations[name].servers),
         )
 
-    def _of_region(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
+    def _estimates_of_region(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         region = self.compiled.model.regions[name]
         layout = self.layout
-        index = self.flat.plan.resources.index(name)
-        present = layout.column(layout.area[index])
-        used = layout.column(layout.use[index])
-        lock = index - len(self.flat.plan.stations)
-        yield f"queue_length[{name}]", self._ratio(None, present, self.elapsed)
-        yield f"utilization[{name}]", self._ratio(None, used, self.elapsed * region.capacity)
-        granted = layout.column(layout.taken[lock])
+        resource_index = self.flat.plan.resources.index(name)
+        time_present = layout.column(layout.area[resource_index])
+        held_time = layout.column(layout.use[resource_index])
+        lock_index = resource_index - len(self.flat.plan.stations)
+        yield f"queue_length[{name}]", self._ratio(None, time_present, self.elapsed)
+        yield f"utilization[{name}]", self._ratio(None, held_time, self.elapsed * region.capacity)
+        grants = layout.column(layout.taken[lock_index])
         # Present are those that hold a place and those that wait for one.
-        yield f"waiting_time[{name}]", self._ratio(None, present - used, granted)
+        yield f"waiting_time[{name}]", self._ratio(None, time_present - held_time, grants)
         if region.loses:
             tallies = self.flat.plan.tallies
-            entrances = [_entering(place, name) for place in self.flat.visits]
-            numbers = [tallies.index(tally) for tally in entrances if tally in tallies]
-            refused, tried = (
-                self.sum(layout.column(columns[number]) for number in numbers)
+            entrances = [_entrance_mark(place, name) for place in self.flat.visits]
+            tally_indices = [tallies.index(tally) for tally in entrances if tally in tallies]
+            refusals, attempts = (
+                self.sum(layout.column(columns[tally_index]) for tally_index in tally_indices)
                 for columns in (layout.refused, layout.tried)
             )
-            yield f"loss_probability[{name}]", self._ratio(None, refused, tried)
+            yield f"loss_probability[{name}]", self._ratio(None, refusals, attempts)
 
     def places(self, chain: str) -> list[Place]:
         """List the places at which a chain has service."""
@@ -788,35 +871,39 @@ class _NetworkEstimates:
         total: Array = sum(weights, np.zeros(self.layout.width))
         return total
 
-    def _response(
-        self, chain: str, places: list[Place], queued: Sequence[str] = ()
+    def _response_estimate(
+        self, chain: str, places: list[Place], waiting_classes: Sequence[str] = ()
     ) -> Estimate | None:
         """Estimate the time that a cycle spends at some places, and that some classes wait before
         regions [s].
         """
-        times = self.sum(map(self.time, places)) + self.sum(map(self._before_regions, queued))
-        return self._ratio(chain, times, self.cycles(chain))
+        time_weights = self.sum(map(self.time, places)) + self.sum(
+            map(self._wait_before_regions, waiting_classes)
+        )
+        return self._ratio(chain, time_weights, self.cycles(chain))
 
     def response_time(self, chain: str) -> Array:
         """Return weights of the columns for the response times of a chain."""
         classes = self.compiled.chains[chain].classes
         return self.sum(map(self.time, self.places(chain))) + self.sum(
-            map(self._before_regions, classes)
+            map(self._wait_before_regions, classes)
         )
 
-    def _before_regions(self, label: str) -> Array:
+    def _wait_before_regions(self, class_name: str) -> Array:
         """Return weights of the columns for the time that a class waits before regions."""
         return self.sum(
-            self._booked(_queued(label, region)) for region in self.compiled.model.regions
+            self._booked_time(_region_wait_label(class_name, region))
+            for region in self.compiled.model.regions
         )
 
     def cycles(self, chain: str) -> Array:
         """Return weights of the columns that count the cycles of a chain; where customers are lost,
         they count its visits to the first station.
         """
-        if chain in self.flat.first:
+        if chain in self.flat.counting_places:
             return self.sum(
-                self.passages(place) / visits for place, visits in self.flat.first[chain].items()
+                self.passages(place) / visits
+                for place, visits in self.flat.counting_places[chain].items()
             )
         return self.sum(
             self.layout.column(self.layout.cycles[self.flat.groups[name]])
@@ -828,9 +915,9 @@ class _NetworkEstimates:
         """Return weights of the columns that count the cycles of a chain which do not end in the
         queue of its first station.
         """
-        first_places = self.flat.first.get(chain, {})
+        first_places = self.flat.counting_places.get(chain, {})
         departures = (
-            self._at_tally(self.layout.tried, place, _abandoned) / visits
+            self._tally_weights(self.layout.tried, place, _abandonment_tally) / visits
             for place, visits in first_places.items()
         )
         return self.cycles(chain) - self.sum(departures)
@@ -840,89 +927,98 @@ class _NetworkEstimates:
         a class to a station: a counter of its own, or visits of a cycle times cycles.
         """
         chain = self.chain_of[place[0]]
-        if chain in self.flat.first:
-            return self._at_tally(self.layout.tried, place) - self._at_tally(
+        if chain in self.flat.counting_places:
+            return self._tally_weights(self.layout.tried, place) - self._tally_weights(
                 self.layout.refused, place
             )
         return self.cycles(chain) * self.flat.visits.get(place, 0.0)
 
     def time(self, place: Place) -> Array:
         """Return weights of the columns for the time of a class at a station, waiting included."""
-        return self._booked(_served(place)) + self.waited(place)
+        return self._booked_time(_service_label(place)) + self.waited(place)
 
     def waited(self, place: Place) -> Array:
         """Return weights of the columns for the waiting time of a class at a station, that of
         unended cycles included.
         """
-        booked = self._booked(_waited(place))
-        unbooked_part = self._unbooked.get(place, 0.0)
+        booked_wait = self._booked_time(_wait_label(place))
+        unbooked_part = self._unbooked_share_by_place.get(place, 0.0)
         if not unbooked_part or self.result is None:
-            return booked
+            return booked_wait
         group = self.flat.groups[self.chain_of[place[0]]]
-        return booked + unbooked_part * unbooked(self.flat.plan, group)
+        return booked_wait + unbooked_part * unbooked(self.flat.plan, group)
 
     @cached_property
-    def _unbooked(self) -> dict[Place, float]:
+    def _unbooked_share_by_place(self) -> dict[Place, float]:
         """Compute, for chains whose customers starve, the share of each place in the time of
         unended cycles: in proportion to its visits, and to the time at its station that is not
         booked there.
         """
-        times: dict[Place, float] = {}
+        share_by_place: dict[Place, float] = {}
         result = self.result
         if result is None or not any(map(result.counts_unended, self.flat.groups.values())):
-            return times
+            return share_by_place
         sums = result.batches.sum(axis=0)
-        beyond: dict[str, float] = {}
+        unbooked_by_station: dict[str, float] = {}
         for index, name in enumerate(self.flat.plan.resources):
             places = [place for place in self.flat.visits if place[1] == name]
-            labels = [label_of(place) for place in places for label_of in (_served, _waited)]
-            booked = sum(float(sums @ self._booked(label)) for label in labels)
-            beyond[name] = max(float(sums[self.layout.area[index]]) - booked, 0.0)
+            station_labels = [
+                label_of(place) for place in places for label_of in (_service_label, _wait_label)
+            ]
+            booked = sum(float(sums @ self._booked_time(label)) for label in station_labels)
+            unbooked_by_station[name] = max(float(sums[self.layout.area[index]]) - booked, 0.0)
         for chain, group in self.flat.groups.items():
             if not result.counts_unended(group):
                 continue
             weights = {
-                place: beyond.get(place[1], 0.0) * self.flat.visits[place]
+                place: unbooked_by_station.get(place[1], 0.0) * self.flat.visits[place]
                 for place in self.places(chain)
             }
             total = sum(weights.values())
-            times |= {place: weight / total for place, weight in weights.items() if total}
-        return times
+            share_by_place |= {place: weight / total for place, weight in weights.items() if total}
+        return share_by_place
 
-    def _at_tally(
-        self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served
+    def _tally_weights(
+        self,
+        columns: Sequence[int],
+        place: Place,
+        name_tally: Callable[[Place], str] = _service_label,
     ) -> Array:
         """Return weights of the columns of the tally of a place; zeros if it has none."""
         tallies = self.flat.plan.tallies
         return self.sum(
             self.layout.column(columns[tallies.index(tally)])
             for tally in tallies
-            if tally == name(place)
+            if tally == name_tally(place)
         )
 
-    def _busy(self, place: Place) -> Array:
+    def _busy_time(self, place: Place) -> Array:
         """Return weights of the columns for the time that a class keeps servers busy; at a station
         with rates, its share of the work done there.
         """
-        name = place[1]
-        if not self.stations[name].rates or self.result is None:
-            return self._booked(_served(place))
-        work = {
-            passage: self.passages(passage) * s
-            for passage, s in self.flat.service.items()
-            if passage[1] == name
+        station_name = place[1]
+        if not self.stations[station_name].rates or self.result is None:
+            return self._booked_time(_service_label(place))
+        work_by_place = {
+            worked_place: self.passages(worked_place) * service_time
+            for worked_place, service_time in self.flat.service.items()
+            if worked_place[1] == station_name
         }
-        all_work = self.sum(work.values())
-        of_class = work.get(place, np.zeros_like(all_work))
-        busy = self.layout.column(self.layout.use[self.flat.plan.resources.index(name)])
+        all_work = self.sum(work_by_place.values())
+        work_of_class = work_by_place.get(place, np.zeros_like(all_work))
+        busy_time = self.layout.column(
+            self.layout.use[self.flat.plan.resources.index(station_name)]
+        )
         sums = self.result.batches.sum(axis=0)
-        total = float(sums @ all_work) or 1.0
-        work_share = float(sums @ of_class) / total
+        total_work = float(sums @ all_work) or 1.0
+        work_share = float(sums @ work_of_class) / total_work
         # The share varies from batch to batch, too: the second term, which adds up to 0 over all
         # batches, carries its variance into the interval (the delta method).
-        return work_share * busy + float(sums @ busy) / total * (of_class - work_share * all_work)
+        return work_share * busy_time + float(sums @ busy_time) / total_work * (
+            work_of_class - work_share * all_work
+        )
 
-    def _booked(self, label: str) -> Array:
+    def _booked_time(self, label: str) -> Array:
         """Return weights of the columns for the time booked to a label by all chains."""
         weights = np.zeros(self.layout.width)
         if label in self.flat.plan.labels:
@@ -930,15 +1026,19 @@ class _NetworkEstimates:
         return weights
 
     def _ratio(
-        self, chain: str | None, top: Array, bottom: Array, empty: Estimate | None = None
+        self,
+        chain: str | None,
+        numerator: Array,
+        denominator: Array,
+        empty_value: Estimate | None = None,
     ) -> Estimate | None:
         """Estimate a ratio of two statistics; for a chain without customers, its known value."""
         if self.result is None or (chain is not None and chain not in self.flat.groups):
-            opened = chain is not None and isinstance(
+            is_open = chain is not None and isinstance(
                 self.compiled.chains[chain].members, OpenClass
             )
-            return empty if opened else NOTHING
-        return self.result.ratio(top, bottom)
+            return empty_value if is_open else NOTHING
+        return self.result.ratio(numerator, denominator)
 
     def account(self) -> dict[str, Estimate]:
         """Estimate the time of one customer in a cycle, by component; empty where there are several
@@ -947,19 +1047,20 @@ class _NetworkEstimates:
         if len(self.compiled.chains) != 1 or self.result is None:
             return {}
         (chain,) = self.compiled.chains
-        times_by_component = {THINK: self._booked(_thinking(chain))}
+        times_by_component = {THINK: self._booked_time(_thinking_label(chain))}
         for name, station in self.stations.items():
             places = [visit for visit in self.flat.visits if visit[1] == name]
             if station.rates:
                 times_by_component[name] = self.sum(map(self.time, places))
             else:
                 times_by_component[name] = self.sum(
-                    self._booked(_served(place)) for place in places
+                    self._booked_time(_service_label(place)) for place in places
                 )
                 times_by_component[f"wait:{name}"] = self.sum(map(self.waited, places))
         for name in self.compiled.model.regions:
             times_by_component[f"wait:{name}"] = self.sum(
-                self._booked(_queued(label, name)) for label in self.compiled.classes
+                self._booked_time(_region_wait_label(class_name, name))
+                for class_name in self.compiled.classes
             )
         estimates = {
             name: self.result.ratio(seconds, self.cycles(chain))
@@ -972,33 +1073,37 @@ def _shares(
     compiled: NetworkLayout,
     values: Mapping[str, float],
     mean: float,
-    base: Result,
+    base_result: Result,
     simulation: Simulation,
 ) -> tuple[Gradient, dict[str, Value], str]:
     """Estimate the shares of the first response time by differences of simulations, for the
     parameters with the largest approximate shares.
     """
-    chain = next(iter(compiled.chains))
-    value = f"response_time[{chain}]"
+    chain_name = next(iter(compiled.chains))
+    value_name = f"response_time[{chain_name}]"
     # No solver takes regions; a rough order is enough here.
-    approximate = CompiledNetwork(replace(compiled.model, regions={}), LINEARIZER)
+    approximate_form = CompiledNetwork(replace(compiled.model, regions={}), LINEARIZER)
     # The approximate shares only rank the parameters; each of those chosen costs two simulations.
-    guess = approximate.points(values).answer(0).share.get(value, {})
+    approximate_shares = approximate_form.points(values).answer(0).share.get(value_name, {})
     parameters = compiled.tape.parameters
-    timed = (name for name in approximate.smooth if parameters[name].dimension.time_power)
-    ranked = sorted(timed, key=lambda name: -abs(guess.get(name, 0.0)))
+    names_with_time = (
+        name for name in approximate_form.smooth if parameters[name].dimension.time_power
+    )
+    ranked_names = sorted(names_with_time, key=lambda name: -abs(approximate_shares.get(name, 0.0)))
 
-    def rerun(changed: Mapping[str, float], settings: Simulation) -> Array:
-        flat = flat_network(compiled, {**values, **changed})
-        run = simulate(flat.plan, settings)
-        estimates = _NetworkEstimates(compiled, flat, run)
-        times = estimates.response_time(chain)
-        means: Array = (run.batches @ times) / (run.batches @ estimates.cycles(chain))
+    def rerun(changed_values: Mapping[str, float], settings: Simulation) -> Array:
+        flat = flat_network(compiled, {**values, **changed_values})
+        changed_result = simulate(flat.plan, settings)
+        estimates = _NetworkEstimates(compiled, flat, changed_result)
+        time_weights = estimates.response_time(chain_name)
+        means: Array = (changed_result.batches @ time_weights) / (
+            changed_result.batches @ estimates.cycles(chain_name)
+        )
         return means
 
     own_values = {
         name: values.get(name, parameter.value or 0.0) for name, parameter in parameters.items()
     }
-    return Differences(value, rerun, base).shares(
-        mean, ranked[: simulation.shares], own_values, parameters
+    return Differences(value_name, rerun, base_result).shares(
+        mean, ranked_names[: simulation.shares], own_values, parameters
     )

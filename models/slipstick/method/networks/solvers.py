@@ -51,12 +51,14 @@ def _solution_by(arrays: NetworkPoints, solver: str, limit: int | None = None) -
     if solver == CONVOLUTION:
         return convolution(network)
     most_customers = int(network.population.sum(axis=1).max(initial=0))
-    numbers = network.points * len(network.stations) * (most_customers + 1)
+    probability_count = network.points * len(network.stations) * (most_customers + 1)
     # Derivatives are of times and rates alone.
-    derivatives = np.iscomplexobj(network.service)
+    has_derivatives = np.iscomplexobj(network.service)
     return exact(
         network,
-        marginals=most_customers <= MOST_LISTED and numbers <= MOST_NUMBERS and not derivatives,
+        marginals=most_customers <= MOST_LISTED
+        and probability_count <= MOST_NUMBERS
+        and not has_derivatives,
     )
 
 
@@ -70,7 +72,7 @@ class SolvedTogether:
 
 
 def solved_points(
-    arrays: NetworkPoints, solver: str, *, alike: bool = False
+    arrays: NetworkPoints, solver: str, *, fail_together: bool = False
 ) -> tuple[list[SolvedTogether], dict[int, str]]:
     """Solve all points that can be solved, together where possible; also return, by point, why the
     others have no answer.
@@ -79,26 +81,33 @@ def solved_points(
     ----------
     arrays : the network at aligned points
     solver : by name, or `BEST`
-    alike : the points differ in derivatives alone, so that all fail where one does
+    fail_together : the points differ in derivatives alone, so that all fail where one does
     """
-    wrong = unsolvable(arrays)
-    open_points = np.array(
-        [point for point in range(arrays.network.points) if point not in wrong], dtype=np.intp
+    reason_by_point = unsolvable(arrays)
+    solvable_points = np.array(
+        [point for point in range(arrays.network.points) if point not in reason_by_point],
+        dtype=np.intp,
     )
     return (
-        list(_pieces(arrays, open_points, solver, wrong, alike)) if len(open_points) else []
-    ), wrong
+        list(_solved_pieces(arrays, solvable_points, solver, reason_by_point, fail_together))
+        if len(solvable_points)
+        else []
+    ), reason_by_point
 
 
 def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
     """Return, by point, why no solver can solve it: a number is undefined, or a station is
     saturated.
     """
-    return {**saturated(arrays.network, arrays.network.never_saturated), **arrays.wrong}
+    return {**saturated(arrays.network, arrays.network.never_saturated), **arrays.reason_by_point}
 
 
-def _pieces(
-    arrays: NetworkPoints, points: NDArray[np.intp], solver: str, wrong: dict[int, str], alike: bool
+def _solved_pieces(
+    arrays: NetworkPoints,
+    points: NDArray[np.intp],
+    solver: str,
+    reason_by_point: dict[int, str],
+    fail_together: bool,
 ) -> Iterator[SolvedTogether]:
     """Solve points together. Where that fails, solve each half alone, until only single points
     fail, whose reasons are recorded.
@@ -106,21 +115,23 @@ def _pieces(
     chosen_arrays = arrays if len(points) == arrays.network.points else arrays.select(points)
     try:
         with np.errstate(all="ignore"):
-            chosen, solution = (
-                _best(chosen_arrays) if solver == BEST else (solver, _solved(chosen_arrays, solver))
+            chosen_solver, solution = (
+                _best_solution(chosen_arrays)
+                if solver == BEST
+                else (solver, _checked_solution(chosen_arrays, solver))
             )
     except (NoAnswerError, ModelError) as error:
-        if len(points) == 1 or alike:
-            wrong.update(dict.fromkeys(points.tolist(), str(error)))
+        if len(points) == 1 or fail_together:
+            reason_by_point.update(dict.fromkeys(points.tolist(), str(error)))
             return
         # Halving finds a few failing points in few solutions, and the others stay together.
         for half in np.array_split(points, 2):
-            yield from _pieces(arrays, half, solver, wrong, alike)
+            yield from _solved_pieces(arrays, half, solver, reason_by_point, fail_together)
     else:
-        yield SolvedTogether(points, chosen, solution)
+        yield SolvedTogether(points, chosen_solver, solution)
 
 
-def _solved(arrays: NetworkPoints, solver: str) -> NetworkSolution:
+def _checked_solution(arrays: NetworkPoints, solver: str) -> NetworkSolution:
     """Solve a network, and check the solution against the laws that every network obeys."""
     network = arrays.network
     if network.losses and solver != MARKOV_CHAIN:
@@ -129,9 +140,9 @@ def _solved(arrays: NetworkPoints, solver: str) -> NetworkSolution:
             " simulation"
         )
     if network.not_poisson and solver != MARKOV_CHAIN:
-        instead = "simulation" if any(network.traced) else "markov-chain or simulation"
+        alternatives = "simulation" if any(network.traced) else "markov-chain or simulation"
         raise ModelError(
-            f"{network.not_poisson}, which the method {solver} does not take; ask for {instead}"
+            f"{network.not_poisson}, which the method {solver} does not take; ask for {alternatives}"
         )
     solution = _solution_by(arrays, solver)
     if solver == MARKOV_CHAIN:  # it holds what it finds against the laws itself
@@ -146,14 +157,14 @@ def preferred(arrays: NetworkPoints) -> str:
     from slipstick.queueing.exact import is_single_queue
 
     network = arrays.network
-    in_form = not any(network.without_product_form) or is_single_queue(network)
-    if not in_form or network.losses or network.not_poisson:
+    has_product_form = not any(network.without_product_form) or is_single_queue(network)
+    if not has_product_form or network.losses or network.not_poisson:
         return MARKOV_CHAIN
-    states = (network.population + 1).prod(axis=1, dtype=float).max()
-    return EXACT if states <= MOST_STATES else LINEARIZER
+    population_vectors = (network.population + 1).prod(axis=1, dtype=float).max()
+    return EXACT if population_vectors <= MOST_STATES else LINEARIZER
 
 
-def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
+def _best_solution(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
     """Solve a network by the preferred method, or by Linearizer where the Markov chain is too
     large; also return which of them it was.
 
@@ -161,12 +172,12 @@ def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
     ------
     NoAnswerError : nothing is left but an approximation whose measured error is over a tenth
     """
-    chosen = preferred(arrays)
-    if chosen != MARKOV_CHAIN:
-        return chosen, _solved(arrays, chosen)
+    chosen_solver = preferred(arrays)
+    if chosen_solver != MARKOV_CHAIN:
+        return chosen_solver, _checked_solution(arrays, chosen_solver)
     try:
         _, classes, stations = arrays.network.service.shape
-        return chosen, _solution_by(
+        return chosen_solver, _solution_by(
             arrays, MARKOV_CHAIN, min(MOST_CHAINED, MOST_PLACES // max(1, classes * stations))
         )
     except (NoAnswerError, ModelError):
@@ -177,6 +188,6 @@ def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
             raise
         from slipstick.queueing.approximate import untrusted
 
-        if why := untrusted(arrays.network):
-            raise NoAnswerError(why) from None
-        return LINEARIZER, _solved(arrays, LINEARIZER)
+        if reason := untrusted(arrays.network):
+            raise NoAnswerError(reason) from None
+        return LINEARIZER, _checked_solution(arrays, LINEARIZER)

@@ -148,17 +148,17 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     """
     expressions = model.expressions(unused=True)
     numbers = {
-        expr: float(column[0])
-        for expr, column in zip(expressions, Tape(expressions).run(values or {}), strict=True)
+        expression: float(column[0])
+        for expression, column in zip(expressions, Tape(expressions).run(values or {}), strict=True)
     }
     writer = Writer(model, numbers)
     match model.population:
         case ClosedPopulation(groups):
             _check_load(model, values or {})
-            return _groups(groups, writer, numbers)
+            return _write_groups(groups, writer, numbers)
         case OpenPopulation(rate, cycle, pattern):
-            between = _between(pattern, rate, numbers)
-            if between is None:
+            times_between = _times_between_arrivals(pattern, rate, numbers)
+            if times_between is None:
                 raise NoAnswerError(
                     f"there are no arrivals at {model.name}: the arrival rate is"
                     f" {numbers[rate]:g}/s"
@@ -166,106 +166,106 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             _check_load(model, values or {})
             writer.begin(0)
             writer.write(cycle, {})
-            writer.builder.open(ALL, between, 0)
-            return writer.flat(1 / between.mean)
+            writer.builder.open(ALL, times_between, 0)
+            return writer.flat(1 / times_between.mean)
         case PhasedPopulation():
-            return _program(model.population, writer, numbers)
+            return _write_phases(model.population, writer, numbers)
         case SuperstepPopulation():
-            return _supersteps(model.population, writer)
+            return _write_supersteps(model.population, writer)
         case _:
             raise no_population("simulation", model.population)
 
 
-def _groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
+def _write_groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
     """Write the instructions of the cycle of each group of customers; a group without processors and
     arrivals has none.
     """
     # Answers are about the first group, so that it has a member; others may be empty.
     sizes = [
-        _whole(numbers[group.processors], "the population", least=int(group is groups[0]))
+        _whole_number(numbers[group.processors], "the population", least=int(group is groups[0]))
         for group in groups
     ]
     writer.begin(sum(sizes))
     for group, size in zip(groups, sizes, strict=True):
-        at = writer.builder.next_instruction
+        first_instruction = writer.builder.next_instruction
         if size:
-            writer.cycle(group.cycle, _parties(groups, sizes))
-            writer.builder.closed(group.name or ALL, size, at)
+            writer.cycle(group.cycle, _parties_by_name(groups, sizes))
+            writer.builder.closed(group.name or ALL, size, first_instruction)
         elif group.arrivals is not None:
             writer.refuse_own(group.cycle)
-            between = _between(group.pattern, group.arrivals, numbers)
-            if between is not None:
+            times_between = _times_between_arrivals(group.pattern, group.arrivals, numbers)
+            if times_between is not None:
                 writer.write(group.cycle, {})
-                writer.builder.open(group.name, between, at)
+                writer.builder.open(group.name, times_between, first_instruction)
     return writer.flat(float(sizes[0]))
 
 
-def _between(pattern: ArrivalPattern, rate: Expr, numbers: Numbers) -> Times | None:
+def _times_between_arrivals(pattern: ArrivalPattern, rate: Expr, numbers: Numbers) -> Times | None:
     """Return the distribution of the times between arrivals of a population; None without arrivals."""
-    per_second = numbers[rate]
+    arrival_rate = numbers[rate]
     if pattern.burst_time is not None and pattern.quiet_time is not None:
-        burst = 0.0 if pattern.burst_arrivals is None else numbers[pattern.burst_arrivals]
-        times = [numbers[pattern.quiet_time], numbers[pattern.burst_time]]
-        if not (min(times) > 0 and max(per_second, burst) > 0):
+        burst_rate = 0.0 if pattern.burst_arrivals is None else numbers[pattern.burst_arrivals]
+        durations = [numbers[pattern.quiet_time], numbers[pattern.burst_time]]
+        if not (min(durations) > 0 and max(arrival_rate, burst_rate) > 0):
             return None
-        bursty = BurstyTimes((per_second, burst), (1 / times[0], 1 / times[1]))
-        return BatchTimes(bursty, pattern.batch) if pattern.batch > 1 else bursty
-    if not per_second > 0:
+        bursty_times = BurstyTimes((arrival_rate, burst_rate), (1 / durations[0], 1 / durations[1]))
+        return BatchTimes(bursty_times, pattern.batch) if pattern.batch > 1 else bursty_times
+    if not arrival_rate > 0:
         return None
     if pattern.trace:
-        return TracedTimes(pattern.trace, 1 / per_second)
-    single = service_time(1 / per_second, pattern.arrivals_scv)
-    return BatchTimes(single, pattern.batch) if pattern.batch > 1 else single
+        return TracedTimes(pattern.trace, 1 / arrival_rate)
+    single_times = service_time(1 / arrival_rate, pattern.arrivals_scv)
+    return BatchTimes(single_times, pattern.batch) if pattern.batch > 1 else single_times
 
 
-def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
+def _parties_by_name(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
     """Return, for each barrier and pool, the number of processors whose cycle comes to it."""
-    parties: dict[str, int] = {}
+    parties_by_name: dict[str, int] = {}
     for group, size in zip(groups, sizes, strict=True):
-        meetings = (node for node in steps(group.cycle) if node.use in (MET, ASKED))
-        for name in {name for node in meetings for name in node.uses}:
-            parties[name] = parties.get(name, 0) + size
-    return parties
+        meeting_nodes = (node for node in steps(group.cycle) if node.use in (MET, ASKED))
+        for name in {name for node in meeting_nodes for name in node.uses}:
+            parties_by_name[name] = parties_by_name.get(name, 0) + size
+    return parties_by_name
 
 
-def _program(population: PhasedPopulation, writer: Writer, numbers: Numbers) -> Flat:
+def _write_phases(population: PhasedPopulation, writer: Writer, numbers: Numbers) -> Flat:
     """Write the phases; processors that take part in the same phases share their instructions."""
     sizes = [
-        _whole(numbers[phase.processors], "the processors of a phase")
+        _whole_number(numbers[phase.processors], "the processors of a phase")
         for phase in population.phases
     ]
-    count = max(sizes)
-    writer.begin(count)
-    starts: list[int] = []
-    for member in range(count):
+    processors = max(sizes)
+    writer.begin(processors)
+    first_instructions: list[int] = []
+    for processor in range(processors):
         # A processor in the same phases as the one before starts at the same instruction.
-        if member and all((member < size) == (member - 1 < size) for size in sizes):
-            starts.append(starts[-1])
+        if processor and all((processor < size) == (processor - 1 < size) for size in sizes):
+            first_instructions.append(first_instructions[-1])
             continue
-        starts.append(writer.builder.next_instruction)
-        for index, (phase, size) in enumerate(zip(population.phases, sizes, strict=True)):
-            if member < size:
-                writer.phase(index, phase.repeat, phase.cycle, size)
-            writer.builder.await_parties(f"end-of-phase-{index + 1}", count, IDLE)
+        first_instructions.append(writer.builder.next_instruction)
+        for phase_index, (phase, size) in enumerate(zip(population.phases, sizes, strict=True)):
+            if processor < size:
+                writer.phase(phase_index, phase.repeat, phase.cycle, size)
+            writer.builder.await_parties(f"end-of-phase-{phase_index + 1}", processors, IDLE)
         writer.builder.finish()
-    writer.builder.once(ALL, starts)
-    return writer.flat(float(count))
+    writer.builder.once(ALL, first_instructions)
+    return writer.flat(float(processors))
 
 
-def _supersteps(population: SuperstepPopulation, writer: Writer) -> Flat:
+def _write_supersteps(population: SuperstepPopulation, writer: Writer) -> Flat:
     """Write the supersteps of each processor, one after the other; each ends with a wait for the
     last processor.
     """
-    count = population.processors
-    writer.begin(count)
-    starts: list[int] = []
-    for member in range(count):
-        starts.append(writer.builder.next_instruction)
+    processors = population.processors
+    writer.begin(processors)
+    first_instructions: list[int] = []
+    for processor in range(processors):
+        first_instructions.append(writer.builder.next_instruction)
         for index, superstep in enumerate(population.supersteps):
-            writer.superstep(index, superstep, member)
+            writer.superstep(index, superstep, processor)
         writer.builder.finish()
-    writer.builder.once(ALL, starts)
-    return writer.flat(float(count))
+    writer.builder.once(ALL, first_instructions)
+    return writer.flat(float(processors))
 
 
 class Writer:
@@ -279,12 +279,12 @@ class Writer:
         self.model = model
         self.numbers = numbers
         self.builder = Builder()
-        self.members = self.others = 0
+        self.members = self.other_processors = 0
         self.once: dict[str, float] = {}
-        self._choices: dict[int, str] = {}
+        self._number_by_node: dict[int, str] = {}
         # By each fork around what is written, the resource of the hold whose body is its branch;
         # empty for a fork of several branches.
-        self._forks: list[str] = []
+        self._resources_of_forks: list[str] = []
         self._fraction_notes: dict[str, None] = {}
 
     def flat(self, population: float) -> Flat:
@@ -299,22 +299,22 @@ class Writer:
         stations of their own.
         """
         self.members = members
-        self.others = members - 1
+        self.other_processors = members - 1
         self._check_size(max(members, 1))
         for name, resource in self.model.resources.items():
             if isinstance(resource, Station):
                 # Where every customer has a server, no order matters.
-                delay = DISCIPLINES[resource.discipline].delay
+                is_delay = DISCIPLINES[resource.discipline].delay
                 self.builder.station(
                     name,
                     resource.capacity,
-                    "fcfs" if delay else resource.discipline,
+                    "fcfs" if is_delay else resource.discipline,
                     rates=[self.numbers[rate] for rate in resource.rates],
                 )
             elif isinstance(resource, Lock):
-                self.builder.lock(name, self._lock(resource))
+                self.builder.lock(name, self._lock_implementation(resource))
             elif isinstance(resource, TaskPool):
-                self._pool(name, resource)
+                self._add_pool(name, resource)
             elif isinstance(resource, HeldResource):
                 self.builder.permits(name, resource.capacity, NOUNS.get(type(resource), "permits"))
             elif not isinstance(resource, Barrier | Semaphores):
@@ -322,8 +322,10 @@ class Writer:
                     f"simulation has no rule for resources of the kind {type(resource).__name__};"
                     " ask for another method"
                 )
-            for inner, units in {} if isinstance(resource, TaskPool) else resource.counters.items():
-                self.builder.permits(f"{name}.{inner}", units, COUNTER)
+            for counter_name, units in (
+                {} if isinstance(resource, TaskPool) else resource.counters.items()
+            ):
+                self.builder.permits(f"{name}.{counter_name}", units, COUNTER)
         if any(
             step.resource is not None and step.resource not in self.model.resources
             for step in self.model.steps
@@ -334,8 +336,8 @@ class Writer:
             if members == 1:
                 # The others of a single processor are outside the population; their stations follow
                 # its own.
-                self.others = self._most_at_once()
-                self.builder.station(OUTSIDE, copies=self.others)
+                self.other_processors = self._most_others_at_once()
+                self.builder.station(OUTSIDE, copies=self.other_processors)
 
     def refuse_own(self, *bodies: Activity) -> None:
         """Raise if activities of arriving customers name a processor as a resource."""
@@ -349,57 +351,64 @@ class Writer:
         arrivals, those of one customer are compared.
         """
         counts_by_node: dict[int, float] = {}
-        at_once = members * max(self._at_once(body, counts_by_node) for body in self.model.bodies)
+        branches_at_once = members * max(
+            self._branches_at_once(body, counts_by_node) for body in self.model.bodies
+        )
         queues = sum(
             resource.queues
             for resource in self.model.resources.values()
             if isinstance(resource, TaskPool)
         )
         numbers_in_words = (
-            f"a simulation of {self.model.name} follows {at_once:.3g} branches and items at once,"
+            f"a simulation of {self.model.name} follows {branches_at_once:.3g} branches and items at once,"
             f" each with the account of {len(self.model.steps)}"
             f" steps{f', and {queues:,} queues of tasks' if queues else ''}"
         )
-        numbers = at_once * (OWN_NUMBERS + 2 * len(self.model.steps)) + QUEUE_NUMBERS * queues
-        fewer = f"give it fewer processors, {'queues, ' if queues else ''}items or branches"
-        check_cost("numbers", numbers, numbers_in_words, f"{fewer}, ask for mean-value", ModelError)
+        numbers_held = (
+            branches_at_once * (OWN_NUMBERS + 2 * len(self.model.steps)) + QUEUE_NUMBERS * queues
+        )
+        advice = f"give it fewer processors, {'queues, ' if queues else ''}items or branches"
+        check_cost(
+            "numbers", numbers_held, numbers_in_words, f"{advice}, ask for mean-value", ModelError
+        )
 
-    def _at_once(self, activity: Activity, counts_by_node: dict[int, float]) -> float:
+    def _branches_at_once(self, activity: Activity, counts_by_node: dict[int, float]) -> float:
         """Return the number of branches and items of an activity that may exist at once."""
         if id(activity) not in counts_by_node:
             counts_of_children = [
-                self._at_once(child, counts_by_node) for child in activity.children
+                self._branches_at_once(child, counts_by_node) for child in activity.children
             ] or [1.0]
             items = self.numbers[activity.items] if isinstance(activity, Pipeline) else 1.0
             # Branches exist together, children in turn replace each other, and all items of a
             # pipeline may be at the stage with the most branches.
-            side_by_side = activity.combination is Combination.LONGEST
+            exist_together = activity.combination is Combination.LONGEST
             counts_by_node[id(activity)] = (
-                sum(counts_of_children) if side_by_side else items * max(counts_of_children)
+                sum(counts_of_children) if exist_together else items * max(counts_of_children)
             )
         return counts_by_node[id(activity)]
 
-    def _pool(self, name: str, pool: TaskPool) -> None:
+    def _add_pool(self, name: str, pool: TaskPool) -> None:
         """Add the problems of a pool to the plan, one after the other, with the tasks of each and
         the times of their parts.
         """
-        leaf = self.numbers[pool.leaf]
-        interior = self.numbers[pool.interior]
+        leaf_time = self.numbers[pool.leaf]
+        interior_time = self.numbers[pool.interior]
         problems: list[list[int]] = []
         tasks: list[list[tuple[float, int]]] = []
-        for roots, problem in pool.source.problems():
+        for roots, tasks_of_problem in pool.source.problems():
             first_task = len(tasks)
             problems.append([first_task + root for root in roots])
-            for task in problem:
+            for task in tasks_of_problem:
                 task_parts = (
-                    (inner * interior + outer * leaf, added) for inner, outer, added in task
+                    (interior_units * interior_time + leaf_units * leaf_time, added_task)
+                    for interior_units, leaf_units, added_task in task
                 )
                 tasks.append(
                     [
                         # A negative number adds no task; others count from the first task of their
                         # problem.
-                        (seconds, added if added < 0 else first_task + added)
-                        for seconds, added in task_parts
+                        (seconds, added_task if added_task < 0 else first_task + added_task)
+                        for seconds, added_task in task_parts
                     ]
                 )
         self.builder.pool(name, problems, tasks, pool.queues, pool.order == "lifo")
@@ -413,42 +422,50 @@ class Writer:
             name, parties.get(name, self.members), time_inside, name, f"{MONITOR}:{name}"
         )
 
-    def _lock(self, lock: Lock) -> LockImplementation:
+    def _lock_implementation(self, lock: Lock) -> LockImplementation:
         # Accesses in a row are one access of their whole time.
-        kind, rounds = _QUEUE_LOCKS.get(lock.kind, (lock.kind, 1))
-        access = ServiceTime("deterministic", rounds * self.numbers[lock.access], 0.0)
+        lock_kind, accesses_in_row = _QUEUE_LOCKS.get(lock.kind, (lock.kind, 1))
+        access = ServiceTime("deterministic", accesses_in_row * self.numbers[lock.access], 0.0)
         # Pauses that do not double have no longest one.
         longest_pause = self.numbers[lock.most] if lock.back_off == "exponential" else math.inf
-        home = lock.home if self.members else None
+        home_node = lock.home if self.members else None
         return LockImplementation(
-            kind,
+            lock_kind,
             lock.word,
             access,
             lock.back_off,
             self.numbers[lock.base],
             longest_pause,
-            home,
-            rounds - 1,
+            home_node,
+            accesses_in_row - 1,
         )
 
-    def phase(self, index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
+    def phase(self, phase_index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
         """Write one phase of a program."""
-        count = self._count(repeat, f"the repeat of phase {index + 1}")
-        of_all = dict.fromkeys(self.model.resources, parties)
-        self.builder.repeat(count, lambda: self.write(cycle, of_all), f"phase-{index + 1}:repeat")
+        repetitions = self._count_with_note(repeat, f"the repeat of phase {phase_index + 1}")
+        parties_by_resource = dict.fromkeys(self.model.resources, parties)
+        self.builder.repeat(
+            repetitions,
+            lambda: self.write(cycle, parties_by_resource),
+            f"phase-{phase_index + 1}:repeat",
+        )
 
-    def superstep(self, index: int, superstep: Superstep, member: int) -> None:
+    def superstep(self, superstep_index: int, superstep: Superstep, processor: int) -> None:
         """Write the activity of one processor in a superstep."""
 
-        def body() -> None:
-            self.write(superstep.bodies[member], {})
+        def write_body() -> None:
+            self.write(superstep.bodies[processor], {})
             # All processors meet at no cost first, so that the cost of the barrier begins when the
             # last one has come.
-            self.builder.await_parties(f"end-of-superstep-{index + 1}", len(superstep.bodies), IDLE)
+            self.builder.await_parties(
+                f"end-of-superstep-{superstep_index + 1}", len(superstep.bodies), IDLE
+            )
             self.write(superstep.barrier, {})
 
-        count = self._count(superstep.repeat, f"the repeat of superstep {index + 1}")
-        self.builder.repeat(count, body, f"superstep-{index + 1}:repeat")
+        repetitions = self._count_with_note(
+            superstep.repeat, f"the repeat of superstep {superstep_index + 1}"
+        )
+        self.builder.repeat(repetitions, write_body, f"superstep-{superstep_index + 1}:repeat")
 
     def cycle(self, cycle: Activity, parties: Parties) -> None:
         """Write a cycle; the response time begins when the thinking ends."""
@@ -479,62 +496,70 @@ class Writer:
         replied to.
         """
 
-        def write() -> None:
-            self._forks.append(replies_to)
+        def write_branch() -> None:
+            self._resources_of_forks.append(replies_to)
             self.write(body, parties)
-            self._forks.pop()
+            self._resources_of_forks.pop()
 
-        return write
+        return write_branch
 
     def _reply(self, node: EarlyReply, parties: Parties) -> None:
-        self.builder.reply(self._forks[::-1].index(node.resource))
+        self.builder.reply(self._resources_of_forks[::-1].index(node.resource))
 
     def _then(self, node: Then, parties: Parties) -> None:
         for child in node.parts:
             self.write(child, parties)
 
     def _fork(self, node: Fork, parties: Parties) -> None:
-        join = None if node.join is None else self._join(node)
-        self.builder.fork([self._branch(branch, parties) for branch in node.branches], join)
+        branches_awaited = None if node.join is None else self._branches_awaited(node)
+        self.builder.fork(
+            [self._branch(branch, parties) for branch in node.branches], branches_awaited
+        )
 
-    def _join(self, node: Fork) -> int:
+    def _branches_awaited(self, node: Fork) -> int:
         """Return the number of branches of a fork that are waited for."""
         assert node.join is not None
-        return _whole(self.numbers[node.join], "the join of a fork", 0, len(node.branches))
+        return _whole_number(self.numbers[node.join], "the join of a fork", 0, len(node.branches))
 
     def _choose(self, node: Choice, parties: Parties) -> None:
         probabilities = self._probabilities(node)
         bodies = [self.later(body, parties) for body in node.children]
         options = list(zip(probabilities, bodies, strict=True))
-        self.builder.choose(options, f"choice-{self._number(node)}")
+        self.builder.choose(options, f"choice-{self._stream_number(node)}")
 
     def _repeat(self, node: Repeat, parties: Parties) -> None:
-        stream = f"repeat-{self._number(node)}"
+        stream_name = f"repeat-{self._stream_number(node)}"
         if node.spread == GEOMETRIC:
-            mean = self._counted(node.count, "the count of repeat")
-            self.builder.repeat_geometrically(mean, self.later(node.body, parties), stream)
+            mean_count = self._checked_count(node.count, "the count of repeat")
+            self.builder.repeat_geometrically(
+                mean_count, self.later(node.body, parties), stream_name
+            )
         else:
-            rounds = self._count(node.count, "the count of repeat")
-            self.builder.repeat(rounds, self.later(node.body, parties), stream)
+            rounds = self._count_with_note(node.count, "the count of repeat")
+            self.builder.repeat(rounds, self.later(node.body, parties), stream_name)
 
     def _hold(self, node: Hold, parties: Parties) -> None:
         lock = self.model.resources[node.resource]
-        if len(chain := self.model.taken_together(node)) > 1:
-            body = self.later(chain[-1].body, parties)
-            self.builder.hold_together([hold_step.resource for hold_step in chain], body)
+        if len(holds_together := self.model.taken_together(node)) > 1:
+            write_body = self.later(holds_together[-1].body, parties)
+            self.builder.hold_together(
+                [hold_step.resource for hold_step in holds_together], write_body
+            )
             return
         rank = lock.rank(node.mode) if isinstance(lock, ReaderWriterLock) else 0
-        after = None if node.after is None else self.later(node.after, parties)
-        body = self.later(node.body, parties)
-        replies = False
-        if REPLIES in self.model.constructs and (replies := replies_to(node)):
-            body = self._branch(node.body, parties, node.resource)
+        write_after = None if node.after is None else self.later(node.after, parties)
+        write_body = self.later(node.body, parties)
+        gets_reply = False
+        if REPLIES in self.model.constructs and (gets_reply := replies_to(node)):
+            write_body = self._branch(node.body, parties, node.resource)
         permits = 1
         if node.permits is not None:
             permits_in_words = f"the permits of a hold of {node.resource}"
-            permits = _whole(self.numbers[node.permits], permits_in_words, 1, lock.capacity)
-        excludes = node.mode == "write"
-        self.builder.hold(node.resource, body, rank, excludes, after, permits, replies)
+            permits = _whole_number(self.numbers[node.permits], permits_in_words, 1, lock.capacity)
+        is_exclusive = node.mode == "write"
+        self.builder.hold(
+            node.resource, write_body, rank, is_exclusive, write_after, permits, gets_reply
+        )
 
     def _wait(self, node: WaitUnit, parties: Parties) -> None:
         self.builder.wait(node.counter, self.model.monitor_of(node.counter))
@@ -543,44 +568,44 @@ class Writer:
         self.builder.give(node.counter, self.model.monitor_of(node.counter))
 
     def _pipeline(self, node: Pipeline, parties: Parties) -> None:
-        items = self._count(node.items, f"the items of {node.name}")
-        line = [
+        items = self._count_with_note(node.items, f"the items of {node.name}")
+        stages = [
             (stage.kind == "serial", [self.later(body, parties) for body in stage.bodies])
             for stage in node.stages
         ]
-        self.builder.pipeline(items, line, node.name)
+        self.builder.pipeline(items, stages, node.name)
 
     def _attempt(self, node: Attempt, parties: Parties) -> None:
-        pause = limit = None
+        pause_time = time_limit = None
         if node.limit is not None:
-            limit = service_time(self.numbers[node.limit[0]], node.limit[1])
+            time_limit = service_time(self.numbers[node.limit[0]], node.limit[1])
         if node.back_off is not None and self.numbers[node.back_off] > 0:
-            pause = service_time(self.numbers[node.back_off], 1.0)
+            pause_time = service_time(self.numbers[node.back_off], 1.0)
         self.builder.attempt(
-            limit,
+            time_limit,
             self.later(node.visit, parties),
             self.later(node.otherwise, parties),
             node.resource,
-            number=self._number(node),
+            number=self._stream_number(node),
             retries=node.retries,
-            back_off=pause,
+            back_off=pause_time,
             doubling=node.doubling,
-            queue=None if node.queue is None else self._places(node),
+            queue=None if node.queue is None else self._queue_places(node),
         )
 
-    def _places(self, node: Attempt) -> int:
+    def _queue_places(self, node: Attempt) -> int:
         """Return the number of places in the queue of an attempt."""
         assert node.queue is not None
         queue_in_words = f"the queue of an attempt at {node.resource}"
-        value = self._counted(node.queue, queue_in_words)
-        if value != round(value):
-            raise NoAnswerError(f"{queue_in_words} is {value:g}; it must be a whole number")
-        return round(value)
+        places = self._checked_count(node.queue, queue_in_words)
+        if places != round(places):
+            raise NoAnswerError(f"{queue_in_words} is {places:g}; it must be a whole number")
+        return round(places)
 
     def _pick(self, node: Pick, parties: Parties) -> None:
         bodies = [self.later(option, parties) for option in node.options]
         bodies_by_place = list(zip(node.places, bodies, strict=True))
-        self.builder.pick(bodies_by_place, node.by, self._number(node))
+        self.builder.pick(bodies_by_place, node.by, self._stream_number(node))
 
     def _step(self, step: Step, parties: Parties) -> None:
         mean = self.numbers[step.time]
@@ -589,20 +614,22 @@ class Writer:
                 f"the time of step {step.name} comes out as {mean!r} s; what is simulated takes"
                 f" {RANGE}"
             )
-        speed = self.model.speed_alone(step)
-        self.once[step.name] = mean if speed is None else mean / self.numbers[speed]
+        speed_expression = self.model.speed_alone(step)
+        self.once[step.name] = (
+            mean if speed_expression is None else mean / self.numbers[speed_expression]
+        )
         time = time_of_distribution(mean, step.scv, step.distribution)
         if step.resource is None:
             self.builder.delay(time, step.name)
         elif step.resource in self.model.resources:
             weight = 1.0
             if step.weight is not None:
-                weight = self._weight(step.name, self.numbers[step.weight])
+                weight = self._checked_weight(step.name, self.numbers[step.weight])
             self.builder.serve(step.resource, time, step.name, rank=step.rank, weight=weight)
         else:
             self._serve_at_processor(step, time)
 
-    def _weight(self, name: str, weight: float) -> float:
+    def _checked_weight(self, name: str, weight: float) -> float:
         if not SHORTEST <= weight <= LONGEST:
             raise NoAnswerError(
                 f"the weight of step {name} comes out as {weight!r}; what is simulated takes"
@@ -613,43 +640,45 @@ class Writer:
     def _serve_at_processor(self, step: Step, time: ServiceTime | DistributedTime) -> None:
         """Write a visit to a processor: its own, another one, or one with a number."""
         assert step.resource is not None
-        wait = f"wait:{step.resource}"
-        numbered = re.fullmatch(r"processor\[([0-9]+)\]", step.resource)
-        if numbered:
-            index = int(numbered[1])
+        wait_label = f"wait:{step.resource}"
+        number_match = re.fullmatch(r"processor\[([0-9]+)\]", step.resource)
+        if number_match:
+            index = int(number_match[1])
             if index >= self.members:
                 raise ModelError(
                     f"step {step.name} asks {step.resource}, but there are {self.members}, from 0"
                 )
-            self.builder.serve(OWN, time, step.name, wait=wait, offset=index)
+            self.builder.serve(OWN, time, step.name, wait=wait_label, offset=index)
             return
         if step.resource == OWN:
-            self.builder.serve(OWN, time, step.name, wait=wait, where=Where.OWN)
+            self.builder.serve(OWN, time, step.name, wait=wait_label, where=Where.OWN)
             return
         # A single processor asks processors outside the population.
-        processors = 1 + self.others if self.members == 1 else self.members
+        processors = 1 + self.other_processors if self.members == 1 else self.members
         if step.resource == "other":
             self.builder.draw_destination(processors, f"{step.name}:other")
         else:
             self.builder.next_destination(processors)
-        self.builder.serve(OWN, time, step.name, wait=wait, where=Where.DESTINATION)
+        self.builder.serve(OWN, time, step.name, wait=wait_label, where=Where.DESTINATION)
 
-    def _most_at_once(self) -> int:
+    def _most_others_at_once(self) -> int:
         """Return the most other processors that a single processor uses at one moment: one for each
         branch or item.
         """
         nodes = [node for body in self.model.bodies for node in steps(body)]
-        branches = [len(node.children) for node in nodes if node.combination is Combination.LONGEST]
-        items = [
+        branch_counts = [
+            len(node.children) for node in nodes if node.combination is Combination.LONGEST
+        ]
+        item_counts = [
             math.ceil(self.numbers[node.items]) for node in nodes if isinstance(node, Pipeline)
         ]
         # Branches beyond this number ask the same processors again, in turn.
-        return min(max([1, *branches, *items]), MOST_OTHERS)
+        return min(max([1, *branch_counts, *item_counts]), MOST_OTHERS)
 
     def _barrier(self, node: BarrierWait, parties: Parties) -> None:
         name = node.name
-        number_meeting = parties.get(name, 0) if node.parties is None else node.parties
-        if not number_meeting:
+        party_count = parties.get(name, 0) if node.parties is None else node.parties
+        if not party_count:
             raise ModelError(
                 f"barrier {name}: customers that arrive are never all there; say how many parties"
                 " meet"
@@ -657,22 +686,22 @@ class Writer:
         barrier = self.model.resources[name]
         assert isinstance(barrier, Barrier)
         self.builder.barrier(
-            name, number_meeting, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
+            name, party_count, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
         )
 
     def _probabilities(self, choice: Choice) -> list[float]:
-        probabilities = [self.numbers[p] for p, _ in choice.options]
+        probabilities = [self.numbers[expression] for expression, _ in choice.options]
         if not (
-            all(p >= 0 for p in probabilities)
+            all(probability >= 0 for probability in probabilities)
             and math.isclose(math.fsum(probabilities), 1.0, rel_tol=1e-9)
         ):
             raise NoAnswerError(
                 "the probabilities of a choice must be at least 0 and add up to 1; they are"
-                f" {', '.join(f'{p:g}' for p in probabilities)}"
+                f" {', '.join(f'{probability:g}' for probability in probabilities)}"
             )
         return probabilities
 
-    def _counted(self, count: Expr, number_in_words: str) -> float:
+    def _checked_count(self, count: Expr, number_in_words: str) -> float:
         value = self.numbers[count]
         if not 0 <= value <= 2**53:
             raise NoAnswerError(
@@ -680,8 +709,8 @@ class Writer:
             )
         return value
 
-    def _count(self, count: Expr, number_in_words: str) -> float:
-        value = self._counted(count, number_in_words)
+    def _count_with_note(self, count: Expr, number_in_words: str) -> float:
+        value = self._checked_count(count, number_in_words)
         # Rounding of arithmetic is no probability of one more.
         if abs(value - round(value)) <= 1e-9 * max(value, 1.0):
             return float(round(value))
@@ -690,11 +719,11 @@ class Writer:
         ] = None
         return value
 
-    def _number(self, activity: Activity) -> str:
+    def _stream_number(self, activity: Activity) -> str:
         """Return the number of a step that draws at random, so that its random stream has the same
         name in each run.
         """
-        return self._choices.setdefault(id(activity), str(len(self._choices) + 1))
+        return self._number_by_node.setdefault(id(activity), str(len(self._number_by_node) + 1))
 
 
 Rule = Callable[[Any, Writer, Parties], None]
@@ -718,10 +747,10 @@ def _own_rules() -> dict[str, Rule]:
         BarrierWait: Writer._barrier,
         Pipeline: Writer._pipeline,
     }
-    return {kind.word: _of_writer(rule) for kind, rule in rules.items()}
+    return {node_type.word: _as_rule(rule) for node_type, rule in rules.items()}
 
 
-def _of_writer(rule: Callable[[Writer, Any, Parties], None]) -> Rule:
+def _as_rule(rule: Callable[[Writer, Any, Parties], None]) -> Rule:
     return lambda activity, writer, parties: rule(writer, activity, parties)
 
 
@@ -729,7 +758,7 @@ INSTRUCTIONS: Registry[Rule] = Registry("slipstick.instructions", _own_rules)
 """The rules by kind of step, slipstick's own and those of other packages."""
 
 
-def _whole(value: float, number_in_words: str, least: int = 1, most: int = 1_000_000) -> int:
+def _whole_number(value: float, number_in_words: str, least: int = 1, most: int = 1_000_000) -> int:
     if not (least <= value <= most and value == round(value)):
         raise ModelError(
             f"a simulation needs {number_in_words} to be a whole number from {least} to {most}, got"
@@ -773,25 +802,31 @@ def timeline(
     >>> [(span.member, span.label, span.start, span.end) for span in found.spans]
     [(0, 'work', 0.0, 2.0), (1, 'work', 0.0, 2.0), (0, 'bus', 2.0, 3.0), (1, 'wait:bus', 2.0, 3.0), (1, 'bus', 3.0, 4.0)]
     """
-    components = {label: component for label, (component, _) in Labels.of(model).steps.items()}
-    recorded = record(flatten(model, values).plan, seed, cycles, events)
-    labels = {span.label for span in recorded.spans}
-    waits = {label: BARRIER for label in labels if label.startswith(f"{BARRIER}:")}
-    places = {
+    component_by_label = {
+        label: component for label, (component, _) in Labels.of(model).steps.items()
+    }
+    recorded_timeline = record(flatten(model, values).plan, seed, cycles, events)
+    recorded_labels = {span.label for span in recorded_timeline.spans}
+    component_by_wait = {
+        label: BARRIER for label in recorded_labels if label.startswith(f"{BARRIER}:")
+    }
+    place_by_label = {
         step.name: step.resource or ("network" if step.technology in _NETWORK_TECHNOLOGIES else OWN)
         for step in model.steps
     }
-    places |= {
+    place_by_label |= {
         f"{MONITOR}:{name}": name
         for name, resource in model.resources.items()
         if isinstance(resource, TaskPool)
     }
-    ends_of_phases = (span.end for span in recorded.spans if span.label in (IDLE, *waits))
+    ends_of_phases = (
+        span.end for span in recorded_timeline.spans if span.label in (IDLE, *component_by_wait)
+    )
     return replace(
-        recorded,
-        path=critical_path(recorded),
-        components={**waits, **components},
-        places=places,
+        recorded_timeline,
+        path=critical_path(recorded_timeline),
+        components={**component_by_wait, **component_by_label},
+        places=place_by_label,
         phase=min(ends_of_phases, default=None),
         useful=model.useful,
     )

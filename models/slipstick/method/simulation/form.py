@@ -69,32 +69,37 @@ def notes_of(result: Result) -> tuple[str, ...]:
     ----------
     result : of a simulation
     """
-    unit = "replication" if result.plan.once else "cycle"
+    unit_noun = "replication" if result.plan.once else "cycle"
     cycles_run, cycles_asked = (
-        f"{n} {unit}{'s' * (n != 1)}" for n in (result.cycles, result.settings.cycles)
+        f"{cycles} {unit_noun}{'s' * (cycles != 1)}"
+        for cycles in (result.cycles, result.settings.cycles)
     )
     precision = f"{100 * result.settings.precision:g} %"
-    why = {
+    reason = {
         "precision": f"stopped at the wished precision of {precision}",
         "events": f"stopped at the budget of {result.settings.events} events",
         "cycles": f"ran {cycles_asked}, as asked",
         "complete": "ran the program once: nothing in it is random",
         "interrupted": "unfinished: it was interrupted",
     }[result.stopped]
-    notes = [f"{why}, after {cycles_run}; {result.dropped} of them dropped as warm-up"]
+    notes = [f"{reason}, after {cycles_run}; {result.dropped} of them dropped as warm-up"]
     if result.plan.once or not result.dropped:
-        notes = [why if result.stopped == "complete" else f"{why}, after {cycles_run}"]
+        notes = [reason if result.stopped == "complete" else f"{reason}, after {cycles_run}"]
     if result.pooled:
         notes[0] += f"; in {result.settings.replications} replications"
     if not result.converged:
-        times = map(result.mean_time, range(len(result.plan.groups)))
-        reached = max(time.half_width / time.mean if time.mean else math.inf for time in times)
-        precision_note = f"not converged: the mean time is known within {100 * reached:.2g} %"
-        notes.append(precision_note if math.isfinite(reached) else NOT_TRUSTED)
-    for group, customers in enumerate(result.plan.groups):
-        if unended := result.unended(group):
+        mean_times = map(result.mean_time, range(len(result.plan.groups)))
+        precision_reached = max(
+            time.half_width / time.mean if time.mean else math.inf for time in mean_times
+        )
+        precision_note = (
+            f"not converged: the mean time is known within {100 * precision_reached:.2g} %"
+        )
+        notes.append(precision_note if math.isfinite(precision_reached) else NOT_TRUSTED)
+    for group_index, group in enumerate(result.plan.groups):
+        if unended_share := result.unended(group_index):
             notes.append(
-                f"{100 * unended:.3g} % of the customers' time ({customers.name}) is in cycles that"
+                f"{100 * unended_share:.3g} % of the customers' time ({group.name}) is in cycles that"
                 " have not ended: some of them starve. The mean time is that of all, by Little's"
                 " law; quantiles are those of the cycles that ended"
             )
@@ -124,7 +129,7 @@ class Differences:
         self,
         mean: float,
         names: Sequence[str],
-        own_values: Mapping[str, float],
+        point_values: Mapping[str, float],
         parameters: Mapping[str, Parameter],
     ) -> tuple[Gradient, dict[str, Value], str]:
         """Return the gradient, shares with intervals, and a note; each parameter takes two runs,
@@ -134,51 +139,59 @@ class Differences:
         ----------
         mean : what is differentiated
         names : of the parameters
-        own_values : their values, in base units
+        point_values : their values, in base units
         parameters : with their units
         """
-        gradient: dict[str, float] = {}
+        slope_by_parameter: dict[str, float] = {}
         share_values: dict[str, Value] = {}
         for name in names if mean else ():
-            if not own_values[name]:
+            if not point_values[name]:
                 continue
-            elasticity = self._elasticity(name, own_values[name], mean)
-            power = parameters[name].dimension.time_power
-            gradient[name] = elasticity.mean * mean / own_values[name]
-            ends = [
-                None if end is None else power * end for end in (elasticity.low, elasticity.high)
+            elasticity = self._elasticity(name, point_values[name], mean)
+            time_power = parameters[name].dimension.time_power
+            slope_by_parameter[name] = elasticity.mean * mean / point_values[name]
+            share_ends = [
+                None if end is None else time_power * end
+                for end in (elasticity.low, elasticity.high)
             ]
-            low, high = ends if power > 0 else reversed(ends)
+            low, high = share_ends if time_power > 0 else reversed(share_ends)
             share_values[f"share[{self.value},{name}]"] = Value(
-                power * elasticity.mean, "1", low, high
+                time_power * elasticity.mean, "1", low, high
             )
         note = (
             f"shares of the largest {len(share_values)} by differences of {100 * STEP:g} % under common"
             " random numbers"
         )
-        return Gradient({self.value: gradient}, own_values, parameters), share_values, note
+        return (
+            Gradient({self.value: slope_by_parameter}, point_values, parameters),
+            share_values,
+            note,
+        )
 
-    def _elasticity(self, name: str, theta: float, mean: float) -> Estimate:
+    def _elasticity(self, name: str, parameter_value: float, mean: float) -> Estimate:
         """Estimate theta / T x dT/dtheta from two runs, batch by batch."""
         settings = replace(self.base.settings, cycles=self.base.cycles)
-        high, low = (self.rerun({name: theta * (1 + side)}, settings) for side in (STEP, -STEP))
+        means_above, means_below = (
+            self.rerun({name: parameter_value * (1 + relative_step)}, settings)
+            for relative_step in (STEP, -STEP)
+        )
         # The last batches of both runs are compared, because their numbers of batches may differ.
-        count = min(len(high), len(low))
+        batch_count = min(len(means_above), len(means_below))
         # A central difference: its error falls with the square of the step.
-        differences = (high[-count:] - low[-count:]) / (2 * STEP * mean)
+        differences = (means_above[-batch_count:] - means_below[-batch_count:]) / (2 * STEP * mean)
         slope = float(differences.mean())
-        if count < 2:
+        if batch_count < 2:
             return (
                 Estimate(slope, slope, slope)
                 if self.base.stopped == "complete"
                 else Estimate(slope)
             )
-        half = (
-            t_quantile(self.base.settings.level, count - 1)
+        half_width = (
+            t_quantile(self.base.settings.level, batch_count - 1)
             * float(differences.std(ddof=1))
-            / math.sqrt(count)
+            / math.sqrt(batch_count)
         )
-        return Estimate(slope, slope - half, slope + half)
+        return Estimate(slope, slope - half_width, slope + half_width)
 
 
 def compared_with_one(
@@ -225,33 +238,38 @@ def compared_with_one(
         time_alone = replace(time_alone, value=time_among.value)
     assert time_alone.value
     # Relative errors of independent estimates add up by their squares in a ratio.
-    spread = 0.0 if processors == 1 else math.hypot(_relative(time_alone), _relative(time_among))
-    shortest = time_alone.value
-    if time_among.value < shortest <= time_among.value * (1 + spread):
-        shortest = (
+    relative_error = (
+        0.0
+        if processors == 1
+        else math.hypot(_relative_half_width(time_alone), _relative_half_width(time_among))
+    )
+    least_time = time_alone.value
+    if time_among.value < least_time <= time_among.value * (1 + relative_error):
+        least_time = (
             time_among.value
         )  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise
-    efficiency = float(GRAIN_EFFICIENCY.equation(shortest, time_among.value))
-    interference = float(GRAIN_INTERFERENCE.equation(shortest, time_among.value))
-    zeta = _within(efficiency, spread * efficiency)
-    phi = _within(interference, spread / efficiency)
-    ratios_found = {
+    efficiency = float(GRAIN_EFFICIENCY.equation(least_time, time_among.value))
+    interference = float(GRAIN_INTERFERENCE.equation(least_time, time_among.value))
+    zeta = _value_with_interval(efficiency, relative_error * efficiency)
+    phi = _value_with_interval(interference, relative_error / efficiency)
+    ratio_values = {
         "time_alone": time_alone,
         "grain_efficiency": zeta if zeta.high is None else replace(zeta, high=min(zeta.high, 1.0)),
         "grain_interference": phi if phi.low is None else replace(phi, low=max(phi.low, 0.0)),
     }
     if single.words is not None:
         tape = Tape([single.words])
-        words = float(tape.run(only(given_values, tape.parameters))[0][0])
-        rate = values["throughput"]
+        word_count = float(tape.run(only(given_values, tape.parameters))[0][0])
+        throughput = values["throughput"]
         value, low, high = (
-            None if bound is None else words * bound for bound in (rate.value, rate.low, rate.high)
+            None if bound is None else word_count * bound
+            for bound in (throughput.value, throughput.low, throughput.high)
         )
-        ratios_found["warps"] = Value(value, "1/s", low, high)
-    return {**values, **ratios_found}
+        ratio_values["warps"] = Value(value, "1/s", low, high)
+    return {**values, **ratio_values}
 
 
-def _relative(time: Value) -> float:
+def _relative_half_width(time: Value) -> float:
     """Return half the width of an interval relative to the mean; NaN without an interval."""
     if time.low is None or time.high is None:
         return math.nan
@@ -259,22 +277,26 @@ def _relative(time: Value) -> float:
     return (time.high - time.low) / 2 / time.value
 
 
-def _within(value: float, half: float) -> Value:
-    return Value(value, "1") if math.isnan(half) else Value(value, "1", value - half, value + half)
+def _value_with_interval(value: float, half_width: float) -> Value:
+    return (
+        Value(value, "1")
+        if math.isnan(half_width)
+        else Value(value, "1", value - half_width, value + half_width)
+    )
 
 
 def _solution(model: Model, values_given: Mapping[str, float], settings: Simulation) -> Solution:
     flat = flatten(model, values_given)
     result = simulate(flat.plan, settings)
-    booked = _SimulatedAccount(model, result)
+    simulated_account = _SimulatedAccount(model, result)
     estimates = {
-        **_times(model, flat, result),
-        **_efficiency(model, flat, booked),
-        **_beside(model, values_given, flat, booked),
-        **_resources(result),
-        **_accesses(result),
-        **_attempts(result),
-        **_fairness(result),
+        **_time_estimates(model, flat, result),
+        **_efficiency_estimates(model, flat, simulated_account),
+        **_parallel_estimates(model, values_given, flat, simulated_account),
+        **_resource_estimates(result),
+        **_access_estimates(result),
+        **_attempt_estimates(result),
+        **_fairness_estimates(result),
     }
     values = {name: as_value(estimate, unit_of(name)) for name, estimate in estimates.items()}
     if model.single:
@@ -284,7 +306,7 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
             values, model.single, float(processors[0]), values_given, settings
         )
     values |= {name: Value(count, unit_of(name)) for name, count in model.counted.items()}
-    time = result.mean_time()  # the precision reported is that of its mean
+    mean_time = result.mean_time()  # the precision reported is that of its mean
     remarks = Remarks(
         notes=(*notes_of(result), *flat.fraction_notes),
         seed=result.settings.seed,
@@ -300,18 +322,20 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
         values = {**values, **shares}
         remarks = replace(remarks, notes=(*remarks.notes, note))
     account = {
-        "account": booked.estimates(booked.labels.component),
-        "technology": booked.estimates(booked.labels.technology),
-        "step": booked.estimates(lambda label: IDLE_PROCESSORS if label == IDLE else label),
+        "account": simulated_account.estimates(simulated_account.labels.component),
+        "technology": simulated_account.estimates(simulated_account.labels.technology),
+        "step": simulated_account.estimates(
+            lambda label: IDLE_PROCESSORS if label == IDLE else label
+        ),
     }
     # Where nothing is random the run is exact once its cycles repeat, so that its interval has no
     # width.
-    exact = np.array([not flat.plan.random and time.half_width <= ROUNDING * time.mean])
-    once = {name: np.array([number]) for name, number in flat.once.items()}
+    exact = np.array([not flat.plan.random and mean_time.half_width <= ROUNDING * mean_time.mean])
+    execution_times = {name: np.array([number]) for name, number in flat.once.items()}
     return replace(
         one_point(model.name, values, remarks, gradient, account),
         exact=exact,
-        once=once,
+        once=execution_times,
         useful=model.useful,
     )
 
@@ -334,9 +358,13 @@ def _overloads(
     NoAnswerError : a resource is asked for more
     """
     groups = model.population.groups if EARLY_JOINS in model.constructs else ()
-    names = [f"throughput[{group.name}]" if len(groups) > 1 else "throughput" for group in groups]
+    throughput_names = [
+        f"throughput[{group.name}]" if len(groups) > 1 else "throughput" for group in groups
+    ]
     try:
-        work = [demands(group.cycle, model) | held_times(group.cycle, model) for group in groups]
+        work_of_groups = [
+            demands(group.cycle, model) | held_times(group.cycle, model) for group in groups
+        ]
     except NoAnswerError:  # what is asked depends on the state
         return
     forks = [node for node in side_by_side(model.bodies) if node.beside]
@@ -345,30 +373,31 @@ def _overloads(
     for name, resource in model.resources.items():
         if name not in resources_used:
             continue
-        seconds = [work_of_group.get(name, zero(TIME)) for work_of_group in work]
-        tape = Tape(seconds)
+        work_at_resource = [work_of_group.get(name, zero(TIME)) for work_of_group in work_of_groups]
+        tape = Tape(work_at_resource)
         columns = tape.run(only(values_given, tape.parameters))
         low, load, high = (
             sum(
-                float(column[0]) * (getattr(values[rate], end) or values[rate].value or 0.0)
-                for rate, column in zip(names, columns, strict=True)
-                if rate in values
+                float(column[0])
+                * (getattr(values[throughput_name], bound) or values[throughput_name].value or 0.0)
+                for throughput_name, column in zip(throughput_names, columns, strict=True)
+                if throughput_name in values
             )
             / resource.capacity
-            for end in ("low", "value", "high")
+            for bound in ("low", "value", "high")
         )
         if high < 1:
             continue
-        words = (
+        description = (
             f"{resource.noun.split()[-1]} {name} is asked for {load:.4g} of its time, at branches that"
             " are not waited for too"
         )
         # At a bottleneck that all share the load is 1, and its estimate a little above or below.
         if load - SURELY * (load - low) > 1 + ROUNDING:
             raise NoAnswerError(
-                f"{words}: what is begun there is more than it can do; begin less, or shorten it"
+                f"{description}: what is begun there is more than it can do; begin less, or shorten it"
             )
-        yield f"{words}: its queue may grow without end, and depends on the length of the run"
+        yield f"{description}: its queue may grow without end, and depends on the length of the run"
 
 
 def one_point(
@@ -388,23 +417,25 @@ def one_point(
     booked : seconds of a cycle, as ``account``, ``technology`` and ``step``
     """
     tables = {
-        book: {key: as_value(estimate, "s") for key, estimate in estimates.items()}
-        for book, estimates in booked.items()
+        table_name: {
+            entry_name: as_value(estimate, "s") for entry_name, estimate in estimates.items()
+        }
+        for table_name, estimates in booked.items()
     }
     all_values = {
         **values,
         **{
-            f"{book}[{key}]": value
-            for book, table in tables.items()
-            for key, value in table.items()
+            f"{table_name}[{entry_name}]": value
+            for table_name, table in tables.items()
+            for entry_name, value in table.items()
         },
     }
 
-    def columns(values: Mapping[str, Value], end: str = "value") -> dict[str, Array]:
-        numbers = {key: getattr(value, end) for key, value in values.items()}
+    def columns(values: Mapping[str, Value], bound: str = "value") -> dict[str, Array]:
+        numbers = {entry_name: getattr(value, bound) for entry_name, value in values.items()}
         return {
-            key: np.array([math.nan if number is None else number])
-            for key, number in numbers.items()
+            entry_name: np.array([math.nan if number is None else number])
+            for entry_name, number in numbers.items()
         }
 
     return Solution(
@@ -435,59 +466,60 @@ class _SimulatedAccount:
         self.result = result
         self.layout = result.layout
         self.labels = Labels.of(model)
-        self.time = _cycles_of_first(model, result)
+        self.time = _cycle_time_weights(model, result)
         first_column = self.layout.booked[0]
-        count = len(result.plan.labels)
+        label_count = len(result.plan.labels)
         sums = result.batches.sum(axis=0)
-        booked = np.zeros(self.layout.width)
-        booked[first_column : first_column + count] = 1.0
-        total = float(sums @ booked)
-        unended = bool(result.unended())
+        booked_weights = np.zeros(self.layout.width)
+        booked_weights[first_column : first_column + label_count] = 1.0
+        booked_time = float(sums @ booked_weights)
+        has_unended = bool(result.unended())
         # Booked are the ended cycles; those cut off by the ends of the run scale them to all of the
         # time.
-        scale = float(sums @ self.time) / total if total and not unended else 1.0
+        scale = float(sums @ self.time) / booked_time if booked_time and not has_unended else 1.0
         self._weights = {
             label: scale * self.layout.column(first_column + index)
             for index, label in enumerate(result.plan.labels)
             if sums[first_column + index]
         }
-        for label, share in unbooked_waits(result).items() if unended else ():
-            earlier = self._weights.get(label, np.zeros(self.layout.width))
-            self._weights[label] = earlier + share * (self.time - booked)
+        for label, share in unbooked_waits(result).items() if has_unended else ():
+            earlier_weights = self._weights.get(label, np.zeros(self.layout.width))
+            self._weights[label] = earlier_weights + share * (self.time - booked_weights)
 
-    def estimates(self, key: Callable[[str], str]) -> dict[str, Estimate]:
-        """Estimate the seconds of a cycle, added up under the names that `key` gives the labels."""
+    def estimates(self, name_of_label: Callable[[str], str]) -> dict[str, Estimate]:
+        """Estimate the seconds of a cycle, added up under the names that `name_of_label` gives the labels."""
         cycles = self.layout.column(self.layout.cycles[0])
         return {
-            name: self.result.ratio(weight, cycles) for name, weight in self.weights(key).items()
+            name: self.result.ratio(weight, cycles)
+            for name, weight in self.weights(name_of_label).items()
         }
 
-    def weights(self, key: Callable[[str], str]) -> dict[str, Array]:
-        """Return the weights of the labels, added up under the names that `key` gives them, in the
+    def weights(self, name_of_label: Callable[[str], str]) -> dict[str, Array]:
+        """Return the weights of the labels, added up under the names that `name_of_label` gives them, in the
         order of first appearance.
         """
         weights_by_name: dict[str, Array] = {}
         for label, weights in self._weights.items():
-            name = key(label)
+            name = name_of_label(label)
             weights_by_name[name] = (
                 weights_by_name[name] + weights if name in weights_by_name else weights
             )
         return weights_by_name
 
 
-def waiting_column(result: Result, index: int) -> Array:
+def waiting_column(result: Result, resource_index: int) -> Array:
     """Return the weights of the statistics that add up to the time waited at a resource: the time
     present less the time in service, or the waits as counted where holders take several permits and
     at stations with rates.
     """
     plan = result.plan
     layout = result.layout
-    lock = index - len(plan.stations)
-    if lock in plan.several:
-        return layout.column(layout.waited[lock])
-    if index in layout.beyond:
-        return layout.column(layout.beyond[index])
-    return layout.column(layout.area[index]) - layout.column(layout.use[index])
+    lock_index = resource_index - len(plan.stations)
+    if lock_index in plan.several:
+        return layout.column(layout.waited[lock_index])
+    if resource_index in layout.beyond:
+        return layout.column(layout.beyond[resource_index])
+    return layout.column(layout.area[resource_index]) - layout.column(layout.use[resource_index])
 
 
 def unbooked_waits(result: Result) -> dict[str, float]:
@@ -506,21 +538,21 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     sums = result.batches.sum(axis=0)
     labels = [f"wait:{station.name}" for station in plan.stations]
     labels += [lock.label for lock in plan.locks]
-    waited: dict[str, float] = {}
+    time_by_label: dict[str, float] = {}
     for index, label in enumerate(labels):
-        waiting = float(sums @ waiting_column(result, index))
-        waited[label] = waited.get(label, 0.0) + waiting
+        waiting_time = float(sums @ waiting_column(result, index))
+        time_by_label[label] = time_by_label.get(label, 0.0) + waiting_time
     # What is booked belongs to cycles that ended.
-    for label in waited:
+    for label in time_by_label:
         if label in plan.labels:
             columns = np.array(layout.booked) + plan.labels.index(label)
-            waited[label] -= float(sums[columns].sum())
-    unbooked = {label: seconds for label, seconds in waited.items() if seconds > 0}
-    total = sum(unbooked.values())
-    return {label: seconds / total for label, seconds in unbooked.items()}
+            time_by_label[label] -= float(sums[columns].sum())
+    unbooked_by_label = {label: seconds for label, seconds in time_by_label.items() if seconds > 0}
+    total = sum(unbooked_by_label.values())
+    return {label: seconds / total for label, seconds in unbooked_by_label.items()}
 
 
-def _cycles_of_first(model: Model, result: Result) -> Array:
+def _cycle_time_weights(model: Model, result: Result) -> Array:
     """Return the weights of the statistics that add up to the time of the cycles of the first
     group, thinking included [s].
     """
@@ -528,28 +560,28 @@ def _cycles_of_first(model: Model, result: Result) -> Array:
     return weights_of_time(result.plan, result.batches, 0)
 
 
-def _responses(model: Model, flat: Flat, result: Result) -> Iterator[tuple[str, Estimate]]:
+def _response_estimates(model: Model, flat: Flat, result: Result) -> Iterator[tuple[str, Estimate]]:
     """Yield the response times of the groups that think or arrive, and the share of responses
     within the target of each group with a target.
     """
-    by_name = {group.name or ALL: group for group in model.population.groups}
+    group_by_name = {group.name or ALL: group for group in model.population.groups}
     for index, customers in enumerate(result.plan.groups):
-        group = by_name.get(customers.name)
+        group = group_by_name.get(customers.name)
         if group is not None and group.responds:
             yield named_of("response_time", group.name), result.mean_time(index)
-            for p in QUANTILES:
-                quantile = result.time_quantile(p, index)
-                yield named_of("response_time_quantile", group.name, f"{p:g}"), quantile
-    indices = {customers.name: index for index, customers in enumerate(result.plan.groups)}
+            for level in QUANTILES:
+                quantile = result.time_quantile(level, index)
+                yield named_of("response_time_quantile", group.name, f"{level:g}"), quantile
+    index_by_name = {customers.name: index for index, customers in enumerate(result.plan.groups)}
     for name, target in flat.targets.items():
-        if (target_index := indices.get(name or ALL)) is not None:
+        if (target_index := index_by_name.get(name or ALL)) is not None:
             yield named_of("within_target", name), result.share_within(target, target_index)
 
 
-def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
+def _time_estimates(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
     layout = result.layout
-    thinks = thinking(model.bodies[0]) is not None
-    time = result.cycle_time() if thinks else result.mean_time()
+    has_thinking = thinking(model.bodies[0]) is not None
+    time = result.cycle_time() if has_thinking else result.mean_time()
     estimates = {"time": time}
     if model.population.open:
         elapsed = layout.column(layout.time)
@@ -557,48 +589,59 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
     elif time.mean > 0:
         # Members that are never away go round N / T times a second: Little's law on the whole
         # system.
-        n = flat.population
+        processors = flat.population
         # The reciprocal turns the ends of the interval around.
-        low, high = (None if end is None or end <= 0 else n / end for end in (time.high, time.low))
-        estimates["throughput"] = Estimate(n / time.mean, low, high)
+        low, high = (
+            None if end is None or end <= 0 else processors / end for end in (time.high, time.low)
+        )
+        estimates["throughput"] = Estimate(processors / time.mean, low, high)
     if model.population.groups and model.population.groups[0].name:
-        by_name = {group.name: group for group in model.population.groups}
+        group_by_name = {group.name: group for group in model.population.groups}
         for index, members in enumerate(result.plan.groups):
-            of_thinkers = thinking(by_name[members.name].cycle) is not None
-            mean = result.cycle_time(index) if of_thinkers else result.mean_time(index)
+            group_thinks = thinking(group_by_name[members.name].cycle) is not None
+            mean = result.cycle_time(index) if group_thinks else result.mean_time(index)
             estimates[f"time[{members.name}]"] = mean
             estimates[f"throughput[{members.name}]"] = result.ratio(
                 layout.column(layout.cycles[index]), layout.column(layout.time)
             )
-    if not thinks:
-        of_time = {f"time_quantile[{p:g}]": result.time_quantile(p) for p in TIME_QUANTILES}
-        estimates.update(of_time)
-    return {**estimates, **dict(_responses(model, flat, result))}
+    if not has_thinking:
+        quantiles = {
+            f"time_quantile[{level:g}]": result.time_quantile(level) for level in TIME_QUANTILES
+        }
+        estimates.update(quantiles)
+    return {**estimates, **dict(_response_estimates(model, flat, result))}
 
 
-def _efficiency(model: Model, flat: Flat, booked: _SimulatedAccount) -> dict[str, Estimate]:
-    result = booked.result
-    layout = booked.layout
-    time = booked.time
+def _efficiency_estimates(
+    model: Model, flat: Flat, simulated_account: _SimulatedAccount
+) -> dict[str, Estimate]:
+    result = simulated_account.result
+    layout = simulated_account.layout
+    time_weights = simulated_account.time
     if model.population.open or not result.mean_time().mean > 0:
         return {}
-    account = booked.weights(booked.labels.component)
+    account = simulated_account.weights(simulated_account.labels.component)
     values = {}
     if any(name in account for name in model.useful):
-        useful = sum(
+        useful_weights = sum(
             (weight for name, weight in account.items() if name in model.useful),
             np.zeros(layout.width),
         )
-        values["efficiency"] = result.ratio(useful, time)
-        values["speedup"] = result.ratio(flat.population * useful, time)
+        values["efficiency"] = result.ratio(useful_weights, time_weights)
+        values["speedup"] = result.ratio(flat.population * useful_weights, time_weights)
     for name, weight in account.items():
         if name not in model.useful:
-            values[f"processors_lost[{name}]"] = result.ratio(flat.population * weight, time)
+            values[f"processors_lost[{name}]"] = result.ratio(
+                flat.population * weight, time_weights
+            )
     return values
 
 
-def _beside(
-    model: Model, values_given: Mapping[str, float], flat: Flat, booked: _SimulatedAccount
+def _parallel_estimates(
+    model: Model,
+    values_given: Mapping[str, float],
+    flat: Flat,
+    simulated_account: _SimulatedAccount,
 ) -> dict[str, Estimate]:
     """Estimate occupation, overlap and bubbles, and efficiency and speed-up where they differ from
     the account.
@@ -607,111 +650,121 @@ def _beside(
     are from the run.
     """
     parallel = ParallelWork(model)
-    result = booked.result
-    layout = booked.layout
-    account = booked.weights(booked.labels.component)
+    result = simulated_account.result
+    layout = simulated_account.layout
+    account = simulated_account.weights(simulated_account.labels.component)
     columns = parallel.numbers(values_given)
-    numbers = {key: float(column[0]) for key, column in columns.items()}
-    time = booked.time
+    number_by_key = {key: float(column[0]) for key, column in columns.items()}
+    time_weights = simulated_account.time
     cycles = layout.column(layout.cycles[0])
     values = {}
-    if ("work", "") in numbers and result.mean_time().mean > 0:
-        useful = flat.population * numbers["work", ""] * cycles
+    if ("work", "") in number_by_key and result.mean_time().mean > 0:
+        useful_weights = flat.population * number_by_key["work", ""] * cycles
         workers = float(parallel.workers(columns, flat.population)[0])
-        values["efficiency"] = result.ratio(useful / workers, time)
-        values["speedup"] = result.ratio(useful, time)
+        values["efficiency"] = result.ratio(useful_weights / workers, time_weights)
+        values["speedup"] = result.ratio(useful_weights, time_weights)
     for name in parallel.components:
-        work = numbers["work of", name] * cycles
-        values[f"occupation[{name}]"] = result.ratio(work, time)
-        hidden = result.ratio(work - account.get(name, 0.0), time)
+        work_weights = number_by_key["work of", name] * cycles
+        values[f"occupation[{name}]"] = result.ratio(work_weights, time_weights)
+        overlap = result.ratio(work_weights - account.get(name, 0.0), time_weights)
         # The difference of an expectation and what was seen may come out below nothing.
-        none = hidden.mean <= ROUNDING * values[f"occupation[{name}]"].mean
-        high = 0.0 if hidden.high is None or abs(hidden.high) <= ROUNDING else hidden.high
-        values[f"overlap[{name}]"] = Estimate(0.0, 0.0, max(high, 0.0)) if none else hidden
+        is_zero = overlap.mean <= ROUNDING * values[f"occupation[{name}]"].mean
+        upper_end = 0.0 if overlap.high is None or abs(overlap.high) <= ROUNDING else overlap.high
+        values[f"overlap[{name}]"] = Estimate(0.0, 0.0, max(upper_end, 0.0)) if is_zero else overlap
     for index, name in enumerate(result.plan.pipelines):
         if name in parallel.pipelines:
-            places = numbers["places", name] * layout.column(layout.spans[index])
-            idle = places - numbers["stages", name] * layout.column(layout.passes[index])
+            place_time = number_by_key["places", name] * layout.column(layout.spans[index])
+            idle_time = place_time - number_by_key["stages", name] * layout.column(
+                layout.passes[index]
+            )
             # A pipeline that no run has executed has no bubble.
-            if (result.batches @ places).any():
-                values[f"bubble[{name}]"] = result.ratio(idle, places)
+            if (result.batches @ place_time).any():
+                values[f"bubble[{name}]"] = result.ratio(idle_time, place_time)
     return values
 
 
-def _resources(result: Result) -> dict[str, Estimate]:
+def _resource_estimates(result: Result) -> dict[str, Estimate]:
     """Estimate use, queue and wait of each resource; copies, such as processors, count as one on
     average.
     """
     plan = result.plan
     layout = result.layout
     names = plan.resources
-    servers = {station.name: station.servers for station in plan.stations} | {
+    servers_by_name = {station.name: station.servers for station in plan.stations} | {
         lock.name: lock.permits for lock in plan.locks
     }
     counters = {lock.name for lock in plan.locks if lock.noun == COUNTER}
     elapsed = layout.column(layout.time)
     values = {}
     for name in dict.fromkeys(names):
-        area, use, done, waiting = (np.zeros(layout.width) for _ in range(4))
+        present_weights, busy_weights, departure_weights, waiting_weights = (
+            np.zeros(layout.width) for _ in range(4)
+        )
         for index in (index for index, other_name in enumerate(names) if other_name == name):
-            waiting += waiting_column(result, index)
-            area[layout.area[index]] = use[layout.use[index]] = done[layout.done[index]] = 1.0
+            waiting_weights += waiting_column(result, index)
+            present_weights[layout.area[index]] = busy_weights[
+                layout.use[index]
+            ] = departure_weights[layout.done[index]] = 1.0
         copies = names.count(name)
         if name in counters:
             # What is in use of a counter are the units that are there.
-            values[f"units[{name}]"] = result.ratio(use, elapsed)
-            waiting = area
-        elif servers[name] < MOST_HOLDERS:
-            values[f"utilization[{name}]"] = result.ratio(use, elapsed * servers[name] * copies)
-        values[f"queue_length[{name}]"] = result.ratio(area, elapsed * copies)
+            values[f"units[{name}]"] = result.ratio(busy_weights, elapsed)
+            waiting_weights = present_weights
+        elif servers_by_name[name] < MOST_HOLDERS:
+            values[f"utilization[{name}]"] = result.ratio(
+                busy_weights, elapsed * servers_by_name[name] * copies
+            )
+        values[f"queue_length[{name}]"] = result.ratio(present_weights, elapsed * copies)
         # A resource that no visit has ended at has no mean wait.
-        if result.batches @ done @ np.ones(len(result.batches)) > 0:
-            values[f"wait[{name}]"] = result.ratio(waiting, done)
+        if result.batches @ departure_weights @ np.ones(len(result.batches)) > 0:
+            values[f"wait[{name}]"] = result.ratio(waiting_weights, departure_weights)
     return values
 
 
-def _accesses(result: Result) -> dict[str, Estimate]:
+def _access_estimates(result: Result) -> dict[str, Estimate]:
     """Estimate, for each lock with a home node, the accesses to its words and flags per
     acquisition, from that node and from other nodes.
     """
     layout = result.layout
     values = {}
     names = [lock.name for lock in result.plan.locks]
-    for tally, (kind, _, name) in enumerate(tally.partition(":") for tally in result.plan.tallies):
-        if kind == ACCESSES:
-            taken = layout.column(layout.taken[names.index(name)])
-            local = layout.column(layout.refused[tally])
-            values[f"accesses[{name},local]"] = result.ratio(local, taken)
+    for tally_index, (tally_kind, _, name) in enumerate(
+        tally.partition(":") for tally in result.plan.tallies
+    ):
+        if tally_kind == ACCESSES:
+            acquisitions = layout.column(layout.taken[names.index(name)])
+            local_accesses = layout.column(layout.refused[tally_index])
+            values[f"accesses[{name},local]"] = result.ratio(local_accesses, acquisitions)
             values[f"accesses[{name},remote]"] = result.ratio(
-                layout.column(layout.tried[tally]) - local, taken
+                layout.column(layout.tried[tally_index]) - local_accesses, acquisitions
             )
     return values
 
 
-def _attempts(result: Result) -> dict[str, Estimate]:
+def _attempt_estimates(result: Result) -> dict[str, Estimate]:
     """Estimate, for each resource that attempts visit, the fraction of tries that are abandoned,
     the tries per attempt, and the rate of attempts that succeed.
     """
     layout = result.layout
     estimates = {}
     columns = {
-        tuple(name.split(":", 1)): (layout.column(tried), layout.column(refused))
-        for name, tried, refused in zip(
+        tuple(name.split(":", 1)): (layout.column(tries), layout.column(refusals))
+        for name, tries, refusals in zip(
             result.plan.tallies, layout.tried, layout.refused, strict=True
         )
     }
-    for (kind, name), (tried, abandoned) in columns.items():
-        if kind == TRIES:
+    for (tally_kind, name), (tries, abandonments) in columns.items():
+        if tally_kind == TRIES:
             attempts, given_up = columns[GIVEN_UP, name]
-            estimates[f"abandonment[{name}]"] = result.ratio(abandoned, tried)
-            estimates[f"amplification[{name}]"] = result.ratio(tried, attempts)
-            served = attempts - given_up
+            estimates[f"abandonment[{name}]"] = result.ratio(abandonments, tries)
+            estimates[f"amplification[{name}]"] = result.ratio(tries, attempts)
+            successes = attempts - given_up
             elapsed = layout.column(layout.time)
-            estimates[f"goodput[{name}]"] = result.ratio(served, elapsed)
+            estimates[f"goodput[{name}]"] = result.ratio(successes, elapsed)
     return estimates
 
 
-def _fairness(result: Result) -> dict[str, Estimate]:
+def _fairness_estimates(result: Result) -> dict[str, Estimate]:
     r"""Estimate how evenly waits are spread, for each lock and for all locks together: Jain's
     index.
 
@@ -722,34 +775,38 @@ def _fairness(result: Result) -> dict[str, Estimate]:
     Source: Jain, Chiu and Hawe, DEC Research Report TR-301, 1984.
     """
     layout = result.layout
-    locks = {
+    index_by_lock = {
         lock.name: index
         for index, lock in enumerate(result.plan.locks)
         if lock.label.startswith("lock:")
     }
-    members_by_lock = {
-        "fairness": tuple(locks.values()),
-        **{f"fairness[{name}]": (index,) for name, index in locks.items()},
+    indices_by_name = {
+        "fairness": tuple(index_by_lock.values()),
+        **{f"fairness[{name}]": (index,) for name, index in index_by_lock.items()},
     }
     sums = result.batches.sum(axis=0)
     values = {}
-    for name, members in members_by_lock.items():
-        counts, waited, squares = (
-            sum((layout.column(column[index]) for index in members), np.zeros(layout.width))
+    for name, lock_indices in indices_by_name.items():
+        counts, wait_sums, square_sums = (
+            sum((layout.column(column[index]) for index in lock_indices), np.zeros(layout.width))
             for column in (layout.taken, layout.waited, layout.squares)
         )
-        n, w, q = (float(sums @ column) for column in (counts, waited, squares))
+        n, w, q = (float(sums @ column) for column in (counts, wait_sums, square_sums))
         if q > 0:
             # The derivatives of w^2 / (n q) by w and n, so that the batches give its variance.
             fairness = w * w / (n * q)
             values[name] = result.ratio(
-                2 * fairness / w * waited - fairness / n * counts, squares / q
+                2 * fairness / w * wait_sums - fairness / n * counts, square_sums / q
             )
     return values
 
 
 def _shares(
-    model: Model, values_given: Mapping[str, float], mean: float, base: Result, settings: Simulation
+    model: Model,
+    values_given: Mapping[str, float],
+    mean: float,
+    base_result: Result,
+    settings: Simulation,
 ) -> tuple[Gradient, dict[str, Value], str]:
     """Estimate the shares of the parameters with the largest shares in closed form, by differences
     of simulations.
@@ -757,23 +814,23 @@ def _shares(
     compiled = ClosedForm(model)
     # The closed form only ranks the parameters; each of those chosen costs two simulations.
     answer = compiled.points(values_given).answer(0)
-    ranked = sorted(answer.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[
+    ranked_shares = sorted(answer.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[
         : settings.shares
     ]
     parameters = compiled.tape.parameters
 
-    def rerun(changed: Mapping[str, float], longer: Simulation) -> Array:
-        result = simulate(flatten(model, {**values_given, **changed}).plan, longer)
-        times = result.batches @ _cycles_of_first(model, result)
-        means: Array = times / result.batches[:, result.layout.cycles[0]]
+    def rerun(changed_values: Mapping[str, float], rerun_settings: Simulation) -> Array:
+        result = simulate(flatten(model, {**values_given, **changed_values}).plan, rerun_settings)
+        time_sums = result.batches @ _cycle_time_weights(model, result)
+        means: Array = time_sums / result.batches[:, result.layout.cycles[0]]
         return means
 
     own_values = {
         name: values_given.get(name, parameter.value or 0.0)
         for name, parameter in parameters.items()
     }
-    return Differences("time", rerun, base).shares(
-        mean, [name for name, _ in ranked], own_values, parameters
+    return Differences("time", rerun, base_result).shares(
+        mean, [name for name, _ in ranked_shares], own_values, parameters
     )
 
 
@@ -813,9 +870,13 @@ class CompiledSimulation(CompiledModel):
             for name, value in values.items()
         }
         count = max((len(column) for column in columns.values()), default=1)
-        spread = {name: np.broadcast_to(column, (count,)) for name, column in columns.items()}
+        broadcast_columns = {
+            name: np.broadcast_to(column, (count,)) for name, column in columns.items()
+        }
         solutions = [
-            self._at({name: float(column[point]) for name, column in spread.items()})
+            self._solution_at(
+                {name: float(column[point]) for name, column in broadcast_columns.items()}
+            )
             for point in range(count)
         ]
         return (
@@ -824,14 +885,14 @@ class CompiledSimulation(CompiledModel):
             else joined([([index], solution) for index, solution in enumerate(solutions)])
         )
 
-    def _at(self, values: Mapping[str, float]) -> Solution:
+    def _solution_at(self, values: Mapping[str, float]) -> Solution:
         try:
             return self._solve(values)
         except SlipstickError as error:
-            failed = Remarks(failed=str(error))
-            nothing = {self.quantity: np.array([math.nan])}
+            refusal = Remarks(failed=str(error))
+            empty_values = {self.quantity: np.array([math.nan])}
             return Solution(
-                model=self.name, method=SIMULATION, values=nothing, remarks=lambda _: failed
+                model=self.name, method=SIMULATION, values=empty_values, remarks=lambda _: refusal
             )
 
 
