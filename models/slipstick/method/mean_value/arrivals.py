@@ -51,12 +51,12 @@ from slipstick.structure.visits import OTHER_PROCESSORS, Queue, Visit
 
 
 def competing_fraction(visit: Visit, met_visit: Visit, other_processors: float) -> float:
-    """Return the fraction of the processors at the visit `met_visit` that compete for one server with a
-    processor at `visit` [1].
+    """Return the fraction of the processors at the visit `met_visit` that compete for one server
+    with a processor at `visit` [1].
 
     Processors that need a lock held here do not compete. A request for another processor goes to
-    any of the `other_processors` processors with equal probability, one for a numbered processor to that one;
-    so of n processors each of the n - 1 others has 1 / (n - 1) of its requests at one certain
+    any of the other processors with equal probability, one for a numbered processor to that one; so
+    of n processors each of the n - 1 others has 1 / (n - 1) of its requests at one certain
     processor, and an arriving request meets a request of some third processor with probability (n -
     2) / (n - 1)^2.
 
@@ -603,10 +603,10 @@ class ArrivalState:
         the probability p that it is not 0.
 
         Derived here: given that it is not 0 it is geometric, as at an M/M/1 station, so its mean
-        square is a (2 a / p - 1). In a closed population it is at most `other_processors`; the factor 1 - a /
-        other_processors, chosen here, takes the variance to 0 there. Only maxima of times read the variance,
-        so that its error is part of that of the constructs "barriers", "forks", "pipelines" and
-        "phases" of benchmarks/mean_value.py.
+        square is a (2 a / p - 1). In a closed population it is at most the number of the other
+        processors, m; the factor 1 - a / m, chosen here, takes the variance to 0 there. Only maxima
+        of times read the variance, so that its error is part of that of the constructs "barriers",
+        "forks", "pipelines" and "phases" of benchmarks/mean_value.py.
         """
         # p may be below that of a geometric number where some processors are excluded, or where all
         # servers are rarely busy.

@@ -85,7 +85,8 @@ class FlatNetwork:
     stated_visits : the same as the network states them, where a demand is one visit however it is split
         [1]
     service : mean time of a visit [s]
-    counting_places : where the passages of a chain with tallies are counted, and visits there in a cycle
+    counting_places : where the passages of a chain with tallies are counted, and visits there in a
+        cycle
 
     Raises
     ------
