@@ -141,7 +141,7 @@ class ActivityChain(ActivityForm):
             name for name in self.smooth if self.tape.parameters[name].dimension.time_power
         ]
 
-    def solved(self, numbers: Mapping[Expr, Array], account: bool) -> ActivityTable:
+    def solved(self, numbers: Mapping[Expr, Array], with_account: bool) -> ActivityTable:
         """Solve all points; points with the same transitions share the states."""
         for reason in _unfit(self.model, numbers):
             raise NoAnswerError(f"markov-chain takes {reason} simulation")
@@ -166,7 +166,7 @@ class ActivityChain(ActivityForm):
                     {expr: number[points] for expr, number in numbers.items()},
                     table,
                     points,
-                    account,
+                    with_account,
                 )
             except NoAnswerError as error:
                 table.refuse(dict.fromkeys(points, str(error)))
@@ -195,7 +195,7 @@ class ActivityChain(ActivityForm):
         phases_known = all(step.scv in (0, 1) or phases_given(step) for step in self.model.steps)
         return np.full(len(table.time), phases_known)
 
-    def errors(self, table: ActivityTable, exact: Flags) -> dict[int, str]:
+    def errors(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
         return {}
 
     @property
@@ -287,7 +287,7 @@ def _solve_alike(
     numbers: Mapping[Expr, Array],
     table: ActivityTable,
     points: list[int],
-    account: bool,
+    with_account: bool,
 ) -> None:
     """Solve points that have the same transitions, by one exploration of the states."""
     population = model.population
@@ -305,7 +305,7 @@ def _solve_alike(
     )
     for cycles, rounds in phases:
         states = _States(model, numbers, cycles, rounds)
-        for key, value in _sums(states, account):
+        for key, value in _sums(states, with_account):
             sums[key] += value
             if key == ("time", "") and rounds is not None:
                 sums["label", IDLE_PROCESSORS] += (members - len(states.kinds)) * value
@@ -313,7 +313,7 @@ def _solve_alike(
     for index, group in enumerate(population.groups if len(population.groups) > 1 else ()):
         group_time = size[group.processors] * time / nonzero(sums["calls", index])
         table.groups.setdefault(group.name, table.unknown())[points] = group_time
-    for kind, name in [*sums] if account else ():
+    for kind, name in [*sums] if with_account else ():
         if kind == "label":
             table.booked.setdefault(name, table.unknown())[points] = sums[kind, name] / members
         elif kind == "present":
@@ -368,7 +368,7 @@ def _announce_solution(model: str, size: int, solutions: int) -> None:
         )
 
 
-def _sums(states: _States, account: bool) -> Iterator[tuple[tuple[str, Any], Array]]:
+def _sums(states: _States, with_account: bool) -> Iterator[tuple[tuple[str, Any], Array]]:
     """Yield sums over a cycle of the first group, or over the rounds of a phase: of time by label
     and of visits by resource.
     """
@@ -380,7 +380,7 @@ def _sums(states: _States, account: bool) -> Iterator[tuple[tuple[str, Any], Arr
         (("calls", name), flow)
         for name, flow in zip(states.happens, np.transpose(flows), strict=True)
     )
-    for key, count in _counts(states, positions) if account else ():
+    for key, count in _counts(states, positions) if with_account else ():
         yield key, times @ count
     yield from (
         (("units", name), times @ np.asarray(chain.states)[:, column])

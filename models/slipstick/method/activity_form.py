@@ -86,13 +86,13 @@ class ActivityForm(CompiledModel):
         }
 
     @abstractmethod
-    def solved(self, numbers: Numbers, account: bool) -> ActivityTable:
+    def solved(self, numbers: Numbers, with_account: bool) -> ActivityTable:
         """Compute the times at all points; the numbers may be complex.
 
         Parameters
         ----------
         numbers : every number of the model [points]
-        account : also find the account and the use of each queue
+        with_account : also find the account and the use of each queue
 
         Raises
         ------
@@ -104,7 +104,7 @@ class ActivityForm(CompiledModel):
         """Return at which points the times are exact."""
 
     @abstractmethod
-    def errors(self, table: ActivityTable, exact: Flags) -> dict[int, str]:
+    def errors(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
         """Return, by point, why no error is promised for its approximate answer; empty where one is
         promised.
         """
@@ -117,18 +117,18 @@ class ActivityForm(CompiledModel):
     def brief(self, values: Values) -> Solution:
         """Evaluate the time alone [s, points]."""
         numbers = self.numbers(values)
-        table = self.table(numbers, account=False)
+        table = self.table(numbers, with_account=False)
         return Solution(
             model=self.model.name,
             method=self.method,
             count=len(table.time),
-            exact=(exact := self.exact(values, table)),
-            errors=self.errors(table, exact),
+            exact=(is_exact := self.exact(values, table)),
+            errors=self.errors(table, is_exact),
             values={self.quantity: table.time},
             refused=frozenset(table.refused),
         )
 
-    def table(self, numbers: Numbers, account: bool) -> ActivityTable:
+    def table(self, numbers: Numbers, with_account: bool) -> ActivityTable:
         """Compute the times at all points, as `solved` does; a refusal of the whole model becomes
         the reason at each point.
         """
@@ -143,7 +143,7 @@ class ActivityForm(CompiledModel):
             return ActivityTable(np.ones(point_count), deadlocks)
         try:
             with np.errstate(all="ignore"):
-                table = self.solved(numbers, account)
+                table = self.solved(numbers, with_account)
         except NoAnswerError as error:
             return ActivityTable(
                 np.ones(point_count), dict.fromkeys(range(point_count), str(error))
@@ -161,8 +161,8 @@ class ActivityForm(CompiledModel):
     def solution(self, values: Values) -> Solution:
         """Compute all values at aligned points."""
         numbers = self.numbers(values)
-        table = self.table(numbers, account=True)
-        exact = self.exact(values, table)
+        table = self.table(numbers, with_account=True)
+        is_exact = self.exact(values, table)
         size_by_group = {
             group.name: group.processors for group in self.model.population.groups if group.name
         }
@@ -178,8 +178,8 @@ class ActivityForm(CompiledModel):
             table.time,
             table.size,
             table.booked,
-            exact=exact,
-            errors=self.errors(table, exact),
+            exact=is_exact,
+            errors=self.errors(table, is_exact),
             groups={
                 name: (table.groups.get(name, unanswered_times), numbers[size])
                 for name, size in size_by_group.items()
@@ -204,7 +204,7 @@ class ActivityForm(CompiledModel):
                 for step in self.model.steps
                 for label in (step.name, step.component, step.technology)
             ),
-            remarks=lambda index: self._remarks(table, bool(exact[index]), index),
+            remarks=lambda index: self._remarks(table, bool(is_exact[index]), index),
             gradient=lambda index: self._gradient(values, index),
         )
         return replace(solution, refused=frozenset(table.refused))
@@ -256,7 +256,7 @@ class ActivityForm(CompiledModel):
             )
             numbers = {expr: column[1:] for expr, column in columns.items()}
             try:
-                slope_column = self.table(numbers, account=False).time.imag / [
+                slope_column = self.table(numbers, with_account=False).time.imag / [
                     complex_step(point_values[name]) for name in parameter_names
                 ]
             except (

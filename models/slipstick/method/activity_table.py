@@ -267,7 +267,9 @@ class ActivityTable:
         self.time = self.unknown()
 
     def unknown(self, *rows: int) -> Array:
-        """Return an array of NaN with as many columns as points; `rows` are its other sizes."""
+        """Return an array of NaN whose last axis has an element for each point; `rows` are the
+        lengths of the axes before it.
+        """
         return np.full((*rows, len(self.size)), np.nan, dtype=self.size.dtype)
 
     @property
@@ -278,16 +280,16 @@ class ActivityTable:
             dtype=int,
         )
 
-    def refuse(self, reasons: Mapping[int, str], *, others_may: bool = False) -> None:
+    def refuse(self, reasons: Mapping[int, str], *, another_may_answer: bool = False) -> None:
         """Remove the answers of some points, and record the reason for each.
 
         Parameters
         ----------
         reasons : by the number of the point
-        others_may : another method may answer there
+        another_may_answer : another method may answer there
         """
         self.reason_by_point.update(reasons)
-        if others_may:
+        if another_may_answer:
             self.refused.update(reasons)
         for column in (
             self.time,

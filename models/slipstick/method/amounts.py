@@ -22,7 +22,7 @@ from slipstick.model.system import Model
 def amounts_and_half_widths(
     tape: Tape, fixed_values: Values, means: Columns, half_widths: Columns
 ) -> tuple[list[Array], list[Array]]:
-    """Compute amounts, and half the widths of their intervals [points].
+    """Compute amounts and the half-widths of their intervals [points].
 
     Half-widths of the means add up by their squares, to first order: means of one run depend on
     each other, which is left out.
@@ -90,7 +90,7 @@ class Amounts:
         }
 
     def added(self, solution: Solution, values: Values) -> Solution:
-        """Add the amounts whose values a solution has.
+        """Add to a solution the amounts that can be computed from its values.
 
         Parameters
         ----------
@@ -182,8 +182,9 @@ class Amounts:
     def _differentiated(
         self, solution: Solution, values: Values, amount_columns: Sequence[str]
     ) -> Solution:
-        """Add the derivatives of amounts, by differences, to the derivatives that a solution
-        computes when they are read; estimates get none, because differences of estimates are noise.
+        """Extend the derivatives of a solution, which are computed when they are read, by those of
+        amounts, which are differences. Estimates get none, because differences of estimates are
+        noise.
         """
         gradient_of_values = solution.gradient
         if gradient_of_values is None:

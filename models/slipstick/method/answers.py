@@ -417,7 +417,7 @@ def _in_base_units(value: float, dimension: Dimension) -> str:
 
 
 def _without_answers(solution: Solution, reason: str, is_broken: Flags) -> Solution:
-    """Remove the answers of some points, for the reason in `reason`."""
+    """Remove the answers of some points, and record the reason."""
     earlier_remarks = solution.remarks
     detail = solution.detail
 
@@ -503,8 +503,8 @@ class Answers:
         from slipstick.results.sweep import Provenance
 
         left_out = dict.fromkeys(range(point_count), solution.left_out) if solution.left_out else {}
-        exact = np.broadcast_to(solution.exact, point_count)
-        return Provenance(methods, exact, outside, errors, left_out, solution.checks)
+        is_exact = np.broadcast_to(solution.exact, point_count)
+        return Provenance(methods, is_exact, outside, errors, left_out, solution.checks)
 
     @cached_property
     def outside(self) -> dict[int, str]:
@@ -555,7 +555,9 @@ class Answers:
         return reason_by_point
 
     def limits(self) -> dict[str, list[str]]:
-        """Name the limiting stage of each pipeline at each point; the first written wins a tie."""
+        """Name the limiting stage of each pipeline at each point: the longest, and of equally long
+        ones the first.
+        """
         stages_by_pipeline = {}
         for pipeline, stages in self.solution.stages.items():
             stage_time_table = np.stack(
@@ -704,9 +706,9 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         for index, row in enumerate(rows)
     }
     methods = np.full(count, "", dtype=object)
-    exact = np.zeros(count, dtype=bool)
+    is_exact = np.zeros(count, dtype=bool)
     for rows, solution in pieces:
-        methods[np.asarray(rows)], exact[np.asarray(rows)] = (
+        methods[np.asarray(rows)], is_exact[np.asarray(rows)] = (
             [*(solution.methods or [solution.method] * len(rows))],
             solution.exact,
         )
@@ -732,7 +734,7 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         first_solution,
         count=count,
         methods=methods.tolist(),
-        exact=exact,
+        exact=is_exact,
         **tables,
         checks=entries_by_row["checks"],
         errors=entries_by_row["errors"],
@@ -846,8 +848,8 @@ def _values_at_point(columns: Columns, index: int) -> dict[str, float]:
 
 
 def added_up(booked: Columns, name_of_label: Callable[[str], str]) -> dict[str, Array]:
-    """Add up seconds by label under the names that `name_of_label` gives the labels, in the order of first
-    appearance.
+    """Add up the seconds of all labels that `name_of_label` gives the same name; the names are in
+    the order of first appearance.
     """
     seconds_by_name: dict[str, Array] = {}
     for label, seconds in booked.items():
@@ -956,8 +958,8 @@ def think_times(model: Model, values: Values) -> dict[str, Array]:
 def _efficiency_and_losses(
     model: Model, account: Columns, sizes: Array, time: Array
 ) -> dict[str, Array]:
-    """Return efficiency and speed-up, if some work is useful, and the processors lost to each other
-    component.
+    """Return efficiency and speed-up, if some work is useful, and the processors lost to each
+    component without useful work.
     """
     value_by_name = {}
     useful_columns = [account[name] for name in model.useful if name in account]
@@ -1052,7 +1054,9 @@ def perturbed(
 
 
 def complex_step(value: float) -> float:
-    """Return the step by which a parameter of a value is moved."""
+    """Return the complex step of a parameter: `COMPLEX_STEP` times its value, or `COMPLEX_STEP` if
+    the value is 0.
+    """
     return COMPLEX_STEP * (value or 1.0)
 
 

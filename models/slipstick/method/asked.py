@@ -146,8 +146,8 @@ def _state_in_activity(model: Model, answer: Answer, name: str) -> AskedValue:
 
 
 def _refers_to_lock(model: Model, name: str) -> bool:
-    """Return whether a fairness refers to a lock: the resource in its name is one, or, without a
-    resource in its name, the model has one.
+    """Return whether the name of a fairness refers to a lock: the resource in the name is one, or
+    the name has no resource and the model has a lock.
     """
     resource_name = name.partition("[")[2].removesuffix("]")
     resource_names = [resource_name] if resource_name else list(model.resources)

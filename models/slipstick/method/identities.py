@@ -322,9 +322,9 @@ def _products_of_activity(model: Model) -> Iterator[Product]:
 
 
 def _resource_loads(model: Model) -> list[ResourceLoad]:
-    """List the demand and visits of one pass at each resource where each visit waits once: for a
-    closed population of one group, a stream, and phases, whose rounds are spread over the
-    processors.
+    """List the demand and the visits of one pass at each resource where each visit waits once. Only
+    a closed population of one group, a stream and phases have them; the rounds of phases are
+    divided among the processors.
     """
     bodies_with_passes = _bodies_with_passes(model)
     if any(isinstance(node, Attempt) for node in each_once(model.bodies)):

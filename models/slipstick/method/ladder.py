@@ -391,8 +391,8 @@ class LadderForm(CompiledModel):
 
 
 def _is_taken(form: CompiledModel, values: Values) -> NDArray[np.bool_]:
-    """Return which points a compiled model takes. If its code fails at that question, all: solving
-    them fails too, and passes them on to the next method with a note.
+    """Return which points a compiled model takes. If its code fails at this question, these are all
+    points: solving them fails too, and passes them on to the next method with a note.
     """
     try:
         return np.asarray(form.takes(values))
@@ -403,7 +403,7 @@ def _is_taken(form: CompiledModel, values: Values) -> NDArray[np.bool_]:
 
 
 def _failure(method: Method, error: Exception) -> str:
-    """Return a sentence that a method failed by an error in its code."""
+    """Return the sentence which says that a method failed by an error in its code."""
     return f"{method.name} failed, a fault of slipstick ({type(error).__name__}: {error})"
 
 
@@ -516,8 +516,8 @@ class _Named:
             return str(error)
 
     def _fault_sentence(self, error: Exception) -> str:
-        """Return a sentence that the method failed by an error in its code, with the other methods
-        to name.
+        """Return the sentence which says that the method failed by an error in its code, and names
+        the other methods.
         """
         way_out = f", or name another method: {', '.join(self.others)}" if self.others else ""
         return f"{_failure(self.method, error)}; please report it with the model{way_out}"
@@ -538,8 +538,8 @@ class _Named:
     def _point_by_point(
         self, solve: Callable[[Values], Solution], quantity: str
     ) -> Callable[[Values], Solution]:
-        """Wrap a function that solves points, so that an error in its code takes the answer only
-        from the points that cause it.
+        """Wrap a function that solves points, so that an error in its code leaves only the points
+        that cause it without an answer.
         """
 
         def solve_points(values: Values) -> Solution:
@@ -622,8 +622,8 @@ def named(
 
 
 def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution:
-    """Add a note to each point why the earlier methods did not answer. Where this method has no
-    answer either, its reason follows theirs, unless both are saturation.
+    """Add to each point a note that says why the earlier methods did not answer. Where this method
+    has no answer either, its reason follows theirs, unless both are saturation.
     """
 
     def detail(index: int) -> tuple[Solution, int]:

@@ -103,9 +103,9 @@ class AnswerNames(Mapping[str, str]):
     units : by name
     counted : stations that ``probability[station,n]`` is known of, for any number n of customers,
         and transient values
-    intervals : every value may have ends, such as ``low[time]``
+    with_intervals : every value may have ends, such as ``low[time]``
 
-    >>> names = AnswerNames({"time": "s"}, ["cpu"], intervals=True)
+    >>> names = AnswerNames({"time": "s"}, ["cpu"], with_intervals=True)
     >>> names["high[time]"], names["probability[cpu,3]"], "speed" in names
     ('s', '1', False)
     """
@@ -114,11 +114,11 @@ class AnswerNames(Mapping[str, str]):
         self,
         units: Mapping[str, str],
         counted_stations: Iterable[str] = (),
-        intervals: bool = False,
+        with_intervals: bool = False,
     ) -> None:
         self._units = dict(units)
         self._counted_stations = frozenset(counted_stations)
-        self._intervals = intervals
+        self._intervals = with_intervals
         numbered_kinds = (
             "probability",
             "time_until",
@@ -172,7 +172,7 @@ def names_of(
     >>> [name for name in names if "[bus]" in name]
     ['utilization[bus]', 'queue_length[bus]', 'wait[bus]', 'step[bus]', 'once[bus]']
     """
-    intervals = method in (None, SIMULATION, BOUNDS)
+    with_intervals = method in (None, SIMULATION, BOUNDS)
     if isinstance(model, Law):
         return AnswerNames({model.gives.name: str(model.gives.dimension)})
     counted_stations: Iterable[str] = ()
@@ -187,7 +187,9 @@ def names_of(
     listed_names = list(names)
     if not isinstance(model, AddedModel) and method != BOUNDS:
         listed_names += [f"amount[{name}]" for name in amounts_known(model.amounts, listed_names)]
-    return AnswerNames({name: unit_of(name) for name in listed_names}, counted_stations, intervals)
+    return AnswerNames(
+        {name: unit_of(name) for name in listed_names}, counted_stations, with_intervals
+    )
 
 
 _MEANS = (

@@ -164,10 +164,10 @@ def _verdict_by_simulation(verdict: Verdict, simulated_answer: Solution) -> Verd
     rejected = verdict.rejected
     if rejected is None or rejected.name not in simulated_answer.values or rejected.value is None:
         return verdict
-    columns = (simulated_answer.values, simulated_answer.low, simulated_answer.high)
-    if not all(rejected.name in column for column in columns):
+    tables = (simulated_answer.values, simulated_answer.low, simulated_answer.high)
+    if not all(rejected.name in table for table in tables):
         return verdict
-    mean, low, high = (float(at(column[rejected.name], 0)) for column in columns)
+    mean, low, high = (float(at(table[rejected.name], 0)) for table in tables)
     if not mean > 0:
         return verdict
     percent = 100 * abs(rejected.value / mean - 1)
@@ -184,12 +184,12 @@ def _solution_of_row(solution: Solution, row: int) -> Solution:
         return {name: np.array([at(column, row)]) for name, column in columns.items()}
 
     tables: dict[str, Any] = {name: columns_at_row(getattr(solution, name)) for name in TABLES}
-    exact = np.array([bool(at(solution.exact, row))])
+    is_exact = np.array([bool(at(solution.exact, row))])
     return replace(
         solution,
         count=1,
         methods=[solution.methods[row]] if solution.methods else [],
-        exact=exact,
+        exact=is_exact,
         stages={name: columns_at_row(stages) for name, stages in solution.stages.items()},
         errors={0: solution.errors[row]} if row in solution.errors else {},
         checks={0: solution.checks[row]} if row in solution.checks else {},
@@ -436,19 +436,19 @@ def _expected_of_network(
     from slipstick.sim.second_look import Expected
 
     assert isinstance(model, QueueingNetwork)
-    flat = flat_network(NetworkLayout(model), point)
+    planned_network = flat_network(NetworkLayout(model), point)
     cycles_needed = _cycles_needed(solution, row)
     expected_by_group = {}
-    for index, group in enumerate(flat.plan.groups):
-        time_name = _name_of_time(flat.plan, index, solution)
+    for index, group in enumerate(planned_network.plan.groups):
+        time_name = _name_of_time(planned_network.plan, index, solution)
         if time_name:
             mean = float(at(solution.values[time_name], row))
             cycles = cycles_needed if group.kind == "open" else 0.0
-            step_times, execution_times = flat.known_times(group.name)
+            step_times, execution_times = planned_network.known_times(group.name)
             expected_by_group[index] = Expected(
                 mean, TOLERANCES["usual"], False, cycles, step_times, execution_times
             )
-    return flat.plan, {
+    return planned_network.plan, {
         index: expected_mean
         for index, expected_mean in expected_by_group.items()
         if np.isfinite(expected_mean.mean)

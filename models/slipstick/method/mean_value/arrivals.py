@@ -109,19 +109,24 @@ class _Delay:
 
     Parameters
     ----------
-    ahead : their number found there [1]
-    served : how many of them are in service [1]
+    number_ahead : their number found there [1]
+    number_served : how many of them are in service [1]
     time : waited for them [s]
     service : of each
     """
 
-    ahead: Array
-    served: Array
+    number_ahead: Array
+    number_served: Array
     time: Array
     service: RandomTime
 
     def scaled(self, factor: Array) -> _Delay:
-        return _Delay(self.ahead * factor, self.served * factor, self.time * factor, self.service)
+        return _Delay(
+            self.number_ahead * factor,
+            self.number_served * factor,
+            self.time * factor,
+            self.service,
+        )
 
 
 _Delays = dict[tuple[int, int], _Delay]
@@ -263,16 +268,16 @@ class ArrivalState:
         for visit in queue.visits:
             if visit.queue not in delay_by_queue:
                 delays = self._delays_at_visit(queue, visit, np.ones(1)).values()
-                ahead = added(delay.ahead for delay in delays)
+                number_ahead = added(delay.number_ahead for delay in delays)
                 time = added(delay.time for delay in delays)
                 mean_variance = added(
-                    delay.ahead * delay.service.variance for delay in delays
-                ) / nonzero(ahead)
+                    delay.number_ahead * delay.service.variance for delay in delays
+                ) / nonzero(number_ahead)
                 delay_by_queue[visit.queue] = _Delay(
-                    ahead,
-                    added(delay.served for delay in delays),
+                    number_ahead,
+                    added(delay.number_served for delay in delays),
                     time,
-                    RandomTime(time / nonzero(ahead), mean_variance),
+                    RandomTime(time / nonzero(number_ahead), mean_variance),
                 )
         waits = {}
         for visit in queue.visits:
@@ -288,12 +293,12 @@ class ArrivalState:
         for met_visit in queue.visits:
             fraction = self._met_fraction(queue, visit, met_visit)
             if np.any(fraction):
-                served = fraction * self.served[met_visit.index]
+                number_served = fraction * self.served[met_visit.index]
                 waiting_and_served[met_visit] = (
-                    fraction * self._present_at(visit, met_visit, queue) - served,
-                    served,
+                    fraction * self._present_at(visit, met_visit, queue) - number_served,
+                    number_served,
                 )
-                busy_servers = busy_servers + served
+                busy_servers = busy_servers + number_served
         all_busy = (
             self._probability_all_busy(queue, waiting_and_served)
             if queue.servers > 1
@@ -303,16 +308,21 @@ class ArrivalState:
         # mean is that probability.
         delaying_share = all_busy / nonzero(busy_servers)
         service_rate = added(
-            number_served / nonzero(self.services[met_visit.index].mean)
-            for met_visit, (_, number_served) in waiting_and_served.items()
+            number_in_service / nonzero(self.services[met_visit.index].mean)
+            for met_visit, (_, number_in_service) in waiting_and_served.items()
         )
         # A whole service found in progress may be of any visit: the mean over all in service.
         typical_service = busy_servers / nonzero(service_rate)
         return {
             (visit.index, met_visit.index): self._delay_of_met_visit(
-                queue, met_visit, waiting, delaying_share * served, own_service, typical_service
+                queue,
+                met_visit,
+                number_waiting,
+                delaying_share * number_served,
+                own_service,
+                typical_service,
             )
-            for met_visit, (waiting, served) in waiting_and_served.items()
+            for met_visit, (number_waiting, number_served) in waiting_and_served.items()
         }
 
     def _met_fraction(self, queue: Queue, visit: Visit, met_visit: Visit) -> Array | float:
@@ -353,16 +363,19 @@ class ArrivalState:
         customers = int(self.members[queue.name]) * queue.requests
         if not customers:
             return np.zeros(1)
-        present = added(waiting + served for waiting, served in waiting_and_served.values())
-        served = added(served for _, served in waiting_and_served.values())
-        return chance_all_busy(present, served, customers, queue.servers)
+        number_present = added(
+            number_waiting + number_served
+            for number_waiting, number_served in waiting_and_served.values()
+        )
+        number_served = added(number_served for _, number_served in waiting_and_served.values())
+        return chance_all_busy(number_present, number_served, customers, queue.servers)
 
     def _delay_of_met_visit(
         self,
         queue: Queue,
         met_visit: Visit,
-        waiting: Array,
-        served: Array,
+        number_waiting: Array,
+        number_served: Array,
         own_service: Array | None,
         typical_service: Array,
     ) -> _Delay:
@@ -370,18 +383,21 @@ class ArrivalState:
         if queue.sharing:
             assert own_service is not None
             return _Delay(
-                waiting + served, served, (waiting + served) * own_service / queue.servers, service
+                number_waiting + number_served,
+                number_served,
+                (number_waiting + number_served) * own_service / queue.servers,
+                service,
             )
         whole_weight = self.whole_service[queue.name]
         # Between the two limits of a residual time: renewal theory where arrivals come at random, a
         # whole service near saturation, where all come while one service lasts.
-        residual = (1 - whole_weight) * residual_time(
+        residual_service = (1 - whole_weight) * residual_time(
             service.mean, service.scv
         ) + whole_weight * typical_service
         return _Delay(
-            waiting + served,
-            served,
-            (waiting * service.mean + served * residual) / queue.servers,
+            number_waiting + number_served,
+            number_served,
+            (number_waiting * service.mean + number_served * residual_service) / queue.servers,
             service,
         )
 
@@ -421,8 +437,8 @@ class ArrivalState:
     def _add_predecessors(
         self, queues: Sequence[Queue], visit_ratios: Mapping[int, Array], delays: _Delays
     ) -> None:
-        """Add the waits of a new holder of a lock for its predecessor, at the queues that the
-        holder visits under the lock and the predecessor after its release.
+        """Add the time that a new holder of a lock waits for the holder before it, at queues that
+        the new holder visits under the lock and the other one after its release.
 
         Derived here: with the probability that the lock, or all permits, are held on arrival, a
         processor acquires the lock at the moment of a release. If the releasing processor goes on
@@ -472,7 +488,7 @@ class ArrivalState:
                     number_ahead = met_in_service * residual / nonzero(service.mean)
                     delay = replace(
                         delay_without_predecessor,
-                        ahead=delay_without_predecessor.ahead + number_ahead,
+                        number_ahead=delay_without_predecessor.number_ahead + number_ahead,
                         time=delay_without_predecessor.time
                         + met_in_service * residual / queue.servers,
                     )
@@ -485,7 +501,8 @@ class ArrivalState:
         delays: _Delays,
         own_visits: Collection[int],
     ) -> None:
-        """Limit waits under a lock for processors outside it to the work of these processors.
+        """Limit the time that the holder of a lock waits for processors outside the lock to the
+        work of these processors.
 
         Operational: only one processor holds a lock at a time, so each service outside the lock
         delays at most one holder, once; of c permits, at most c holders. Each of s servers delays
@@ -582,23 +599,26 @@ class ArrivalState:
         if not delays:
             return ZERO_TIME
         mean = added(delay.time for delay in delays)
-        ahead = added(delay.ahead for delay in delays)
-        served = added(delay.served for delay in delays)
+        number_ahead = added(delay.number_ahead for delay in delays)
+        number_served = added(delay.number_served for delay in delays)
         if queue.sharing:
-            stretch = ahead / queue.servers
+            stretch = number_ahead / queue.servers
             # The residence time is (1 + stretch) S; the variance of S itself is added with the
             # service.
             variance = self.services[visit.index].variance * (stretch * stretch + 2 * stretch)
         else:
             variance = (
-                added(delay.ahead * delay.service.variance for delay in delays) / queue.servers**2
+                added(delay.number_ahead * delay.service.variance for delay in delays)
+                / queue.servers**2
             )
-        time_for_one = mean / nonzero(ahead)
+        time_for_one = mean / nonzero(number_ahead)
         return RandomTime(
-            mean, variance + self._variance_ahead(ahead, served) * time_for_one * time_for_one
+            mean,
+            variance
+            + self._variance_ahead(number_ahead, number_served) * time_for_one * time_for_one,
         )
 
-    def _variance_ahead(self, ahead: Array, served: Array) -> Array:
+    def _variance_ahead(self, number_ahead: Array, number_served: Array) -> Array:
         """Return the variance of the number of customers ahead of an arrival, from its mean a and
         the probability p that it is not 0.
 
@@ -610,26 +630,28 @@ class ArrivalState:
         """
         # p may be below that of a geometric number where some processors are excluded, or where all
         # servers are rarely busy.
-        chance = largest([served, ahead / (1 + ahead)])
-        variance = (ahead * ahead * (2 / nonzero(chance) - 1) - ahead) * (
-            1 - ahead / self.other_processors
+        chance = largest([number_served, number_ahead / (1 + number_ahead)])
+        variance = (number_ahead * number_ahead * (2 / nonzero(chance) - 1) - number_ahead) * (
+            1 - number_ahead / self.other_processors
         )
         return clamped(variance)
 
 
-def chance_all_busy(present: Array, served: Array, customers: int, servers: int) -> Array:
+def chance_all_busy(
+    number_present: Array, number_served: Array, customers: int, servers: int
+) -> Array:
     """Return the probability that all servers are busy, the rest of the cycle taken as a delay.
 
     Parameters
     ----------
-    present, served : mean numbers at the queue and in service [1]
+    number_present, number_served : mean numbers at the queue and in service [1]
     customers, servers : how many there are
     """
-    present = present / customers
-    served = served / customers
+    number_present = number_present / customers
+    number_served = number_served / customers
     # Where all customers are at the queue nothing is left elsewhere: the ratio is large, and
     # finite.
-    ratio = served / np.where(present.real < 1, 1 - present, 1e-12)
+    ratio = number_served / np.where(number_present.real < 1, 1 - number_present, 1e-12)
     return finite_source_all_busy(nonzero(ratio), customers, servers)
 
 

@@ -194,7 +194,7 @@ class SolvedPopulation:
     curve: Sequence[Array] = ()
 
 
-def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
+def solve_closed(model: Model, numbers: Numbers, with_account: bool) -> ActivityTable:
     """Solve a closed population at all points; the time and the account of a model with several
     groups are those of its first group.
 
@@ -202,7 +202,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     ----------
     model : with a `ClosedPopulation`
     numbers : every number of the model [points]
-    account : also compute the account and the use of each queue
+    with_account : also compute the account and the use of each queue
     """
     groups = model.population.groups
     reasons_by_point = out_of_range(model, numbers)
@@ -231,10 +231,15 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     approximate_points = table.answerable[~in_product_form]
     for solved_population in _exact_populations(recursion, numbers, sizes, exact_points):
         _write_answers(
-            table, solved_population, recursion, recursion, LumpedActivities(model.bodies), account
+            table,
+            solved_population,
+            recursion,
+            recursion,
+            LumpedActivities(model.bodies),
+            with_account,
         )
     if len(groups) > 1 and len(approximate_points) and (reason := _refused_in_groups(model)):
-        table.refuse(dict.fromkeys(approximate_points.tolist(), reason), others_may=True)
+        table.refuse(dict.fromkeys(approximate_points.tolist(), reason), another_may_answer=True)
     elif len(approximate_points):
         lumping = lumped(model.bodies, model)
         unlumped = recursion
@@ -251,7 +256,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
         for solved_population in recursion.solve(
             numbers, sizes, approximate_points, model.population.counts
         ):
-            _write_answers(table, solved_population, recursion, unlumped, lumping, account)
+            _write_answers(table, solved_population, recursion, unlumped, lumping, with_account)
     return table
 
 
@@ -259,18 +264,18 @@ def _write_answers(
     table: ActivityTable,
     solved_population: SolvedPopulation,
     recursion: Recursion,
-    unlumped: Recursion,
+    unlumped_recursion: Recursion,
     lumping: LumpedActivities,
-    account: bool,
+    with_account: bool,
 ) -> None:
     """Write the answers of one population into the table, at the points that have this population.
 
     Parameters
     ----------
     recursion : that it was solved by
-    unlumped : the same without lumping
+    unlumped_recursion : the same without lumping
     """
-    groups = unlumped.model.population.groups
+    groups = unlumped_recursion.model.population.groups
     cycle_times = {
         group.name: cycle.time.mean
         for group, cycle in zip(groups, solved_population.state.cycles, strict=True)
@@ -278,9 +283,11 @@ def _write_answers(
     }
     booked_times = {}
     use_by_queue = {}
-    if account:
-        queue_names = [queue.name for queue in unlumped.queues]
-        booked_times = lumping.account(recursion.account(solved_population), unlumped.labels)
+    if with_account:
+        queue_names = [queue.name for queue in unlumped_recursion.queues]
+        booked_times = lumping.account(
+            recursion.account(solved_population), unlumped_recursion.labels
+        )
         use_by_queue = lumping.uses(recursion.uses(solved_population), queue_names)
     first_cycle = solved_population.state.first
     table.put(
@@ -607,8 +614,8 @@ class Recursion:
         return bool(party_counts) and not any(party_counts)
 
     def account(self, solved_population: SolvedPopulation) -> dict[str, Array]:
-        """Split the first group's time by label: the derivative of the time by a factor on all
-        times of the label [s].
+        """Split the first group's time by label. The part of a label is the derivative of the time
+        by a factor on all times of the label [s].
 
         So a maximum of random times R is split by R dE/dR, and the parts add up to the time
         (Euler's theorem).
@@ -712,7 +719,8 @@ class MeanNumbers:
         ratios : visits in one of its cycles [1]
         rate : its cycles in a second [1/s]
         visit_times : its waits and services
-        counts_items : whether items that wait for other items of their own pipeline count as present
+        counts_items : whether items that wait for other items of their own pipeline count as
+            present
         """
         for index, ratio in ratios.items():
             flow = rate * ratio
@@ -765,8 +773,8 @@ class MeanNumbers:
                 number + spinning_load
                 for number, spinning_load in zip(self.at(queue), spinning_loads, strict=True)
             )
-            # All processors as one queue are as many stations: `present` below is that of one of
-            # them.
+            # All processors as one queue are as many stations: the number present below is that of
+            # one of them.
             wait = (number_present - busy_servers) / nonzero(visit_rate)
             uses_by_queue[queue.name] = np.stack(
                 np.broadcast_arrays(
@@ -893,8 +901,8 @@ class _RecursionStep:
         return PopulationState(sum(population), tuple(cycles), arrivals)
 
     def settled(self, size: int, processors: int) -> PopulationState:
-        """Return the fixed point of a large population of a single group; NoAnswerError names the
-        size `processors`.
+        """Iterate the state of a large population of a single group to its fixed point, and return
+        it. The message of a NoAnswerError gives `processors` as the size.
 
         Some iterations oscillate permanently within 1e-5 of the time. So the state has settled when
         the last `WINDOW` times, and their derivatives, lie within `SETTLED` of each other. When
@@ -929,8 +937,8 @@ class _RecursionStep:
     def _arrival_waits(
         self, population: Population, group_index: int, state_before: PopulationState
     ) -> ArrivalWaits:
-        """Return the waits of an arriving member of group r, from the state with one member fewer
-        and the visits of all groups in the time of one cycle of r.
+        """Return the waits of an arriving member of one group, from the state with one member fewer
+        and the visits of all groups in the time of one cycle of this group.
 
         A group that is still empty has the rate of a cycle without waits.
         """
@@ -1141,11 +1149,11 @@ class _RecursionStep:
         share_by_place: ByPlace,
     ) -> ArrivalState:
         """Return the mean state that one more processor finds on arrival."""
-        means, services = self._means_and_services(cycles)
+        mean_numbers, services = self._means_and_services(cycles)
         # Permits whose body was solved alone: their numbers of holders come from the birth-death
         # process, and replace the estimates of the probability that all are held.
         holder_probabilities = {
-            name: permit_server.holders(sum(population), means)
+            name: permit_server.holders(sum(population), mean_numbers)
             for name, permit_server in self._permit_servers.items()
         }
         for permit_server in (
@@ -1159,7 +1167,9 @@ class _RecursionStep:
                     permit_server.held_by_all(),
                 )
             )
-        all_busy = {queue.name: _all_busy(queue, sum(population), means) for queue in self._queues}
+        all_busy = {
+            queue.name: _all_busy(queue, sum(population), mean_numbers) for queue in self._queues
+        }
         for name, probabilities in holder_probabilities.items():
             if self._permit_servers[name].full(sum(population)):
                 all_busy[name] = probabilities[..., -1]
@@ -1170,15 +1180,15 @@ class _RecursionStep:
                 population[group_index] for group_index in groups_of_queue
             )
         other_holders = {
-            queue.name: 1 - all_busy[queue.name] / nonzero(means.at(queue)[0])
+            queue.name: 1 - all_busy[queue.name] / nonzero(mean_numbers.at(queue)[0])
             for queue in self._queues
             if queue.lock and queue.servers > 1
         }
         whole_service_weights: dict[str, Array] = {}
         for queue in self._queues:
-            weight = self._weight_of_whole_service(queue, sum(population), cycles, means)
+            weight = self._weight_of_whole_service(queue, sum(population), cycles, mean_numbers)
             whole_service_weights[queue.name] = _weight_by_machine_repair(
-                queue, members_by_queue[queue.name], means, services, weight
+                queue, members_by_queue[queue.name], mean_numbers, services, weight
             )
         since_acquisition: dict[tuple[str, int], RandomTime] = {}
         for cycle in cycles:
@@ -1186,13 +1196,13 @@ class _RecursionStep:
                 since_acquisition |= cycle.visit_times.since_acquisition
         # Little's law: flow at one visit times its wait for processors at another.
         waiting_for = {
-            (waiting_visit, served_visit): means.flows[waiting_visit] * pair_wait
+            (waiting_visit, served_visit): mean_numbers.flows[waiting_visit] * pair_wait
             for (waiting_visit, served_visit), pair_wait in wait_by_pair.items()
         }
         return ArrivalState(
             other_processors=sum(population),
-            present=means.present,
-            served=means.served,
+            present=mean_numbers.present,
+            served=mean_numbers.served,
             services=services,
             all_busy=all_busy,
             other_holders=other_holders,
@@ -1209,28 +1219,36 @@ class _RecursionStep:
     ) -> tuple[MeanNumbers, dict[int, RandomTime]]:
         """Return the mean numbers and the services at the visits of all groups."""
         zeros = np.zeros(1)
-        means = MeanNumbers()
+        mean_numbers = MeanNumbers()
         services: dict[int, RandomTime] = {}
         for ratios, cycle in zip(self._ratios, cycles, strict=True):
             if cycle is None:
                 # An empty group makes no visits, but its numbers are read on arrivals of other
                 # groups.
                 services.update(dict.fromkeys(ratios, RandomTime(zeros, zeros, "constant")))
-                for numbers_by_visit in (means.flows, means.served, means.present):
+                for numbers_by_visit in (
+                    mean_numbers.flows,
+                    mean_numbers.served,
+                    mean_numbers.present,
+                ):
                     numbers_by_visit.update(dict.fromkeys(ratios, zeros))
             else:
                 services.update(cycle.visit_times.services)
-                means.add(ratios, cycle.rate, cycle.visit_times, counts_items=False)
-        return means, services
+                mean_numbers.add(ratios, cycle.rate, cycle.visit_times, counts_items=False)
+        return mean_numbers, services
 
     def _weight_of_whole_service(
-        self, queue: Queue, processors: int, cycles: Sequence[CycleState | None], means: MeanNumbers
+        self,
+        queue: Queue,
+        processors: int,
+        cycles: Sequence[CycleState | None],
+        mean_numbers: MeanNumbers,
     ) -> Array:
         """Return the weight of a whole service in the remaining time of a service found at a queue:
         for several groups, the mean of their weights in proportion to their service there.
         """
-        served_by_visit = means.served
-        utilization = means.at(queue)[0] / queue.all_servers(processors)
+        served_by_visit = mean_numbers.served
+        utilization = mean_numbers.at(queue)[0] / queue.all_servers(processors)
         weighted_services = []
         for group_index, cycle in enumerate(cycles):
             visit_indices = [
@@ -1286,8 +1304,8 @@ class FlowEquivalentServer:
     product form where the rest of the cycle is a delay and there are permits for all, and around a
     single exponential station.
 
-    Only for exponential times (`_is_memoryless`): for others an arrival meets residual services that
-    the closed network does not show, and with scv 0.25 the error of 95 of 100 times was 4 %, 1.3 %
+    Only for exponential times (`_is_memoryless`): for others an arrival meets residual services
+    that the closed network does not show, and with scv 0.25 the error of 95 of 100 times was 4 %, 1.3 %
     as a queue whose service is the whole body. With scv 1 it is 1.1 %, and 2.5 % as such a queue
     (benchmarks/mean_value.py, construct "layered permits").
 
@@ -1324,12 +1342,12 @@ class FlowEquivalentServer:
             self._states[-2] = replace(self._states[-2], arrivals=ArrivalState())
         return [state.first for state in self._states[1 : most_holders + 1]]
 
-    def holders(self, processors: int, means: MeanNumbers) -> Array:
+    def holders(self, processors: int, mean_numbers: MeanNumbers) -> Array:
         """Return the probabilities that 0, 1, ... processors hold or wait for a permit; the last is
         that of as many processors as permits, or more [1].
         """
         most_holders = min(self.queue.servers, processors)
-        _, present, flow = means.at(self.queue)
+        _, present, flow = mean_numbers.at(self.queue)
         processors_away = processors - present
         # At saturation all processors are at the permits; a rest of 1e-12 keeps the ratios finite.
         time_elsewhere = clamped(processors_away, 1e-12 * processors) / nonzero(flow)
@@ -1437,7 +1455,7 @@ def _share_parameter(visit: Visit) -> Expr:
 def _weight_by_machine_repair(
     queue: Queue,
     members: int,
-    means: MeanNumbers,
+    mean_numbers: MeanNumbers,
     services: Mapping[int, RandomTime],
     weight: Array,
 ) -> Array:
@@ -1451,7 +1469,8 @@ def _weight_by_machine_repair(
     (tests/method/mean_value/test_closed.py).
     """
     rates_and_services = [
-        (means.flows[visit.index] / queue.copies, services[visit.index]) for visit in queue.visits
+        (mean_numbers.flows[visit.index] / queue.copies, services[visit.index])
+        for visit in queue.visits
     ]
     flow = added(rate for rate, _ in rates_and_services)
     mean = added(rate * service.mean for rate, service in rates_and_services) / nonzero(flow)
@@ -1463,7 +1482,7 @@ def _weight_by_machine_repair(
     other_requests = members * queue.requests - queue.servers + 1
     if other_requests < 1 or not np.any(is_varied):
         return weight
-    present = means.at(queue)[1]
+    present = mean_numbers.at(queue)[1]
     requests_away = clamped(members * queue.requests - present)
     mean, flow = (np.where(is_varied, column, 1.0) for column in (mean, flow))
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
@@ -1530,9 +1549,9 @@ def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequen
     return wait
 
 
-def _all_busy(queue: Queue, processors: int, means: MeanNumbers) -> Array:
+def _all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbers) -> Array:
     """Return the probability that all servers are busy, the rest of the cycle taken as a delay."""
-    busy_servers, present, _ = means.at(queue)
+    busy_servers, present, _ = mean_numbers.at(queue)
     if queue.servers == 1:
         return clamped(busy_servers, high=1.0)
     return chance_all_busy(present, busy_servers, processors * queue.requests, queue.servers)

@@ -154,7 +154,7 @@ def _served_scv(queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr,
 
 
 def _unlike_in_a_row(queue: Queue, places: Places) -> bool:
-    """Return whether visits to a queue immediately follow each other that do not all have the same
+    """Return whether visits to a queue immediately follow each other and do not all have the same
     exponential service.
     """
     visit_indices = {visit.index for visit in queue.visits}

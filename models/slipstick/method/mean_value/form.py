@@ -117,17 +117,17 @@ class MeanValue(ActivityForm):
     def _reasons_of_no_promise(self) -> str:
         return "; ".join(unpromised(self.model))
 
-    def errors(self, table: ActivityTable, exact: Flags) -> dict[int, str]:
+    def errors(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
         """Return, by point, why no error is promised for its approximate answer; empty where one is
         promised.
         """
         if not self._reasons_of_no_promise:
             return {}
-        approximate_points = np.flatnonzero(~exact & np.isfinite(table.time))
+        approximate_points = np.flatnonzero(~is_exact & np.isfinite(table.time))
         return dict.fromkeys(approximate_points.tolist(), self._reasons_of_no_promise)
 
-    def solved(self, numbers: Numbers, account: bool) -> ActivityTable:
-        return _solver(self.model)(self.model, numbers, account)
+    def solved(self, numbers: Numbers, with_account: bool) -> ActivityTable:
+        return _solver(self.model)(self.model, numbers, with_account)
 
     @property
     def approximate(self) -> Remarks:
@@ -204,8 +204,8 @@ ERROR = (
 
 
 def _names_by_property(model: Model) -> dict[str, list[str]]:
-    """List the names of a model's steps and resources by the kinds that the approximations depend
-    on.
+    """List the names of a model's steps and resources by the properties that the approximations
+    depend on.
     """
     nodes = [node for body in model.bodies for node in steps(body)]
     return {
@@ -256,7 +256,9 @@ def _stations_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, 
 
 
 def _locks_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
-    """List the locks and permits that are held, by kind."""
+    """List the locks and permits that are held, by the properties that make them hard to
+    approximate.
+    """
     held_resources = {name: model.resources[name] for node in nodes for name in node.held}
     spin_locks = {
         name: lock

@@ -75,8 +75,8 @@ class InARow:
         return stacked([columns[index] for index in self.visits])
 
     def replaced(self, waits: Mapping[int, RandomTime], mean_waits: Array) -> dict[int, RandomTime]:
-        """Replace the mean wait at each visit by the mean of `mean_waits` over its places, and keep its
-        scv.
+        """Replace the mean wait at each visit by the mean of `mean_waits` over its places, and keep
+        its scv.
         """
         new_waits: dict[int, RandomTime] = {}
         for index in dict.fromkeys(self.visits):

@@ -38,7 +38,7 @@ WAITS_INCLUDED = (
 )
 
 
-def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
+def solve_open(model: Model, numbers: Numbers, with_account: bool) -> ActivityTable:
     r"""Solve a stream of customers at all points.
 
     Arrivals are taken as Poisson at every queue and see the time averages, so the waits at a queue
@@ -63,7 +63,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
     ----------
     model : with an `OpenPopulation`
     numbers : every number of the model [points]
-    account : also find the account and the use of each queue
+    with_account : also find the account and the use of each queue
 
     Raises
     ------
@@ -95,7 +95,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
             )
             booked_times, use_by_queue = (
                 (recursion.account(solved_population), mean_numbers.uses(recursion.queues, 1))
-                if account
+                if with_account
                 else ({}, {})
             )
             table.put(

@@ -78,14 +78,14 @@ OWN, AWAY = "own", "away"
 """Names, within supersteps, of the queues at the processor's own and at any other processor."""
 
 
-def solve_phases(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
+def solve_phases(model: Model, numbers: Numbers, with_account: bool) -> ActivityTable:
     """Solve phases at all points: T = sum over phases of E max over processors of r iterations.
 
     Parameters
     ----------
     model : with a `PhasedPopulation`
     numbers : every number of the model [points]
-    account : also find the account and the use of each queue
+    with_account : also find the account and the use of each queue
     """
     assert isinstance(model.population, PhasedPopulation)
     phase_solvers = [_PhaseSolver(model, phase_solver) for phase_solver in model.population.phases]
@@ -102,7 +102,7 @@ def solve_phases(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     )
     program_table = ActivityTable(np.array(most_processors), reason_by_point)
     phase_tables = [
-        phase_solver.solve(numbers, most_processors, program_table.answerable, account)
+        phase_solver.solve(numbers, most_processors, program_table.answerable, with_account)
         for phase_solver in phase_solvers
     ]
     program_table.time = added(phase_table.time for phase_table in phase_tables)
@@ -143,7 +143,7 @@ class _PhaseSolver:
         self._has_barriers = any(node.use == MET for node in steps(phase.cycle))
 
     def solve(
-        self, numbers: Numbers, most_processors: Array, points: Array, account: bool
+        self, numbers: Numbers, most_processors: Array, points: Array, with_account: bool
     ) -> ActivityTable:
         """Solve the phase alone; the account is the mean over all processors, idle ones included."""
         table = ActivityTable(np.array(most_processors), {})
@@ -163,7 +163,7 @@ class _PhaseSolver:
             iterations = solved_population.numbers[self.phase.repeat]
             time = self._time(solved_phase, iterations)
             booked_times, use_by_queue = (
-                self._account(solved_phase, time, iterations) if account else ({}, {})
+                self._account(solved_phase, time, iterations) if with_account else ({}, {})
             )
             table.put(
                 solved_phase.points,
@@ -173,7 +173,7 @@ class _PhaseSolver:
                 uses=use_by_queue,
                 spans=cycle.visit_times.spans,
             )
-            if account:
+            if with_account:
                 # The account of a processor that takes part becomes the mean over all; the others
                 # are idle.
                 member_share = cycle.members / most_processors[solved_phase.points].real
@@ -311,14 +311,14 @@ def _chosen_time(is_first: Array, first: RandomTime, second: RandomTime) -> Rand
     )
 
 
-def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
+def solve_supersteps(model: Model, numbers: Numbers, with_account: bool) -> ActivityTable:
     """Solve supersteps at all points: T = sum of repeat x (max over processors + barrier).
 
     Parameters
     ----------
     model : with a `SuperstepPopulation`; without locks, barriers and forks
     numbers : every number of the model [points]
-    account : also find the account
+    with_account : also find the account
 
     Notes
     -----
@@ -329,7 +329,7 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> ActivityT
     assert isinstance(population, SuperstepPopulation)
     line_reader = _LineReader(model, numbers)
     superstep_totals = [
-        _SuperstepSolver(line_reader, superstep).solve(account)
+        _SuperstepSolver(line_reader, superstep).solve(with_account)
         for superstep in population.supersteps
     ]
     time = added(totals["time", ""] for totals in superstep_totals)
@@ -358,8 +358,8 @@ _ON_PATH = ("time", "step", "waited")
 def _add_times(
     totals: _LineTotals, added_totals: _LineTotals, executions_on_path: Array, executions: Array
 ) -> None:
-    """Add the times of a part to the totals: `executions` times what counts everywhere, and `executions_on_path`
-    times what counts only on the path that ends last.
+    """Add times to the totals: `executions` times those that count everywhere, and
+    `executions_on_path` times those that count only on the path that ends last.
     """
     for total_key, seconds in added_totals.items():
         added_time = (executions_on_path if total_key[0] in _ON_PATH else executions) * seconds
@@ -432,21 +432,23 @@ class _LineReader:
         stages = [
             (stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages
         ]
-        times = [stage_totals["time", ""] for _, stage_totals in stages]
+        stage_times = [stage_totals["time", ""] for _, stage_totals in stages]
         serial_times = [
-            time for (is_serial, _), time in zip(stages, times, strict=True) if is_serial
+            time for (is_serial, _), time in zip(stages, stage_times, strict=True) if is_serial
         ]
-        longest = largest(serial_times or [np.zeros(1)])
+        longest_time = largest(serial_times or [np.zeros(1)])
         totals = _LineTotals({("time", ""): np.zeros(1)})
         has_bound = False
-        for (is_serial, stage_totals), time in zip(stages, times, strict=True):
-            is_binding = is_serial and not has_bound and bool(np.all(time.real == longest.real))
+        for (is_serial, stage_totals), time in zip(stages, stage_times, strict=True):
+            is_binding = (
+                is_serial and not has_bound and bool(np.all(time.real == longest_time.real))
+            )
             has_bound = has_bound or is_binding
             _add_times(totals, stage_totals, items if is_binding else one_execution, items)
         if any(is_serial for is_serial, _ in stages) and not has_bound:
             # Different stages are the longest at different points: the time is right, its split by
             # step is not.
-            totals["time", ""] = added(times) + (items - 1) * longest
+            totals["time", ""] = added(stage_times) + (items - 1) * longest_time
         return totals
 
 
@@ -499,7 +501,7 @@ class _SuperstepSolver:
         rows = (line.get((total_kind, name), np.zeros(1)) for line in self._totals_by_line)
         return np.stack(np.broadcast_arrays(*rows))
 
-    def solve(self, account: bool) -> _LineTotals:
+    def solve(self, with_account: bool) -> _LineTotals:
         """Return the time of the superstep, and the account of the mean processor where one is
         asked for.
         """
@@ -508,7 +510,7 @@ class _SuperstepSolver:
         times = self._times(waits)
         longest = largest(list(times))
         totals = _LineTotals()
-        if account:
+        if with_account:
             repeats_per_line = self._repeat / len(totals_by_line)
             for line_totals in totals_by_line:
                 _add_times(totals, line_totals, repeats_per_line, repeats_per_line)
@@ -586,8 +588,8 @@ class _SuperstepSolver:
     def _total_wait(
         self, met_queue: str, work_left: Array, queue: str, factor: float = 1.0
     ) -> Array:
-        """Return the total wait of each processor for the visits of all others; for the visits of
-        each other one at most the whole service of these [s].
+        """Return the total wait of each processor for the visits of all others. For the visits of
+        one of the others it is at most their whole service [s].
 
         Parameters
         ----------

@@ -239,8 +239,8 @@ def _waits_in_chain(
     load_factor: float,
     times: tuple[Array, Array, RandomTime, Array],
 ) -> Array:
-    """Return the waits in a chain of `chain_customers` customers, whose cycle without waits is shortened by
-    the factor `load_factor` so that the load stays the same [s].
+    """Return the waits in a chain of `chain_customers` customers, whose cycle without waits is
+    shortened by the factor `load_factor`, so that the load stays the same [s].
     """
     time_elsewhere, write_probability, read_time, write_time = times
     mean_holding_time = (1 - write_probability) * read_time.mean + write_probability * write_time

@@ -281,8 +281,8 @@ class Spinning:
         return waits_by_visit
 
     def hand_over(self, spinning_processors: Array) -> Array:
-        """Return the time from a release until the next processor has the lock, of a number of
-        processors that spin [s].
+        """Return the time from a release until the next of a number of spinning processors has the
+        lock [s].
         """
         access_time = self._access
         # The laws count the release, which is done while the lock is held.

@@ -179,7 +179,7 @@ class Traversal:
         wait = self._waits.get(visit.index, ZERO_TIME)
         self._record_since_acquisition(visit)
         self._time_since_acquisition = {
-            name: sum_of([time_so_far, wait]) for name, time_so_far in outer_times.items()
+            lock_name: sum_of([time_so_far, wait]) for lock_name, time_so_far in outer_times.items()
         } | {visit.queue: ZERO_TIME}
         holding_time = self.time(body)
         self._time_since_acquisition = outer_times
@@ -191,8 +191,8 @@ class Traversal:
         for body in bodies:
             times.append(self.time(body))
             self._time_since_acquisition = {
-                name: sum_of([time_so_far, times[-1]])
-                for name, time_so_far in self._time_since_acquisition.items()
+                lock_name: sum_of([time_so_far, times[-1]])
+                for lock_name, time_so_far in self._time_since_acquisition.items()
             }
         self._time_since_acquisition = times_at_start
         return sum_of(times)
@@ -200,8 +200,8 @@ class Traversal:
     def _record_since_acquisition(self, visit: Visit) -> None:
         self.visit_times.since_acquisition.update(
             {
-                (name, visit.index): time_since
-                for name, time_since in self._time_since_acquisition.items()
+                (lock_name, visit.index): time_since
+                for lock_name, time_since in self._time_since_acquisition.items()
             }
         )
 
@@ -345,8 +345,8 @@ def _served_together(
     has ended.
 
     The k works of mean m begin at once at c servers, so the last waits m (k - c) / c for the
-    others. With `only_last`, only the last visits to the resource delay each other; everything before
-    them is taken as parallel.
+    others. With `only_last`, only the last visits to the resource delay each other; everything
+    before them is taken as parallel.
     """
     visits = list[Visit]()
     work_by_branch = list[RandomTime]()
@@ -461,7 +461,7 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
         waits = {
             stage.visit.index: stage.total_wait / item_count
             for stage in stages
-            if stage.visit and stage.parallel
+            if stage.visit and stage.is_parallel
         }
         traversal.visit_times.item_waits.update(waits)
         # At the start of a program the processors, in the order in which they arrive, stand along
@@ -500,19 +500,19 @@ class _StageTimes:
 
     def __init__(self, traversal: Traversal, stage: Stage) -> None:
         self.times = [traversal.time(body) for body in stage.bodies]
-        self.parallel = stage.kind == "parallel"
+        self.is_parallel = stage.kind == "parallel"
         body = stage.bodies[0]
         self.visit = body.visit if isinstance(body, VisitedStep) else None
         station = traversal.model.resources.get(self.visit.queue) if self.visit else None
         place_count = station.capacity if isinstance(station, Station) else None
         if place_count is not None and place_count >= INFINITE:
             place_count = None
-        self.most_items = place_count if self.parallel else 1
+        self.most_items = place_count if self.is_parallel else 1
         """Items at once; None for any number."""
         self.has_shared_servers = (
-            self.parallel and self.visit is not None and traversal.shares_servers(self.visit)
+            self.is_parallel and self.visit is not None and traversal.shares_servers(self.visit)
         )
-        books_waits = traversal.fixed is not None and self.parallel and self.visit is not None
+        books_waits = traversal.fixed is not None and self.is_parallel and self.visit is not None
         self.factor = traversal.factor(self.visit.label) if books_waits and self.visit else None
         """On waits for a place, where they are booked to a station."""
         self.ends_of_occupants: list[int] = []
@@ -730,7 +730,8 @@ def _last_arrival(
 def synchronized_start(
     traversal: Traversal, nodes: Sequence[Activity], processors: int
 ) -> RandomTime | None:
-    """Return the time until the last of all processors is through; None where no queue is used.
+    """Return the time until the last of all processors has passed the nodes; None where no queue is
+    used.
 
     The waits found replace those of the steady state in the result of the traversal.
 
@@ -751,8 +752,8 @@ def is_contended(nodes: Sequence[Activity]) -> bool:
 
 
 def ordered_ends(time: RandomTime, processors: int) -> Array:
-    """Return the mean times at which the first, second, ... of all processors end an independent
-    time [s] [..., processors].
+    """Return the mean times at which the first, second, ... of all processors end, if each takes an
+    independent time [s] [..., processors].
 
     More than `MOST_FOLLOWED` are placed at the quantiles (k - 3/8) / (N + 1/4) (Source: Blom,
     Statistical Estimates and Transformed Beta-Variables, Wiley 1958): the middle and the last one
@@ -1020,7 +1021,7 @@ class _RepeatedPassing:
     Attributes
     ----------
     turns_followed : turns that are followed one by one
-    passing, served_until, wait_by_visit : at that number of turns; `wait_by_visit` adds up by visit [s]
+    passing, served_until, wait_by_visit : at that number of turns; waits add up by visit [s]
     """
 
     def __init__(self, turn_count: Array) -> None:
@@ -1191,7 +1192,9 @@ class PassingTimes:
         )
 
     def end(self, remaining_time: RandomTime) -> RandomTime:
-        """Return the time at which the last processor ends, after an independent time of each."""
+        """Return the time at which the last processor ends, if each takes an independent time after
+        it has passed.
+        """
         last_end = self.times[..., -1] + remaining_time.mean
         if remaining_time.kind == "constant":
             return RandomTime(last_end, 0 * remaining_time.mean)

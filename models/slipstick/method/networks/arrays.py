@@ -255,8 +255,8 @@ class NetworkLayout:
     def _write_visits(
         self, routes: Routes, chain_of_class: NDArray[np.intp], visits: Array
     ) -> dict[int, str]:
-        """Write the visits that follow from the routes into `visits`; return, by point, why they
-        do not follow.
+        """Write the visits that follow from the routes into `visits`; return, by point, the reason
+        where none follow.
         """
         reason_by_point = self._refused_probabilities(routes.probability.real)
         for chain_index, (name, chain) in enumerate(self.chains.items()):
@@ -365,7 +365,9 @@ class NetworkLayout:
         self, columns: Columns, point_count: int, service: Array, visits: Array, scv: Array
     ) -> NetworkArrays:
         stations = self.model.stations.values()
-        think, arrivals, population, bursts = self._customers(columns, point_count, service.dtype)
+        think_times, arrival_rates, population_sizes, burst_rates = self._customers(
+            columns, point_count, service.dtype
+        )
         populations = [chain.members for chain in self.chains.values()]
         batch_sizes = tuple(
             chain_population.batch if isinstance(chain_population, OpenClass) else 1
@@ -378,26 +380,26 @@ class NetworkLayout:
         is_closed = np.array(
             [isinstance(chain.members, ClosedClass) for chain in self.chains.values()]
         )
-        servers = np.array([station.servers for station in stations], dtype=np.int64)
-        rates = tuple(self._station_rates(columns, name) for name in self.stations)
-        priority = self._ranks([chain.classes for chain in self.chains.values()])
+        server_counts = np.array([station.servers for station in stations], dtype=np.int64)
+        station_rates = tuple(self._station_rates(columns, name) for name in self.stations)
+        ranks = self._ranks([chain.classes for chain in self.chains.values()])
         return NetworkArrays(
             service=service,
             visits=visits,
-            think=think,
-            population=population,
-            arrivals=arrivals,
+            think=think_times,
+            population=population_sizes,
+            arrivals=arrival_rates,
             closed=is_closed,
             discipline=tuple(station.discipline for station in stations),
-            servers=servers,
-            rates=rates,
+            servers=server_counts,
+            rates=station_rates,
             scv=scv,
-            priority=priority,
+            priority=ranks,
             stations=self.stations,
             classes=tuple(self.chains),
             capacity=tuple(station.capacity for station in stations),
             blocking=tuple(station.blocking for station in stations),
-            bursts=bursts if bursts.any() else None,
+            bursts=burst_rates if burst_rates.any() else None,
             batch=batch_sizes if max(batch_sizes, default=1) > 1 else (),
             traced=is_traced if any(is_traced) else (),
             phases={
@@ -437,8 +439,8 @@ class NetworkLayout:
             else:
                 think[:, chain_index] = columns[f"{prefix}.think_time"]
                 customers = np.nan_to_num(columns[f"{prefix}.population"].real)
-                # What is clipped here is refused by `_refused_numbers`; the array of counts needs some
-                # whole number.
+                # What is clipped here is refused by `_refused_numbers`; the array of counts needs
+                # some whole number.
                 population[:, chain_index] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
         return think, arrivals, population, bursts
 

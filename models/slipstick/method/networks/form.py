@@ -80,7 +80,7 @@ them would take a GB.
 
 
 def _account(
-    compiled: NetworkLayout, arrays: NetworkPoints, measures: Mapping[str, float]
+    network_layout: NetworkLayout, arrays: NetworkPoints, measures: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the time of one customer in a cycle: thinking, in service at each station, and waiting
     for it [s].
@@ -90,14 +90,14 @@ def _account(
     """
     # The parts of several chains would be of different customers, and not add up to one cycle.
     is_empty = arrays.network.closed.all() and not arrays.network.population.any()
-    if len(compiled.chains) != 1 or is_empty:
+    if len(network_layout.chains) != 1 or is_empty:
         return {}
     time_by_component = (
         {THINK: float(arrays.network.think[0, 0].real)} if arrays.network.think[0, 0] else {}
     )
-    for station_index, (name, station) in enumerate(compiled.model.stations.items()):
+    for station_index, (name, station) in enumerate(network_layout.model.stations.items()):
         for class_name in station.visitors():
-            class_index = compiled.classes.index(class_name)
+            class_index = network_layout.classes.index(class_name)
             residence_time = measures[f"residence_time[{class_name},{name}]"]
             service_time = float(
                 (
@@ -167,7 +167,7 @@ APPROXIMATE_QUANTILES = (
 
 
 def quantiles(
-    compiled: NetworkLayout, network: NetworkArrays, measures: Mapping[str, float]
+    network_layout: NetworkLayout, network: NetworkArrays, measures: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return quantiles of response times, and the relative errors of those that are approximate.
 
@@ -184,22 +184,22 @@ def quantiles(
 
     Parameters
     ----------
-    compiled, network : at one point
+    network_layout, network : at one point
     measures : means of the network
     """
-    if compiled.model.chains or network.not_poisson:
+    if network_layout.model.chains or network.not_poisson:
         return {}, {}
     quantile_by_name: dict[str, float] = {}
     error_by_name: dict[str, float] = {}
-    for chain_index, chain_name in enumerate(compiled.chains):
-        path = _visited_stations(compiled, network, chain_index)
+    for chain_index, chain_name in enumerate(network_layout.chains):
+        path = _visited_stations(network_layout, network, chain_index)
         mean = measures.get(f"response_time[{chain_name}]", 0.0)
         if not len(path) or not 0 < mean < np.inf:
             continue
         quantile_names = [f"response_time_quantile[{chain_name},{level:g}]" for level in QUANTILES]
         transform = _exact_transform(network, chain_index, path)
         if transform is None and _has_product_form_visits(network, chain_index):
-            transform = _approximate_transform(compiled, network, chain_index, path, measures)
+            transform = _approximate_transform(network_layout, network, chain_index, path, measures)
             error_by_name |= dict(zip(quantile_names, QUANTILE_ERRORS, strict=True))
         if transform is not None:
             quantile_by_name |= {
@@ -217,30 +217,34 @@ def quantiles(
 
 
 def shares_within_target(
-    compiled: NetworkLayout, network: NetworkArrays, values_at_point: Mapping[str, float]
+    network_layout: NetworkLayout, network: NetworkArrays, values_at_point: Mapping[str, float]
 ) -> dict[str, float]:
     """Return, for each class with a target, the share of responses within it, if the distribution
     of the response time is known exactly [1]; see `quantiles`.
 
     Parameters
     ----------
-    compiled, network : at one point
+    network_layout, network : at one point
     values_at_point : of all parameters
 
     >>> from slipstick.model.network import network, open_class, station
     >>> queue = {"desk": station(service={"calls": 1.0})}  # M/M/1: 1 - exp(-(1 - 0.5) 2 s)
-    >>> compiled = NetworkLayout(network({"calls": open_class(0.5, target_time=2.0)}, queue))
-    >>> found = shares_within_target(compiled, compiled.arrays(compiled.columns({})).network, {})
-    >>> round(found["within_target[calls]"], 6)
+    >>> layout = NetworkLayout(network({"calls": open_class(0.5, target_time=2.0)}, queue))
+    >>> shares = shares_within_target(layout, layout.arrays(layout.columns({})).network, {})
+    >>> round(shares["within_target[calls]"], 6)
     0.632121
     """
     share_by_name: dict[str, float] = {}
-    for chain_index, (chain_name, chain) in enumerate(compiled.chains.items()):
-        if chain.members.target_time == zero(TIME) or compiled.model.chains or network.not_poisson:
+    for chain_index, (chain_name, chain) in enumerate(network_layout.chains.items()):
+        if (
+            chain.members.target_time == zero(TIME)
+            or network_layout.model.chains
+            or network.not_poisson
+        ):
             continue
         tape = Tape([chain.members.target_time])
         (target,) = tape.run(only(values_at_point, tape.parameters))
-        path = _visited_stations(compiled, network, chain_index)
+        path = _visited_stations(network_layout, network, chain_index)
         transform = _exact_transform(network, chain_index, path) if len(path) else None
         if transform is not None and target[0] > 0:
             share = 1 - probability_beyond(transform, float(target[0].real))
@@ -249,13 +253,13 @@ def shares_within_target(
 
 
 def _visited_stations(
-    compiled: NetworkLayout, network: NetworkArrays, chain_index: int
+    network_layout: NetworkLayout, network: NetworkArrays, chain_index: int
 ) -> NDArray[np.intp]:
     """Return the stations that a chain visits; none where the number of visits to them is unknown."""
-    chain_name = list(compiled.chains)[chain_index]
+    chain_name = list(network_layout.chains)[chain_index]
     station_indices = np.flatnonzero(network.demand[0, chain_index].real > 0)
     states_visits = all(
-        chain_name in compiled.model.stations[compiled.stations[station_index]].service
+        chain_name in network_layout.model.stations[network_layout.stations[station_index]].service
         for station_index in station_indices
     )
     return (
@@ -274,12 +278,17 @@ def has_quantiles(model: QueueingNetwork, label: str, exact: bool = False) -> bo
     model, label : the network, and the class or chain
     exact : a formula without an error
     """
-    compiled = NetworkLayout(model)
-    network = compiled.arrays(compiled.columns({})).network
-    if label not in compiled.chains or model.chains or network.not_poisson or model.constructs:
+    network_layout = NetworkLayout(model)
+    network = network_layout.arrays(network_layout.columns({})).network
+    if (
+        label not in network_layout.chains
+        or model.chains
+        or network.not_poisson
+        or model.constructs
+    ):
         return False
-    chain_index = list(compiled.chains).index(label)
-    station_indices = _visited_stations(compiled, network, chain_index)
+    chain_index = list(network_layout.chains).index(label)
+    station_indices = _visited_stations(network_layout, network, chain_index)
     if not len(station_indices):
         return False
     is_traceable = (
@@ -348,13 +357,13 @@ def _has_product_form_visits(network: NetworkArrays, chain_index: int) -> bool:
 
 
 def _approximate_transform(
-    compiled: NetworkLayout,
+    network_layout: NetworkLayout,
     network: NetworkArrays,
     chain_index: int,
     station_indices: NDArray[np.intp],
     measures: Mapping[str, float],
 ) -> Transform:
-    chain_name = list(compiled.chains)[chain_index]
+    chain_name = list(network_layout.chains)[chain_index]
     load_by_station = _station_loads(network)
     visit_transforms = list[tuple[float, Transform]]()
     for station_index in station_indices:
@@ -370,7 +379,10 @@ def _approximate_transform(
             visit_transform = visit_shared(
                 service,
                 max(
-                    0.0, measures[f"waiting_time[{chain_name},{compiled.stations[station_index]}]"]
+                    0.0,
+                    measures[
+                        f"waiting_time[{chain_name},{network_layout.stations[station_index]}]"
+                    ],
                 ),
             )
         visit_transforms.append(
@@ -382,8 +394,8 @@ def _approximate_transform(
 def _without_overtaking(
     network: NetworkArrays, chain_index: int, station_indices: NDArray[np.intp]
 ) -> bool:
-    """Return whether no customer of a class is overtaken on its path, and none that was behind it
-    delays it.
+    """Return whether no customer of a class is overtaken on its path, and none is delayed by a
+    customer that was behind it.
     """
     visits = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[:, station_indices]
     has_one_class = len(network.classes) == 1
@@ -432,7 +444,7 @@ def _has_common_service(network: NetworkArrays) -> NDArray[np.bool_]:
     return has_one_service
 
 
-def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
+def _notes_of(network_layout: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
     """Return notes on the solver, its stopping rule, its usual error, and the assumptions about the
     network.
     """
@@ -444,12 +456,12 @@ def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, 
     solver_notes = (
         [f"{solution.method}{iterations_text}"] if solution.method != MARKOV_CHAIN else []
     )
-    return (*error_notes, *solver_notes, *solution.notes, *assumed(compiled))
+    return (*error_notes, *solver_notes, *solution.notes, *assumed(network_layout))
 
 
-def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
+def assumed(network_layout: NetworkLayout) -> tuple[str, ...]:
     """Return notes on the assumptions made where the description of a network is incomplete."""
-    model = compiled.model
+    model = network_layout.model
     places = {place for route in model.routing for place in (route.source, route.target)}
     classes_in_chains = {
         class_name for chain in model.chains.values() for class_name in chain.classes
@@ -510,12 +522,12 @@ class Measures:
     """
 
     def __init__(
-        self, compiled: NetworkLayout, arrays: NetworkPoints, solution: NetworkSolution
+        self, network_layout: NetworkLayout, arrays: NetworkPoints, solution: NetworkSolution
     ) -> None:
-        self._compiled = compiled
+        self._compiled = network_layout
         self._arrays = arrays
-        self._classes = compiled.classes
-        self._stations = compiled.stations
+        self._classes = network_layout.classes
+        self._stations = network_layout.stations
         self._probability_tables = solution.probability
         self._loss_probability = None
         self._made_share = np.ones(())
@@ -753,9 +765,12 @@ class CompiledNetwork(CompiledModel):
         )
         count = arrays.network.points
         method_by_point = np.full(count, self.method, dtype=object)
-        exact = np.zeros(count, dtype=bool)
+        is_exact = np.zeros(count, dtype=bool)
         for piece in pieces:
-            method_by_point[piece.points], exact[piece.points] = piece.solver, piece.solution.exact
+            method_by_point[piece.points], is_exact[piece.points] = (
+                piece.solver,
+                piece.solution.exact,
+            )
         # What no solver can solve, such as a saturated station, no simulation can either.
         refused = (
             frozenset(reason_by_point.keys() - unsolvable(arrays).keys())
@@ -774,7 +789,7 @@ class CompiledNetwork(CompiledModel):
             method=self.method,
             count=count,
             methods=method_by_point.tolist(),
-            exact=exact,
+            exact=is_exact,
             values=columns,
         )
         return solution, pieces, reason_by_point
@@ -790,7 +805,7 @@ class CompiledNetwork(CompiledModel):
         """Add the parts of an answer that are computed at one point only: account, saturation,
         quantiles, derivatives.
         """
-        compiled = self.compiled
+        network_layout = self.compiled
         network = arrays.network
         shown_measures = {
             name: measure
@@ -798,16 +813,16 @@ class CompiledNetwork(CompiledModel):
             if not _is_beyond_population(name, network)
         }
         # They take longer than the solution, so that only points that are read have them.
-        distribution_values, error_by_name = quantiles(compiled, network, shown_measures)
+        distribution_values, error_by_name = quantiles(network_layout, network, shown_measures)
         further_notes = (
             *((APPROXIMATE_QUANTILES,) if error_by_name else ()),
             *self._without_shares(network),
         )
         point_values = {
             name: value_at(values, name, index, parameter.value)
-            for name, parameter in compiled.tape.parameters.items()
+            for name, parameter in network_layout.tape.parameters.items()
         }
-        distribution_values |= shares_within_target(compiled, network, point_values)
+        distribution_values |= shares_within_target(network_layout, network, point_values)
         shown_measures |= _saturation_populations(network) | distribution_values
         return Solution(
             model=self.model.name,
@@ -826,8 +841,10 @@ class CompiledNetwork(CompiledModel):
                     for name, error in error_by_name.items()
                 }
             ),
-            account=_one_point(_account(compiled, arrays, shown_measures)),
-            remarks=lambda _: Remarks(notes=(*_notes_of(compiled, piece.solution), *further_notes)),
+            account=_one_point(_account(network_layout, arrays, shown_measures)),
+            remarks=lambda _: Remarks(
+                notes=(*_notes_of(network_layout, piece.solution), *further_notes)
+            ),
             gradient=lambda _: self._gradient(point_values, network, piece.solver),
         )
 
@@ -930,7 +947,7 @@ def _numbers_of_linearizer(classes: int, stations: int) -> int:
 
 
 def _measured_columns(
-    compiled: NetworkLayout,
+    network_layout: NetworkLayout,
     arrays: NetworkPoints,
     solver: str,
     read_columns: Callable[[Measures], Columns],
@@ -940,11 +957,15 @@ def _measured_columns(
     pieces, reason_by_point = solved_points(arrays, solver, fail_together=fail_together)
     count = arrays.network.points
     if len(pieces) == 1 and len(pieces[0].points) == count:
-        return read_columns(Measures(compiled, arrays, pieces[0].solution)), pieces, reason_by_point
+        return (
+            read_columns(Measures(network_layout, arrays, pieces[0].solution)),
+            pieces,
+            reason_by_point,
+        )
     columns_of_pieces = [
         (
             piece.points,
-            read_columns(Measures(compiled, arrays.select(piece.points), piece.solution)),
+            read_columns(Measures(network_layout, arrays.select(piece.points), piece.solution)),
         )
         for piece in pieces
     ]
@@ -956,7 +977,7 @@ def _measured_columns(
             no_rates, no_values, no_values, no_values, (None,) * shape[2], solver, exact=False
         )
         columns_of_pieces = [
-            (np.arange(count), read_columns(Measures(compiled, arrays, empty_solution)))
+            (np.arange(count), read_columns(Measures(network_layout, arrays, empty_solution)))
         ]
     columns: dict[str, Array] = {}
     for name in dict.fromkeys(

@@ -56,9 +56,10 @@ _leaving_prefix = "{0[0]} leaves {0[1]} for ".format
 """Names of labels, marks and tallies of a plan, made of a place, that is a class and a station, or
 of a chain; some also of a region.
 
-`_service_label` and `_wait_label` label the time of a class in service and in the queue; the first also names
-the mark and the tally of the place. `_abandonment_tally` names the tally of customers that abandon a queue,
-and the stream of times after which they do. `_entrance_mark` names the tally and the mark of a place
+`_service_label` and `_wait_label` label the time of a class in service and in the queue; the first
+also names the mark and the tally of the place. `_abandonment_tally` names the tally of customers that
+abandon a queue, and the stream of times after which they do. `_entrance_mark` names the tally and the
+mark of a place
 at which a region is entered, `_region_wait_label` labels the wait of a class before a region.
 """
 
@@ -79,11 +80,12 @@ class FlatNetwork:
 
     Attributes
     ----------
-    plan : what the simulator runs; its labels and tallies are `_service_label`, `_wait_label` and `_thinking_label`
+    plan : what the simulator runs; its labels and tallies are `_service_label`, `_wait_label` and
+        `_thinking_label`
     groups : index among the plan's members of each chain that has customers
     visits : of each class at each station in a cycle, where it has service [1]
-    stated_visits : the same as the network states them, where a demand is one visit however it is split
-        [1]
+    stated_visits : the same as the network states them, where a demand is one visit however it is
+        split [1]
     service : mean time of a visit [s]
     counting_places : where the passages of a chain with tallies are counted, and visits there in a
         cycle
@@ -97,12 +99,12 @@ class FlatNetwork:
 
     def __init__(
         self,
-        compiled: NetworkLayout,
+        network_layout: NetworkLayout,
         columns: Mapping[str, NDArray[np.float64]],
         arrays: NetworkPoints,
     ) -> None:
-        self.model = compiled.model
-        self.compiled = compiled
+        self.model = network_layout.model
+        self.compiled = network_layout
         self.columns = columns
         self.arrays = arrays
         self.builder = Builder()
@@ -133,7 +135,7 @@ class FlatNetwork:
         for name, region in self.model.regions.items():
             # The places of a region are permits, which its customers hold while they are inside.
             self.builder.permits(name, region.capacity)
-        for chain_index, (name, chain) in enumerate(compiled.chains.items()):
+        for chain_index, (name, chain) in enumerate(network_layout.chains.items()):
             for place, visits, stated_visits, service in self._places_with_work(
                 chain_index, name, chain
             ):
@@ -149,8 +151,6 @@ class FlatNetwork:
     def known_times(self, chain: str) -> tuple[dict[str, float], dict[str, float]]:
         """Return the mean service time of a chain at each place by its label, in a cycle and of one
         visit [s]; empty for a chain whose customers may be lost.
-
-        Nothing of a chain whose customers may be lost.
         """
         # With rates the time in service depends on how many are present.
         places = [
@@ -177,13 +177,13 @@ class FlatNetwork:
         return float(self.columns[path][0].real)
 
     def _places_with_work(
-        self, chain_index: int, name: str, chain: Chain
+        self, chain_index: int, chain_name: str, chain: Chain
     ) -> Iterator[tuple[Place, float, float, float]]:
         """Yield every place of a chain that takes time or that a route leads to, with its visits in
         a cycle, the visits as stated, and the mean service [1, 1, s].
         """
         network = self.arrays.network
-        follows_routes = name in self.model.chains
+        follows_routes = chain_name in self.model.chains
         for class_name in chain.classes:
             class_index = self.compiled.classes.index(class_name)
             for station_index, (station_name, station) in enumerate(self.model.stations.items()):
@@ -212,11 +212,13 @@ class FlatNetwork:
                         float(service),
                     )
 
-    def _has_customers(self, chain_index: int, name: str, chain: Chain) -> bool:
+    def _has_customers(self, chain_index: int, chain_name: str, chain: Chain) -> bool:
         if isinstance(chain.members, OpenClass):
             return bool(self.arrays.network.arrivals[0, chain_index] > 0)
         customers = int(self.arrays.network.population[0, chain_index])
-        customers_in_words = f"a simulation follows each customer, and {name} has {customers:,}"
+        customers_in_words = (
+            f"a simulation follows each customer, and {chain_name} has {customers:,}"
+        )
         check_cost(
             "customers", customers, customers_in_words, "ask for an approximate method", ModelError
         )
@@ -234,11 +236,11 @@ class FlatNetwork:
             )
         return customers > 0
 
-    def _write_chain(self, chain_index: int, name: str, chain: Chain) -> None:
+    def _write_chain(self, chain_index: int, chain_name: str, chain: Chain) -> None:
         """Write the cycle of the customers of a chain, and add them to the plan."""
         network = self.arrays.network
         builder = self.builder
-        self.groups[name] = len(self.groups)
+        self.groups[chain_name] = len(self.groups)
         # Some of its customers may be lost.
         if any(
             self.model.stations[place[1]].capacity
@@ -246,23 +248,25 @@ class FlatNetwork:
             or self._losing_region(place)
             for place in self._places(chain)
         ):
-            self._record_counting(chain_index, name, chain)
+            self._record_counting(chain_index, chain_name, chain)
         first_instruction = (
-            self._write_routed_cycle(chain_index, name, chain)
-            if name in self.model.chains
-            else self._write_cycle_in_order(chain_index, name, chain)
+            self._write_routed_cycle(chain_index, chain_name, chain)
+            if chain_name in self.model.chains
+            else self._write_cycle_in_order(chain_index, chain_name, chain)
         )
         for place in self._places(chain):
             if self._patience(place):
                 builder.mark(_abandonment_tally(place))
                 builder.admit(_abandonment_tally(place))
-                builder.go([(1.0, self._mark_after_loss(name, place))], _abandonment_tally(place))
-        for region in self.model.regions if name in self.counting_places else ():
-            builder.mark(_region_loss_mark(name, region))
+                builder.go(
+                    [(1.0, self._mark_after_loss(chain_name, place))], _abandonment_tally(place)
+                )
+        for region in self.model.regions if chain_name in self.counting_places else ():
+            builder.mark(_region_loss_mark(chain_name, region))
             builder.leave(region)
-            builder.jump(_loss_mark(name))
-        if name in self.counting_places:
-            builder.mark(_loss_mark(name))
+            builder.jump(_loss_mark(chain_name))
+        if chain_name in self.counting_places:
+            builder.mark(_loss_mark(chain_name))
             builder.finish(lost=True)
         if isinstance(chain.members, OpenClass):
             batch = chain.members.batch
@@ -275,14 +279,16 @@ class FlatNetwork:
                 time_between = BurstyTimes((quiet_rate, burst_rate), (begin_rate, end_rate))
             arrival_times: Times = BatchTimes(time_between, batch) if batch > 1 else time_between
             builder.open(
-                name,
+                chain_name,
                 TracedTimes(chain.members.trace, mean_between)
                 if chain.members.trace
                 else arrival_times,
                 at=first_instruction,
             )
         else:
-            builder.closed(name, int(network.population[0, chain_index]), at=first_instruction)
+            builder.closed(
+                chain_name, int(network.population[0, chain_index]), at=first_instruction
+            )
 
     def _patience(self, place: Place) -> ServiceTime | None:
         """Return how long a class waits in the queue of a station; None without a limit."""
@@ -316,12 +322,12 @@ class FlatNetwork:
     def _places(self, chain: Chain) -> list[Place]:
         return [place for place in self.visits if place[0] in chain.classes]
 
-    def _record_counting(self, chain_index: int, name: str, chain: Chain) -> None:
+    def _record_counting(self, chain_index: int, chain_name: str, chain: Chain) -> None:
         """Record where cycles are counted, for a chain that may lose customers: not every cycle
         that begins is completed.
         """
         places = self._places(chain)
-        if name in self.model.chains:
+        if chain_name in self.model.chains:
             visits_by_place = {chain.reference: 1.0}
             first_stations = [chain.reference[1]]
         else:
@@ -332,7 +338,7 @@ class FlatNetwork:
                 len(places),
             )
             first_stations = [station for _, station in places[: first_certain + 1]]
-        self.counting_places[name] = visits_by_place
+        self.counting_places[chain_name] = visits_by_place
         full_place = next(
             (
                 place
@@ -347,8 +353,8 @@ class FlatNetwork:
             and not self.arrays.network.think[0, chain_index]
         ):
             raise ModelError(
-                f"a cycle of {name} may begin at {full_place}, which may be full: a lost customer would"
-                f" come back at the same instant; give {name} a think time, or {full_place} more capacity"
+                f"a cycle of {chain_name} may begin at {full_place}, which may be full: a lost customer would"
+                f" come back at the same instant; give {chain_name} a think time, or {full_place} more capacity"
             )
 
     def _stations_and_losing_regions(self, stations: Sequence[str]) -> list[str]:
@@ -371,42 +377,42 @@ class FlatNetwork:
             has_arrivals or network.population[0, visits_stations & network.closed].sum() > capacity
         )
 
-    def _write_thinking(self, chain_index: int, name: str) -> int:
+    def _write_thinking(self, chain_index: int, chain_name: str) -> int:
         """Write the beginning of a cycle: the thinking, after which the response time counts.
         Return the number of its first instruction.
         """
         first_instruction = self.builder.next_instruction
         mean = float(self.arrays.network.think[0, chain_index].real)
         if mean > 0:
-            self.builder.delay(ServiceTime("exponential", mean), _thinking_label(name))
+            self.builder.delay(ServiceTime("exponential", mean), _thinking_label(chain_name))
             self.builder.start_response()
         return first_instruction
 
-    def _write_cycle_in_order(self, chain_index: int, name: str, chain: Chain) -> int:
-        first_instruction = self._write_thinking(chain_index, name)
+    def _write_cycle_in_order(self, chain_index: int, chain_name: str, chain: Chain) -> int:
+        first_instruction = self._write_thinking(chain_index, chain_name)
         for region, places_in_row in groupby(
             self._places(chain), lambda place: self.model.region_of(place[1])
         ):
             if region:
-                self._write_visits_in_region(name, region, list(places_in_row))
+                self._write_visits_in_region(chain_name, region, list(places_in_row))
                 continue
             for place in places_in_row:
                 if self.visits[place] < 1:
                     probability = self.visits[place]
-                    visit = partial(self._write_visits, name, place)
+                    visit = partial(self._write_visits, chain_name, place)
                     self.builder.choose(
                         [(probability, visit), (1 - probability, lambda: None)],
                         f"{_service_label(place)} or not",
                     )
                 else:
-                    self._write_visits(name, place)
+                    self._write_visits(chain_name, place)
         self.builder.finish()
         return first_instruction
 
-    def _write_visits(self, name: str, place: Place) -> None:
+    def _write_visits(self, chain_name: str, place: Place) -> None:
         """Write the visits to a place; a mean number above 1 is a geometric repetition."""
         visits = self.visits[place]
-        visit = partial(self._write_visit, name, place)
+        visit = partial(self._write_visit, chain_name, place)
         if visits > 1:
             self.builder.repeat_with_probability(
                 1 - 1 / visits, visit, f"{_service_label(place)} again"
@@ -414,12 +420,14 @@ class FlatNetwork:
         else:
             visit()
 
-    def _write_visits_in_region(self, name: str, region: str, places: Sequence[Place]) -> None:
+    def _write_visits_in_region(
+        self, chain_name: str, region: str, places: Sequence[Place]
+    ) -> None:
         """Write the visits of a class to stations of one region in a row. A customer enters the
         region before the first station that it visits, and leaves it after the last.
         """
         builder = self.builder
-        run_name = f"{name} from {places[0][1]}"
+        run_name = f"{chain_name} from {places[0][1]}"
         may_be_outside = True
         inside_marks = [
             f"{run_name}: inside {region} before {index}" for index in range(len(places) + 1)
@@ -440,7 +448,7 @@ class FlatNetwork:
                         choice_name,
                     )
                 builder.mark(entrance)
-                self._write_entrance(name, place, region)
+                self._write_entrance(chain_name, place, region)
                 if index and probability < 1:
                     builder.jump(visit_mark)
             builder.mark(inside_marks[index])
@@ -450,7 +458,7 @@ class FlatNetwork:
                     choice_name,
                 )
             builder.mark(visit_mark)
-            self._write_visits(name, place)
+            self._write_visits(chain_name, place)
             may_be_outside = may_be_outside and probability < 1
             if may_be_outside and index + 1 < len(places):
                 builder.jump(inside_marks[index + 1])
@@ -458,7 +466,7 @@ class FlatNetwork:
         builder.leave(region)
         builder.mark(outside_marks[-1])
 
-    def _write_routed_cycle(self, chain_index: int, name: str, chain: Chain) -> int:
+    def _write_routed_cycle(self, chain_index: int, chain_name: str, chain: Chain) -> int:
         """Write a block of instructions for each place, the reference first; return the number of
         the instruction at which a cycle begins.
         """
@@ -469,34 +477,39 @@ class FlatNetwork:
             if self._ends_at(chain, place):
                 builder.mark(_end_mark(place))
                 builder.finish(onward=True)
-                cycle_start = self._write_thinking(chain_index, name)
+                cycle_start = self._write_thinking(chain_index, chain_name)
                 first_instruction = cycle_start if place == chain.reference else first_instruction
             if region := self.model.region_of(place[1]):
                 builder.mark(_entrance_mark(place, region))
-                self._write_entrance(name, place, region)
+                self._write_entrance(chain_name, place, region)
             builder.mark(_service_label(place))
-            self._write_visit(name, place)
+            self._write_visit(chain_name, place)
             builder.go(
-                list(self._targets_onward(name, chain, place)), f"{_service_label(place)} onward"
+                list(self._targets_onward(chain_name, chain, place)),
+                f"{_service_label(place)} onward",
             )
-            for _, target in self._targets_onward(name, chain, place) if region else ():
+            for _, target in self._targets_onward(chain_name, chain, place) if region else ():
                 if target.startswith(leaving_prefix := _leaving_prefix(place)):
                     builder.mark(target)
                     builder.leave(region)
                     builder.jump(target.removeprefix(leaving_prefix))
-        builder.mark(_out_mark(name))
+        builder.mark(_out_mark(chain_name))
         builder.finish()
         return first_instruction
 
     def _ends_at(self, chain: Chain, place: Place | None) -> bool:
         return isinstance(chain.members, ClosedClass) and place == chain.reference
 
-    def _targets_onward(self, name: str, chain: Chain, place: Place) -> Iterator[tuple[float, str]]:
+    def _targets_onward(
+        self, chain_name: str, chain: Chain, place: Place
+    ) -> Iterator[tuple[float, str]]:
         for index, route in enumerate(self.model.routing):
             probability = self._number_at(f"routing.{index}.probability")
             if route.source == place and probability > 0:
                 region = self.model.region_of(place[1])
-                target = _out_mark(name) if route.target is None else _service_label(route.target)
+                target = (
+                    _out_mark(chain_name) if route.target is None else _service_label(route.target)
+                )
                 region_entered = self.model.region_of(route.target[1]) if route.target else ""
                 if route.target is not None and self._ends_at(chain, route.target):
                     target = _end_mark(route.target)
@@ -565,49 +578,49 @@ def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSim
     >>> answer["throughput[jobs]"], answer["response_time[jobs]"], answer["waiting_time[jobs,cpu]"]
     (0.5, 6.0, 4.0)
     """
-    compiled = NetworkLayout(model)
+    network_layout = NetworkLayout(model)
     return CompiledSimulation(
         model.name,
-        f"response_time[{next(iter(compiled.chains))}]",
-        tuple(compiled.tape.parameters),
-        lambda values: _solution(compiled, values, simulation),
+        f"response_time[{next(iter(network_layout.chains))}]",
+        tuple(network_layout.tape.parameters),
+        lambda values: _solution(network_layout, values, simulation),
     )
 
 
 def _solution(
-    compiled: NetworkLayout, values: Mapping[str, float], simulation: Simulation
+    network_layout: NetworkLayout, values: Mapping[str, float], simulation: Simulation
 ) -> Solution:
-    flat = flat_network(compiled, values)
-    result = simulate(flat.plan, simulation) if flat.groups else None
-    estimates = _NetworkEstimates(compiled, flat, result)
+    planned_network = flat_network(network_layout, values)
+    result = simulate(planned_network.plan, simulation) if planned_network.groups else None
+    estimates = _NetworkEstimates(network_layout, planned_network, result)
     estimated_values = estimates.values()
     remarks = estimates.remarks()
     gradient = None
-    first_time = estimated_values.get(f"response_time[{next(iter(compiled.chains))}]")
+    first_time = estimated_values.get(f"response_time[{next(iter(network_layout.chains))}]")
     if result and simulation.shares and first_time:
         gradient, shares, note = _shares(
-            compiled, values, first_time.value or 0.0, result, simulation
+            network_layout, values, first_time.value or 0.0, result, simulation
         )
         estimated_values = {**estimated_values, **shares}
         remarks = replace(remarks, notes=(*remarks.notes, note))
-    exact = estimates.certain and not (result and result.plan.random)
+    is_exact = estimates.certain and not (result and result.plan.random)
     account = {"account": estimates.account()}
     return replace(
-        one_point(compiled.model.name, estimated_values, remarks, gradient, account),
-        exact=np.array([exact]),
+        one_point(network_layout.model.name, estimated_values, remarks, gradient, account),
+        exact=np.array([is_exact]),
     )
 
 
-def flat_network(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
+def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
     """Write a network at one point as a plan for the simulator.
 
     Raises
     ------
     ModelError, NoAnswerError : see `FlatNetwork`; a station is saturated
     """
-    columns = compiled.columns(values)
-    arrays = compiled.arrays(columns)
-    regions = compiled.model.regions
+    columns = network_layout.columns(values)
+    arrays = network_layout.arrays(columns)
+    regions = network_layout.model.regions
     lossy_stations = [
         name for region in regions.values() if region.loses for name in region.stations
     ]
@@ -615,11 +628,11 @@ def flat_network(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNe
         _without_load(arrays, lossy_stations) if lossy_stations else arrays
     ):
         raise NoAnswerError(reason_by_point[0])
-    flat = FlatNetwork(compiled, columns, arrays)
+    planned_network = FlatNetwork(network_layout, columns, arrays)
     for name, region in regions.items():
         if not region.loses:
-            _check_places(name, region, flat)
-    return flat
+            _check_places(name, region, planned_network)
+    return planned_network
 
 
 def _without_load(arrays: NetworkPoints, stations: Sequence[str]) -> NetworkPoints:
@@ -632,14 +645,14 @@ def _without_load(arrays: NetworkPoints, stations: Sequence[str]) -> NetworkPoin
     return replace(arrays, network=replace(network, arrivals=arrivals))
 
 
-def _check_places(name: str, region: Region, flat: FlatNetwork) -> None:
+def _check_places(name: str, region: Region, planned_network: FlatNetwork) -> None:
     """Raise if a region in which customers wait is saturated by the arrivals alone.
 
     Neither classes whose customers may be lost nor waits inside the region are counted, so that a
     region that is not saturated here may be saturated all the same; a simulation of it does not
     reach its precision.
     """
-    network = flat.arrays.network
+    network = planned_network.arrays.network
     place_seconds = [
         network.demand[0, :, station_index].real
         * _least_places(network.rates[station_index], region.capacity)
@@ -647,7 +660,9 @@ def _check_places(name: str, region: Region, flat: FlatNetwork) -> None:
         if station in region.stations
     ]
     # Losses lower the load by an amount that only the run tells.
-    never_lost = [chain not in flat.counting_places for chain in flat.compiled.chains]
+    never_lost = [
+        chain not in planned_network.counting_places for chain in planned_network.compiled.chains
+    ]
     seconds_held = float((network.arrivals[0].real * sum(place_seconds))[never_lost].sum())
     if (load := seconds_held / region.capacity) >= 1:
         places_in_words = f"{region.capacity:,} place{'s' if region.capacity > 1 else ''}"
@@ -677,16 +692,18 @@ def _least_places(rates: Array | None, most_customers: int) -> float:
 class _NetworkEstimates:
     """Estimates from one run of a network; without a run, those of an empty network."""
 
-    def __init__(self, compiled: NetworkLayout, flat: FlatNetwork, result: Result | None) -> None:
-        self.compiled = compiled
-        self.flat = flat
+    def __init__(
+        self, network_layout: NetworkLayout, planned_network: FlatNetwork, result: Result | None
+    ) -> None:
+        self.compiled = network_layout
+        self.planned_network = planned_network
         self.result = result
-        self.stations = compiled.model.stations
-        self.layout = Layout(flat.plan)
+        self.stations = network_layout.model.stations
+        self.layout = Layout(planned_network.plan)
         self.elapsed = self.layout.column(self.layout.time)
         self.chain_of = {
             class_name: name
-            for name, chain in compiled.chains.items()
+            for name, chain in network_layout.chains.items()
             for class_name in chain.classes
         }
 
@@ -702,7 +719,7 @@ class _NetworkEstimates:
         """Return the notes on the run."""
         result = self.result
         notes = (*(notes_of(result) if result else (NO_CUSTOMERS,)), *assumed(self.compiled))
-        notes = (*notes, ABANDONMENT) if self.flat.arrays.patience else notes
+        notes = (*notes, ABANDONMENT) if self.planned_network.arrays.patience else notes
         traces = {
             name: getattr(chain.members, "trace", ())
             for name, chain in self.compiled.chains.items()
@@ -743,18 +760,18 @@ class _NetworkEstimates:
                 yield from self._estimates_of_place((class_name, name))
         for name in self.stations:
             yield from self._estimates_of_station(name)
-        for name in self.flat.groups:
+        for name in self.planned_network.groups:
             for level in QUANTILES:
                 quantile = (
                     None
                     if self.result is None
-                    else self.result.time_quantile(level, self.flat.groups[name])
+                    else self.result.time_quantile(level, self.planned_network.groups[name])
                 )
                 yield f"response_time_quantile[{name},{level:g}]", quantile
-            if target := self.flat.targets.get(name):
+            if target := self.planned_network.targets.get(name):
                 share = None
                 if self.result is not None:
-                    share = self.result.share_within(target, self.flat.groups[name])
+                    share = self.result.share_within(target, self.planned_network.groups[name])
                 yield f"within_target[{name}]", share
 
     def _estimates_of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
@@ -765,8 +782,8 @@ class _NetworkEstimates:
         for class_name in chain.classes if chain.classes != (name,) else ():
             if isinstance(chain.members, OpenClass):
                 class_index = self.compiled.classes.index(class_name)
-                loses_customers = name in self.flat.counting_places
-                entries = float(self.flat.arrays.entries()[0, class_index].real)
+                loses_customers = name in self.planned_network.counting_places
+                entries = float(self.planned_network.arrays.entries()[0, class_index].real)
                 # How many customers change class is not counted where some are lost on the way.
                 if loses_customers and class_name != chain.reference[0]:
                     continue
@@ -793,9 +810,9 @@ class _NetworkEstimates:
         name_in_brackets = f"[{place[0]},{place[1]}]"
         time = self.time(place)
         visits = self.cycles(chain)
-        if place in self.flat.visits:
+        if place in self.planned_network.visits:
             visits = self.passages(place) * (
-                self.flat.stated_visits[place] / self.flat.visits[place]
+                self.planned_network.stated_visits[place] / self.planned_network.visits[place]
             )
         yield f"queue_length{name_in_brackets}", self._ratio(chain, time, self.elapsed, NOTHING)
         yield f"residence_time{name_in_brackets}", self._response_estimate(chain, [place])
@@ -826,11 +843,11 @@ class _NetworkEstimates:
     def _estimates_of_station(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         if DISCIPLINES[self.stations[name].discipline].delay:
             time_present = self.sum(
-                self.time(visit) for visit in self.flat.visits if visit[1] == name
+                self.time(visit) for visit in self.planned_network.visits if visit[1] == name
             )
             yield f"queue_length[{name}]", self._ratio(None, time_present, self.elapsed)
             return
-        resource_index = self.flat.plan.resources.index(name)
+        resource_index = self.planned_network.plan.resources.index(name)
         yield (
             f"queue_length[{name}]",
             self._ratio(None, self.layout.column(self.layout.area[resource_index]), self.elapsed),
@@ -844,18 +861,18 @@ class _NetworkEstimates:
     def _estimates_of_region(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         region = self.compiled.model.regions[name]
         layout = self.layout
-        resource_index = self.flat.plan.resources.index(name)
+        resource_index = self.planned_network.plan.resources.index(name)
         time_present = layout.column(layout.area[resource_index])
         held_time = layout.column(layout.use[resource_index])
-        lock_index = resource_index - len(self.flat.plan.stations)
+        lock_index = resource_index - len(self.planned_network.plan.stations)
         yield f"queue_length[{name}]", self._ratio(None, time_present, self.elapsed)
         yield f"utilization[{name}]", self._ratio(None, held_time, self.elapsed * region.capacity)
         grants = layout.column(layout.taken[lock_index])
         # Present are those that hold a place and those that wait for one.
         yield f"waiting_time[{name}]", self._ratio(None, time_present - held_time, grants)
         if region.loses:
-            tallies = self.flat.plan.tallies
-            entrances = [_entrance_mark(place, name) for place in self.flat.visits]
+            tallies = self.planned_network.plan.tallies
+            entrances = [_entrance_mark(place, name) for place in self.planned_network.visits]
             tally_indices = [tallies.index(tally) for tally in entrances if tally in tallies]
             refusals, attempts = (
                 self.sum(layout.column(columns[tally_index]) for tally_index in tally_indices)
@@ -865,7 +882,7 @@ class _NetworkEstimates:
 
     def places(self, chain: str) -> list[Place]:
         """List the places at which a chain has service."""
-        return [place for place in self.flat.visits if self.chain_of[place[0]] == chain]
+        return [place for place in self.planned_network.visits if self.chain_of[place[0]] == chain]
 
     def sum(self, weights: Iterable[Array]) -> Array:
         """Add up weights of columns; zeros if there are none."""
@@ -901,14 +918,14 @@ class _NetworkEstimates:
         """Return weights of the columns that count the cycles of a chain; where customers are lost,
         they count its visits to the first station.
         """
-        if chain in self.flat.counting_places:
+        if chain in self.planned_network.counting_places:
             return self.sum(
                 self.passages(place) / visits
-                for place, visits in self.flat.counting_places[chain].items()
+                for place, visits in self.planned_network.counting_places[chain].items()
             )
         return self.sum(
-            self.layout.column(self.layout.cycles[self.flat.groups[name]])
-            for name in self.flat.groups
+            self.layout.column(self.layout.cycles[self.planned_network.groups[name]])
+            for name in self.planned_network.groups
             if name == chain
         )
 
@@ -916,7 +933,7 @@ class _NetworkEstimates:
         """Return weights of the columns that count the cycles of a chain which do not end in the
         queue of its first station.
         """
-        first_places = self.flat.counting_places.get(chain, {})
+        first_places = self.planned_network.counting_places.get(chain, {})
         departures = (
             self._tally_weights(self.layout.tried, place, _abandonment_tally) / visits
             for place, visits in first_places.items()
@@ -928,11 +945,11 @@ class _NetworkEstimates:
         a class to a station: a counter of its own, or visits of a cycle times cycles.
         """
         chain = self.chain_of[place[0]]
-        if chain in self.flat.counting_places:
+        if chain in self.planned_network.counting_places:
             return self._tally_weights(self.layout.tried, place) - self._tally_weights(
                 self.layout.refused, place
             )
-        return self.cycles(chain) * self.flat.visits.get(place, 0.0)
+        return self.cycles(chain) * self.planned_network.visits.get(place, 0.0)
 
     def time(self, place: Place) -> Array:
         """Return weights of the columns for the time of a class at a station, waiting included."""
@@ -946,8 +963,8 @@ class _NetworkEstimates:
         unbooked_part = self._unbooked_share_by_place.get(place, 0.0)
         if not unbooked_part or self.result is None:
             return booked_wait
-        group = self.flat.groups[self.chain_of[place[0]]]
-        return booked_wait + unbooked_part * unbooked(self.flat.plan, group)
+        group = self.planned_network.groups[self.chain_of[place[0]]]
+        return booked_wait + unbooked_part * unbooked(self.planned_network.plan, group)
 
     @cached_property
     def _unbooked_share_by_place(self) -> dict[Place, float]:
@@ -957,26 +974,36 @@ class _NetworkEstimates:
         """
         share_by_place: dict[Place, float] = {}
         result = self.result
-        if result is None or not any(map(result.counts_unended, self.flat.groups.values())):
+        if result is None or not any(
+            map(result.counts_unended, self.planned_network.groups.values())
+        ):
             return share_by_place
-        sums = result.batches.sum(axis=0)
+        column_sums = result.batches.sum(axis=0)
         unbooked_by_station: dict[str, float] = {}
-        for index, name in enumerate(self.flat.plan.resources):
-            places = [place for place in self.flat.visits if place[1] == name]
+        for resource_index, name in enumerate(self.planned_network.plan.resources):
+            places = [place for place in self.planned_network.visits if place[1] == name]
             station_labels = [
                 label_of(place) for place in places for label_of in (_service_label, _wait_label)
             ]
-            booked = sum(float(sums @ self._booked_time(label)) for label in station_labels)
-            unbooked_by_station[name] = max(float(sums[self.layout.area[index]]) - booked, 0.0)
-        for chain, group in self.flat.groups.items():
+            booked_time = sum(
+                float(column_sums @ self._booked_time(label)) for label in station_labels
+            )
+            unbooked_by_station[name] = max(
+                float(column_sums[self.layout.area[resource_index]]) - booked_time, 0.0
+            )
+        for chain, group in self.planned_network.groups.items():
             if not result.counts_unended(group):
                 continue
-            weights = {
-                place: unbooked_by_station.get(place[1], 0.0) * self.flat.visits[place]
+            weight_by_place = {
+                place: unbooked_by_station.get(place[1], 0.0) * self.planned_network.visits[place]
                 for place in self.places(chain)
             }
-            total = sum(weights.values())
-            share_by_place |= {place: weight / total for place, weight in weights.items() if total}
+            total_weight = sum(weight_by_place.values())
+            share_by_place |= {
+                place: place_weight / total_weight
+                for place, place_weight in weight_by_place.items()
+                if total_weight
+            }
         return share_by_place
 
     def _tally_weights(
@@ -986,7 +1013,7 @@ class _NetworkEstimates:
         name_tally: Callable[[Place], str] = _service_label,
     ) -> Array:
         """Return weights of the columns of the tally of a place; zeros if it has none."""
-        tallies = self.flat.plan.tallies
+        tallies = self.planned_network.plan.tallies
         return self.sum(
             self.layout.column(columns[tallies.index(tally)])
             for tally in tallies
@@ -1002,13 +1029,13 @@ class _NetworkEstimates:
             return self._booked_time(_service_label(place))
         work_by_place = {
             worked_place: self.passages(worked_place) * service_time
-            for worked_place, service_time in self.flat.service.items()
+            for worked_place, service_time in self.planned_network.service.items()
             if worked_place[1] == station_name
         }
         all_work = self.sum(work_by_place.values())
         work_of_class = work_by_place.get(place, np.zeros_like(all_work))
         busy_time = self.layout.column(
-            self.layout.use[self.flat.plan.resources.index(station_name)]
+            self.layout.use[self.planned_network.plan.resources.index(station_name)]
         )
         sums = self.result.batches.sum(axis=0)
         total_work = float(sums @ all_work) or 1.0
@@ -1022,8 +1049,10 @@ class _NetworkEstimates:
     def _booked_time(self, label: str) -> Array:
         """Return weights of the columns for the time booked to a label by all chains."""
         weights = np.zeros(self.layout.width)
-        if label in self.flat.plan.labels:
-            weights[np.array(self.layout.booked) + self.flat.plan.labels.index(label)] = 1.0
+        if label in self.planned_network.plan.labels:
+            weights[
+                np.array(self.layout.booked) + self.planned_network.plan.labels.index(label)
+            ] = 1.0
         return weights
 
     def _ratio(
@@ -1034,7 +1063,7 @@ class _NetworkEstimates:
         empty_value: Estimate | None = None,
     ) -> Estimate | None:
         """Estimate a ratio of two statistics; for a chain without customers, its known value."""
-        if self.result is None or (chain is not None and chain not in self.flat.groups):
+        if self.result is None or (chain is not None and chain not in self.planned_network.groups):
             is_open = chain is not None and isinstance(
                 self.compiled.chains[chain].members, OpenClass
             )
@@ -1050,7 +1079,7 @@ class _NetworkEstimates:
         (chain,) = self.compiled.chains
         times_by_component = {THINK: self._booked_time(_thinking_label(chain))}
         for name, station in self.stations.items():
-            places = [visit for visit in self.flat.visits if visit[1] == name]
+            places = [visit for visit in self.planned_network.visits if visit[1] == name]
             if station.rates:
                 times_by_component[name] = self.sum(map(self.time, places))
             else:
@@ -1071,7 +1100,7 @@ class _NetworkEstimates:
 
 
 def _shares(
-    compiled: NetworkLayout,
+    network_layout: NetworkLayout,
     values: Mapping[str, float],
     mean: float,
     base_result: Result,
@@ -1080,22 +1109,22 @@ def _shares(
     """Estimate the shares of the first response time by differences of simulations, for the
     parameters with the largest approximate shares.
     """
-    chain_name = next(iter(compiled.chains))
+    chain_name = next(iter(network_layout.chains))
     value_name = f"response_time[{chain_name}]"
     # No solver takes regions; a rough order is enough here.
-    approximate_form = CompiledNetwork(replace(compiled.model, regions={}), LINEARIZER)
+    approximate_form = CompiledNetwork(replace(network_layout.model, regions={}), LINEARIZER)
     # The approximate shares only rank the parameters; each of those chosen costs two simulations.
     approximate_shares = approximate_form.points(values).answer(0).share.get(value_name, {})
-    parameters = compiled.tape.parameters
+    parameters = network_layout.tape.parameters
     names_with_time = (
         name for name in approximate_form.smooth if parameters[name].dimension.time_power
     )
     ranked_names = sorted(names_with_time, key=lambda name: -abs(approximate_shares.get(name, 0.0)))
 
     def rerun(changed_values: Mapping[str, float], settings: Simulation) -> Array:
-        flat = flat_network(compiled, {**values, **changed_values})
-        changed_result = simulate(flat.plan, settings)
-        estimates = _NetworkEstimates(compiled, flat, changed_result)
+        planned_network = flat_network(network_layout, {**values, **changed_values})
+        changed_result = simulate(planned_network.plan, settings)
+        estimates = _NetworkEstimates(network_layout, planned_network, changed_result)
         time_weights = estimates.response_time(chain_name)
         means: Array = (changed_result.batches @ time_weights) / (
             changed_result.batches @ estimates.cycles(chain_name)

@@ -286,13 +286,13 @@ def _value_with_interval(value: float, half_width: float) -> Value:
 
 
 def _solution(model: Model, values_given: Mapping[str, float], settings: Simulation) -> Solution:
-    flat = flatten(model, values_given)
-    result = simulate(flat.plan, settings)
+    flat_model = flatten(model, values_given)
+    result = simulate(flat_model.plan, settings)
     simulated_account = _SimulatedAccount(model, result)
     estimates = {
-        **_time_estimates(model, flat, result),
-        **_efficiency_estimates(model, flat, simulated_account),
-        **_parallel_estimates(model, values_given, flat, simulated_account),
+        **_time_estimates(model, flat_model, result),
+        **_efficiency_estimates(model, flat_model, simulated_account),
+        **_parallel_estimates(model, values_given, flat_model, simulated_account),
         **_resource_estimates(result),
         **_access_estimates(result),
         **_attempt_estimates(result),
@@ -308,7 +308,7 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
     values |= {name: Value(count, unit_of(name)) for name, count in model.counted.items()}
     mean_time = result.mean_time()  # the precision reported is that of its mean
     remarks = Remarks(
-        notes=(*notes_of(result), *flat.fraction_notes),
+        notes=(*notes_of(result), *flat_model.fraction_notes),
         seed=result.settings.seed,
         converged=result.converged,
         interrupted=result.stopped == "interrupted",
@@ -330,11 +330,13 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
     }
     # Where nothing is random the run is exact once its cycles repeat, so that its interval has no
     # width.
-    exact = np.array([not flat.plan.random and mean_time.half_width <= ROUNDING * mean_time.mean])
-    execution_times = {name: np.array([number]) for name, number in flat.once.items()}
+    is_exact = np.array(
+        [not flat_model.plan.random and mean_time.half_width <= ROUNDING * mean_time.mean]
+    )
+    execution_times = {name: np.array([number]) for name, number in flat_model.once.items()}
     return replace(
         one_point(model.name, values, remarks, gradient, account),
-        exact=exact,
+        exact=is_exact,
         once=execution_times,
         useful=model.useful,
     )
@@ -368,8 +370,10 @@ def _overloads(
     except NoAnswerError:  # what is asked depends on the state
         return
     forks = [node for node in side_by_side(model.bodies) if node.beside]
-    nodes_begun = [inner for node in forks for branch in node.beside for inner in steps(branch)]
-    resources_used = {name for inner in nodes_begun for name in inner.uses}
+    nodes_begun = [
+        begun_node for node in forks for branch in node.beside for begun_node in steps(branch)
+    ]
+    resources_used = {name for begun_node in nodes_begun for name in begun_node.uses}
     for name, resource in model.resources.items():
         if name not in resources_used:
             continue
@@ -487,7 +491,9 @@ class _SimulatedAccount:
             self._weights[label] = earlier_weights + share * (self.time - booked_weights)
 
     def estimates(self, name_of_label: Callable[[str], str]) -> dict[str, Estimate]:
-        """Estimate the seconds of a cycle, added up under the names that `name_of_label` gives the labels."""
+        """Estimate the seconds of a cycle, added up under the names that `name_of_label` gives the
+        labels.
+        """
         cycles = self.layout.column(self.layout.cycles[0])
         return {
             name: self.result.ratio(weight, cycles)
@@ -495,8 +501,8 @@ class _SimulatedAccount:
         }
 
     def weights(self, name_of_label: Callable[[str], str]) -> dict[str, Array]:
-        """Return the weights of the labels, added up under the names that `name_of_label` gives them, in the
-        order of first appearance.
+        """Return the weights of the labels, added up under the names that `name_of_label` gives
+        them, in the order of first appearance.
         """
         weights_by_name: dict[str, Array] = {}
         for label, weights in self._weights.items():
@@ -560,25 +566,29 @@ def _cycle_time_weights(model: Model, result: Result) -> Array:
     return weights_of_time(result.plan, result.batches, 0)
 
 
-def _response_estimates(model: Model, flat: Flat, result: Result) -> Iterator[tuple[str, Estimate]]:
+def _response_estimates(
+    model: Model, flat_model: Flat, result: Result
+) -> Iterator[tuple[str, Estimate]]:
     """Yield the response times of the groups that think or arrive, and the share of responses
     within the target of each group with a target.
     """
     group_by_name = {group.name or ALL: group for group in model.population.groups}
-    for index, customers in enumerate(result.plan.groups):
-        group = group_by_name.get(customers.name)
+    for group_index, plan_group in enumerate(result.plan.groups):
+        group = group_by_name.get(plan_group.name)
         if group is not None and group.responds:
-            yield named_of("response_time", group.name), result.mean_time(index)
+            yield named_of("response_time", group.name), result.mean_time(group_index)
             for level in QUANTILES:
-                quantile = result.time_quantile(level, index)
+                quantile = result.time_quantile(level, group_index)
                 yield named_of("response_time_quantile", group.name, f"{level:g}"), quantile
-    index_by_name = {customers.name: index for index, customers in enumerate(result.plan.groups)}
-    for name, target in flat.targets.items():
+    index_by_name = {
+        plan_group.name: group_index for group_index, plan_group in enumerate(result.plan.groups)
+    }
+    for name, target in flat_model.targets.items():
         if (target_index := index_by_name.get(name or ALL)) is not None:
             yield named_of("within_target", name), result.share_within(target, target_index)
 
 
-def _time_estimates(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
+def _time_estimates(model: Model, flat_model: Flat, result: Result) -> dict[str, Estimate]:
     layout = result.layout
     has_thinking = thinking(model.bodies[0]) is not None
     time = result.cycle_time() if has_thinking else result.mean_time()
@@ -589,31 +599,34 @@ def _time_estimates(model: Model, flat: Flat, result: Result) -> dict[str, Estim
     elif time.mean > 0:
         # Members that are never away go round N / T times a second: Little's law on the whole
         # system.
-        processors = flat.population
+        processors = flat_model.population
         # The reciprocal turns the ends of the interval around.
         low, high = (
-            None if end is None or end <= 0 else processors / end for end in (time.high, time.low)
+            None if bound is None or bound <= 0 else processors / bound
+            for bound in (time.high, time.low)
         )
         estimates["throughput"] = Estimate(processors / time.mean, low, high)
     if model.population.groups and model.population.groups[0].name:
         group_by_name = {group.name: group for group in model.population.groups}
-        for index, members in enumerate(result.plan.groups):
-            group_thinks = thinking(group_by_name[members.name].cycle) is not None
-            mean = result.cycle_time(index) if group_thinks else result.mean_time(index)
-            estimates[f"time[{members.name}]"] = mean
-            estimates[f"throughput[{members.name}]"] = result.ratio(
-                layout.column(layout.cycles[index]), layout.column(layout.time)
+        for group_index, plan_group in enumerate(result.plan.groups):
+            group_thinks = thinking(group_by_name[plan_group.name].cycle) is not None
+            mean_time = (
+                result.cycle_time(group_index) if group_thinks else result.mean_time(group_index)
+            )
+            estimates[f"time[{plan_group.name}]"] = mean_time
+            estimates[f"throughput[{plan_group.name}]"] = result.ratio(
+                layout.column(layout.cycles[group_index]), layout.column(layout.time)
             )
     if not has_thinking:
         quantiles = {
             f"time_quantile[{level:g}]": result.time_quantile(level) for level in TIME_QUANTILES
         }
         estimates.update(quantiles)
-    return {**estimates, **dict(_response_estimates(model, flat, result))}
+    return {**estimates, **dict(_response_estimates(model, flat_model, result))}
 
 
 def _efficiency_estimates(
-    model: Model, flat: Flat, simulated_account: _SimulatedAccount
+    model: Model, flat_model: Flat, simulated_account: _SimulatedAccount
 ) -> dict[str, Estimate]:
     result = simulated_account.result
     layout = simulated_account.layout
@@ -628,11 +641,11 @@ def _efficiency_estimates(
             np.zeros(layout.width),
         )
         values["efficiency"] = result.ratio(useful_weights, time_weights)
-        values["speedup"] = result.ratio(flat.population * useful_weights, time_weights)
+        values["speedup"] = result.ratio(flat_model.population * useful_weights, time_weights)
     for name, weight in account.items():
         if name not in model.useful:
             values[f"processors_lost[{name}]"] = result.ratio(
-                flat.population * weight, time_weights
+                flat_model.population * weight, time_weights
             )
     return values
 
@@ -640,7 +653,7 @@ def _efficiency_estimates(
 def _parallel_estimates(
     model: Model,
     values_given: Mapping[str, float],
-    flat: Flat,
+    flat_model: Flat,
     simulated_account: _SimulatedAccount,
 ) -> dict[str, Estimate]:
     """Estimate occupation, overlap and bubbles, and efficiency and speed-up where they differ from
@@ -659,8 +672,8 @@ def _parallel_estimates(
     cycles = layout.column(layout.cycles[0])
     values = {}
     if ("work", "") in number_by_key and result.mean_time().mean > 0:
-        useful_weights = flat.population * number_by_key["work", ""] * cycles
-        workers = float(parallel.workers(columns, flat.population)[0])
+        useful_weights = flat_model.population * number_by_key["work", ""] * cycles
+        workers = float(parallel.workers(columns, flat_model.population)[0])
         values["efficiency"] = result.ratio(useful_weights / workers, time_weights)
         values["speedup"] = result.ratio(useful_weights, time_weights)
     for name in parallel.components:
@@ -808,8 +821,8 @@ def _shares(
     base_result: Result,
     settings: Simulation,
 ) -> tuple[Gradient, dict[str, Value], str]:
-    """Estimate the shares of the parameters with the largest shares in closed form, by differences
-    of simulations.
+    """Estimate shares by differences of simulations, for the parameters that have the largest
+    shares in closed form.
     """
     compiled = ClosedForm(model)
     # The closed form only ranks the parameters; each of those chosen costs two simulations.
