@@ -760,13 +760,13 @@ def _bound_violations(
     """
     sentence_by_point: dict[int, str] = {}
     value = np.broadcast_to(solution.values[name], (solution.count,))[rows]
-    for side_in_words, ends, sign in (
+    for side_in_words, bound_columns, sign in (
         ("below its lower", bounds.low, 1.0),
         ("above its upper", bounds.high, -1.0),
     ):
-        if name not in ends:
+        if name not in bound_columns:
             continue
-        bound = np.broadcast_to(ends[name], (len(rows),))
+        bound = np.broadcast_to(bound_columns[name], (len(rows),))
         with np.errstate(invalid="ignore"):
             is_outside = sign * (bound - value) > ROUNDING * np.abs(bound)
         for row_index in np.flatnonzero(is_outside):
@@ -777,8 +777,8 @@ def _bound_violations(
                 f"{name} is {side_in_words} bound {_number_with_unit(float(bound[row_index]), solution.unit(name))}"
             )
             low, high = (
-                at(ends[name], index) if name in ends else math.nan
-                for ends in (solution.low, solution.high)
+                at(interval_ends[name], index) if name in interval_ends else math.nan
+                for interval_ends in (solution.low, solution.high)
             )
             # The interval of an estimate contains the bound, so that chance explains the
             # difference.

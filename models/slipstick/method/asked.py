@@ -128,9 +128,9 @@ def _state_in_activity(model: Model, answer: Answer, name: str) -> AskedValue:
         return AskedValue(NOT_DEFINED, why="nothing waited for it in the run")
     if name not in names_of(model, answer.method):
         other_methods = [
-            method_with_value
-            for method_with_value in METHODS[ACTIVITY]
-            if method_with_value != answer.method
+            method
+            for method in METHODS[ACTIVITY]
+            if method != answer.method
         ]
         method_with_value = next(
             (candidate for candidate in other_methods if name in names_of(model, candidate)), ""

@@ -88,7 +88,7 @@ def solve_phases(model: Model, numbers: Numbers, with_account: bool) -> Activity
     with_account : also find the account and the use of each queue
     """
     assert isinstance(model.population, PhasedPopulation)
-    phase_solvers = [_PhaseSolver(model, phase_solver) for phase_solver in model.population.phases]
+    phase_solvers = [_PhaseSolver(model, phase) for phase in model.population.phases]
     reason_by_point = out_of_range(model, numbers)
     for index, phase_solver in enumerate(phase_solvers):
         reason_by_point = {

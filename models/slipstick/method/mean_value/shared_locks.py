@@ -263,7 +263,7 @@ def _waits_in_chain(
     cases = zip(zip(*columns[:4], strict=True), gaps, strict=True)
     return np.array(
         [
-            _chain_waits(queue.order, chain_customers, most_readers, times, gaps_of_case)
+            _chain_waits(queue.order, chain_customers, most_readers, times_of_case, gaps_of_case)
             for times_of_case, gaps_of_case in cases
         ]
     ).T[:2]
