@@ -65,8 +65,8 @@ class ActivityForm(CompiledModel):
         self.tape = Tape(self._expressions)
         self.parameters = tuple(self.tape.parameters)
         # A number of processors is whole, so that a derivative by it means nothing.
-        processor_counts = {parameter.name for parameter in parameters(*model.population.counts)}
-        self.smooth = [name for name in self.parameters if name not in processor_counts]
+        names_of_counts = {parameter.name for parameter in parameters(*model.population.counts)}
+        self.smooth = [name for name in self.parameters if name not in names_of_counts]
         self.contention = Contention(model)
         self._deadlocks = Deadlocks(model)
         self._parallel_work = ParallelWork(model)
@@ -134,13 +134,13 @@ class ActivityForm(CompiledModel):
         """
         point_count = len(next(iter(numbers.values())))
         processor_counts = [numbers[size] for size in self.model.population.counts]
-        deadlocks = {
+        deadlock_reasons = {
             index: reason
             for index, (reason,) in self._deadlocks.among(processor_counts, point_count).items()
         }
         # Mean values of a model that deadlocks would be wrong, and may take long.
-        if len(deadlocks) == point_count:
-            return ActivityTable(np.ones(point_count), deadlocks)
+        if len(deadlock_reasons) == point_count:
+            return ActivityTable(np.ones(point_count), deadlock_reasons)
         try:
             with np.errstate(all="ignore"):
                 table = self.solved(numbers, with_account)
@@ -148,7 +148,7 @@ class ActivityForm(CompiledModel):
             return ActivityTable(
                 np.ones(point_count), dict.fromkeys(range(point_count), str(error))
             )
-        table.refuse(deadlocks)
+        table.refuse(deadlock_reasons)
         return table
 
     @property

@@ -492,19 +492,25 @@ class Answers:
         """
         solution = self.solution
         point_count = count or len(self)
-        methods = [*(solution.methods or [solution.method])]
-        outside, errors = (
+        method_by_point = [*(solution.methods or [solution.method])]
+        bound_sentences, error_sentences = (
             sentence_by_point
             if len(self) == point_count or not sentence_by_point
             else dict.fromkeys(range(point_count), sentence_by_point[0])
             for sentence_by_point in (self.outside, solution.errors)
         )
-        methods = methods if len(methods) == point_count else methods * point_count
+        method_by_point = (
+            method_by_point
+            if len(method_by_point) == point_count
+            else method_by_point * point_count
+        )
         from slipstick.results.sweep import Provenance
 
         left_out = dict.fromkeys(range(point_count), solution.left_out) if solution.left_out else {}
         is_exact = np.broadcast_to(solution.exact, point_count)
-        return Provenance(methods, is_exact, outside, errors, left_out, solution.checks)
+        return Provenance(
+            method_by_point, is_exact, bound_sentences, error_sentences, left_out, solution.checks
+        )
 
     @cached_property
     def outside(self) -> dict[int, str]:
@@ -644,7 +650,7 @@ def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answe
     account = listed_entries(solution.account)
     # What the account leaves out has no processors lost to it either.
     hidden_losses = {f"processors_lost[{name}]" for name in solution.account if name not in account}
-    value, low_by_name, high_by_name = (
+    value_by_name, low_by_name, high_by_name = (
         _values_at_point(columns, index)
         for columns in (solution.values, solution.low, solution.high)
     )
@@ -655,10 +661,13 @@ def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answe
             if name in low_by_name and name in high_by_name:
                 intervals[name] = (low_by_name[name], high_by_name[name])
         elif name not in hidden_losses and (
-            name in value or name in low_by_name or name in high_by_name
+            name in value_by_name or name in low_by_name or name in high_by_name
         ):
             values[name] = Value(
-                value.get(name), solution.unit(name), low_by_name.get(name), high_by_name.get(name)
+                value_by_name.get(name),
+                solution.unit(name),
+                low_by_name.get(name),
+                high_by_name.get(name),
             )
     stage_times_by_pipeline = {
         name: _values_at_point(stage_columns, index)
@@ -1016,14 +1025,14 @@ class SingleProcessorValues:
 
 
 def perturbed(
-    exprs: Mapping[Key, Expr], point_values: Mapping[str, float], names: Sequence[str]
+    expressions: Mapping[Key, Expr], point_values: Mapping[str, float], names: Sequence[str]
 ) -> dict[Key, NDArray[np.complex128]]:
     """Evaluate expressions at one point, and for each of some parameters with that parameter moved
     by a complex step.
 
     Parameters
     ----------
-    exprs : by any key
+    expressions : by any key
     point_values : values of the parameters at the point
     names : of the parameters to move, each relative to its value, or in base units where that is 0
 
@@ -1033,13 +1042,13 @@ def perturbed(
     """
     row_by_parameter = {name: row for row, name in enumerate(names, 1)}
     values_by_key = {}
-    for key, expr in exprs.items():
-        if isinstance(expr, Parameter):
-            value = point_values[expr.name]
-            slope_by_parameter = {expr.name: 1.0}
+    for key, expression in expressions.items():
+        if isinstance(expression, Parameter):
+            value = point_values[expression.name]
+            slope_by_parameter = {expression.name: 1.0}
         else:
             # One tape for each: a derivative of a common tape would run the instructions of all.
-            tape = Tape([expr])
+            tape = Tape([expression])
             derivatives = tape.differentiate({name: point_values[name] for name in tape.parameters})
             value = float(derivatives.value[0])
             slope_by_parameter = {

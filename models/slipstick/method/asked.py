@@ -127,11 +127,7 @@ def _state_in_activity(model: Model, answer: Answer, name: str) -> AskedValue:
             return AskedValue(OTHER_METHOD, SIMULATION, f"{answer.method} has no {value_kind}")
         return AskedValue(NOT_DEFINED, why="nothing waited for it in the run")
     if name not in names_of(model, answer.method):
-        other_methods = [
-            method
-            for method in METHODS[ACTIVITY]
-            if method != answer.method
-        ]
+        other_methods = [method for method in METHODS[ACTIVITY] if method != answer.method]
         method_with_value = next(
             (candidate for candidate in other_methods if name in names_of(model, candidate)), ""
         )

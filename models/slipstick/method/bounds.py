@@ -190,7 +190,8 @@ def _at_constant_speed(model: Model, choose_rate: Callable[..., Expr]) -> Model:
     if not stations_with_rates:
         return model
     speed_by_station = {
-        name: maximum(choose_rate(*station.rates), NEVER) for name, station in stations_with_rates.items()
+        name: maximum(choose_rate(*station.rates), NEVER)
+        for name, station in stations_with_rates.items()
     }
 
     def at_speed(step: Step) -> Step:

@@ -574,7 +574,7 @@ class CompiledLaw(CompiledModel):
     def brief(self, values: Values) -> Solution:
         """Evaluate the law without its derivatives."""
         result = self.tape.run(values)[0]
-        return self._solved(result, self._is_valid(values, len(result)))
+        return self._solution_of_values(result, self._is_valid(values, len(result)))
 
     def slopes(
         self, values: Values, names: Sequence[str], columns: Sequence[str]
@@ -596,26 +596,26 @@ class CompiledLaw(CompiledModel):
     def solution(self, values: Values) -> Solution:
         """Evaluate the law with its derivatives."""
         derivatives = self.tape.differentiate(values)
-        holds = self._is_valid(values, len(derivatives.value))
+        is_valid = self._is_valid(values, len(derivatives.value))
         return replace(
-            self._solved(derivatives.value, holds),
+            self._solution_of_values(derivatives.value, is_valid),
             gradient=lambda index: _gradient(self.quantity, derivatives, self.tape, index),
         )
 
-    def _solved(self, law_values: Array, holds: Flags) -> Solution:
+    def _solution_of_values(self, law_values: Array, is_valid: Flags) -> Solution:
         """Build the solution from values; NaN where the law does not hold."""
         return Solution(
             model=f"law/{self.law.name}",
             method=CLOSED_FORM,
             count=len(law_values),
             exact=np.array([self.law.exact]),
-            values={self.quantity: np.where(holds, law_values, np.nan)},
-            remarks=lambda index: self._remarks(at(law_values, index), bool(holds[index])),
+            values={self.quantity: np.where(is_valid, law_values, np.nan)},
+            remarks=lambda index: self._remarks(at(law_values, index), bool(is_valid[index])),
             unit=self.unit,
         )
 
-    def _remarks(self, value: float, holds: bool) -> Remarks:
-        if not holds:
+    def _remarks(self, value: float, is_valid: bool) -> Remarks:
+        if not is_valid:
             conditions = " and ".join(map(str, self.law.conditions))
             return Remarks(failed=f"law {self.law.name} holds for {conditions} only")
         if not math.isfinite(value):

@@ -266,9 +266,11 @@ def _without_answers(solution: Solution, contradiction_by_point: Mapping[int, st
     """Remove the answers of some points, and mark these as refused, so that the next method is
     tried.
     """
-    methods = solution.methods or [solution.method] * solution.count
+    method_by_point = solution.methods or [solution.method] * solution.count
     remarks_by_point = {
-        index: Remarks(failed=f"{methods[index]} contradicts itself: {contradiction}; {REPORT}")
+        index: Remarks(
+            failed=f"{method_by_point[index]} contradicts itself: {contradiction}; {REPORT}"
+        )
         for index, contradiction in contradiction_by_point.items()
     }
     earlier_remarks = solution.remarks

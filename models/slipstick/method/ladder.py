@@ -291,17 +291,17 @@ class LadderForm(CompiledModel):
         count = count_of(values)
         pieces = []
         for rows, method, form in self._assigned_rows(values, count):
-            solved_rows = self._solved_by_next(values, count, rows, method, form, solve)
+            rows_and_solutions = self._solved_by_next(values, count, rows, method, form, solve)
             earlier_methods = self._methods[: self._methods.index(method)]
             for failure in (
                 self._failures.get(earlier_method.name) for earlier_method in earlier_methods
             ):
                 if failure:
-                    solved_rows = [
+                    rows_and_solutions = [
                         (part_rows, _with_reasons(part_solution, [failure] * len(part_rows)))
-                        for part_rows, part_solution in solved_rows
+                        for part_rows, part_solution in rows_and_solutions
                     ]
-            pieces += solved_rows
+            pieces += rows_and_solutions
         return pieces[0][1] if len(pieces) == 1 else joined(pieces)
 
     def _solved_by_next(
@@ -339,10 +339,10 @@ class LadderForm(CompiledModel):
             failure = _failure(method, error)
             if not (next_method := self._next_accepting(method)):
                 raise NoAnswerError(failure) from error
-            solved_rows = self._solved_by_next(values, count, rows, *next_method, solve)
+            rows_and_solutions = self._solved_by_next(values, count, rows, *next_method, solve)
             return [
                 (part_rows, _with_reasons(part_solution, [failure]))
-                for part_rows, part_solution in solved_rows
+                for part_rows, part_solution in rows_and_solutions
             ]
         # A solution that breaks an identity is refused at that point, and the next method is asked.
         if self.identities is not None:
@@ -353,13 +353,17 @@ class LadderForm(CompiledModel):
         reason_by_row = {
             rows[index]: solution.remarks_at(index).failed for index in refused_indexes
         }
-        solved_rows = [
+        rows_and_solutions = [
             (part_rows, _with_reasons(part_solution, [reason_by_row[row] for row in part_rows]))
             for part_rows, part_solution in self._solved_by_next(
                 values, count, rows[refused_indexes], *next_method, solve
             )
         ]
-        return [(rows, solution), *solved_rows] if len(refused_indexes) < len(rows) else solved_rows
+        return (
+            [(rows, solution), *rows_and_solutions]
+            if len(refused_indexes) < len(rows)
+            else rows_and_solutions
+        )
 
     def _next_accepting(self, method: Method) -> tuple[Method, CompiledModel] | None:
         """Return the next method on the ladder that answers for the model, with the model compiled
@@ -461,7 +465,7 @@ def _further_reasons(refusal_by_method: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True)
-class _Named:
+class _NamedMethod:
     """A method that the user named for a model, with the other methods for such a model; see
     `named`.
     """
@@ -618,7 +622,7 @@ def named(
     ------
     NoAnswerError : the method has no rule for a part of the model, or fails as it compiles it
     """
-    return _Named(method, model, parameters, simulation, others).compiled()
+    return _NamedMethod(method, model, parameters, simulation, others).compiled()
 
 
 def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution:

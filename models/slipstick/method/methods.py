@@ -359,8 +359,8 @@ def default_answer(
     if isinstance(model, QueueingNetwork):
         is_plain_simulation = answer.method == SIMULATION and answer.check is None
         refusal_reason = form.refusals.get(BEST) if is_plain_simulation else None
-        simulated_note = (f"simulated by default: {refusal_reason}",) if refusal_reason else ()
-        return replace(answer, notes=(*simulated_note, *answer.notes))
+        simulation_notes = (f"simulated by default: {refusal_reason}",) if refusal_reason else ()
+        return replace(answer, notes=(*simulation_notes, *answer.notes))
     if answer.method == SIMULATION and answer.check is None:
         refusal_reason = form.refusals.get(CLOSED_FORM)
         simulation_note = f"simulated by default: {refusal_reason}" if refusal_reason else SIMULATED

@@ -255,38 +255,42 @@ def _names_in_network(model: QueueingNetwork, only_bounds: bool) -> Iterator[str
     chain_names = {**dict.fromkeys(model.classes), **dict.fromkeys(model.chains)}
     population_by_name = {
         **model.classes,
-        **{name: chain.members for name, chain in model.chains.items()},
+        **{chain_name: chain.members for chain_name, chain in model.chains.items()},
     }
     yield from (
-        f"saturation_population[{name}]"
-        for name, population in population_by_name.items()
+        f"saturation_population[{chain_name}]"
+        for chain_name, population in population_by_name.items()
         if isinstance(population, ClosedClass)
     )
     if only_bounds:
         yield from (
-            f"{value_kind}[{name}]"
-            for name in chain_names
+            f"{value_kind}[{chain_name}]"
+            for chain_name in chain_names
             for value_kind in ("throughput", "response_time")
         )
         return
-    for name in dict.fromkeys([*chain_names, *model.class_names]):
-        yield from (f"throughput[{name}]", f"response_time[{name}]")
-        yield from (f"response_time_quantile[{name},{level:g}]" for level in QUANTILES)
-    for name, population in population_by_name.items():
+    for chain_name in dict.fromkeys([*chain_names, *model.class_names]):
+        yield from (f"throughput[{chain_name}]", f"response_time[{chain_name}]")
+        yield from (f"response_time_quantile[{chain_name},{level:g}]" for level in QUANTILES)
+    for chain_name, population in population_by_name.items():
         if population.target_time != zero(TIME):
-            yield f"within_target[{name}]"
-    for name, station in model.stations.items():
+            yield f"within_target[{chain_name}]"
+    for station_name, station in model.stations.items():
         for class_name in station.visitors():
-            yield from (f"{value_kind}[{class_name},{name}]" for value_kind in _VALUES_OF_VISITS)
-        yield from (f"{value_kind}[{name}]" for value_kind in ("queue_length", "utilization"))
-        yield from (f"account[{name}]", f"account[wait:{name}]")
-    for name, region in model.regions.items():
+            yield from (
+                f"{value_kind}[{class_name},{station_name}]" for value_kind in _VALUES_OF_VISITS
+            )
         yield from (
-            f"{value_kind}[{name}]"
+            f"{value_kind}[{station_name}]" for value_kind in ("queue_length", "utilization")
+        )
+        yield from (f"account[{station_name}]", f"account[wait:{station_name}]")
+    for region_name, region in model.regions.items():
+        yield from (
+            f"{value_kind}[{region_name}]"
             for value_kind in ("queue_length", "utilization", "waiting_time")
         )
-        yield from (f"loss_probability[{name}]",) if region.loses else ()
-        yield f"account[wait:{name}]"
+        yield from (f"loss_probability[{region_name}]",) if region.loses else ()
+        yield f"account[wait:{region_name}]"
     yield f"account[{THINK}]"
 
 
@@ -348,10 +352,10 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
             f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline)
         )
     if method in (None, SIMULATION):
-        yield from _simulated_only(model)
+        yield from _names_in_simulation(model)
 
 
-def _simulated_only(model: Model) -> Iterator[str]:
+def _names_in_simulation(model: Model) -> Iterator[str]:
     """List the names of the values of an activity that only simulation can give."""
     if thinking(model.bodies[0]) is None:
         yield from (f"time_quantile[{level:g}]" for level in TIME_QUANTILES)

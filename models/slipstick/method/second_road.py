@@ -133,7 +133,7 @@ def _replaced(
     values: Values, solution: Solution, verdict_by_row: Mapping[int, Verdict], simulate: Simulated
 ) -> Solution:
     """Replace the answers that were rejected by those of the usual simulation."""
-    rejected_rows = [row for row, check in verdict_by_row.items() if check.word == REPLACED]
+    rejected_rows = [row for row, verdict in verdict_by_row.items() if verdict.word == REPLACED]
     replaced_pieces = []
     new_verdicts = dict(verdict_by_row)
     for row in rejected_rows:
@@ -393,29 +393,35 @@ def _expected_of_activity(
     is_close = promise is not None and promise <= _CLOSE
     tolerance_name = "certain" if is_exact else "close" if is_close else "usual"
     mean_by_step: dict[str, float] = {}
-    execution_times = {name: float(at(column, row)) for name, column in solution.once.items()}
+    execution_times = {
+        time_name: float(at(column, row)) for time_name, column in solution.once.items()
+    }
     if len(plan.groups) == 1 and not _has_branches(model):
         # Known means of steps are control variates: they take their own noise out of the estimate.
         step_columns = {
-            name: solution.steps[name] for name in solution.once if name in solution.steps
+            time_name: solution.steps[time_name]
+            for time_name in solution.once
+            if time_name in solution.steps
         }
-        mean_by_step = {name: float(at(column, row)) for name, column in step_columns.items()}
+        mean_by_step = {
+            time_name: float(at(column, row)) for time_name, column in step_columns.items()
+        }
     cycles_needed = _cycles_needed(solution, row)
     expected_by_group = {}
-    for index, group in enumerate(plan.groups):
-        name = _name_of_time(plan, index, solution)
-        if name:
-            mean = float(at(solution.values[name], row))
+    for group_index, group in enumerate(plan.groups):
+        time_name = _name_of_time(plan, group_index, solution)
+        if time_name:
+            mean = float(at(solution.values[time_name], row))
             cycles = cycles_needed if group.kind == "open" else 0.0
             known_steps = (
-                {} if name.startswith("response_time") else mean_by_step
+                {} if time_name.startswith("response_time") else mean_by_step
             )  # thinking is none of it
-            expected_by_group[index] = Expected(
+            expected_by_group[group_index] = Expected(
                 mean, TOLERANCES[tolerance_name], is_exact, cycles, known_steps, execution_times
             )
     return plan, {
-        index: expected_mean
-        for index, expected_mean in expected_by_group.items()
+        group_index: expected_mean
+        for group_index, expected_mean in expected_by_group.items()
         if np.isfinite(expected_mean.mean)
     }
 
@@ -439,35 +445,37 @@ def _expected_of_network(
     planned_network = flat_network(NetworkLayout(model), point)
     cycles_needed = _cycles_needed(solution, row)
     expected_by_group = {}
-    for index, group in enumerate(planned_network.plan.groups):
-        time_name = _name_of_time(planned_network.plan, index, solution)
+    for group_index, group in enumerate(planned_network.plan.groups):
+        time_name = _name_of_time(planned_network.plan, group_index, solution)
         if time_name:
             mean = float(at(solution.values[time_name], row))
             cycles = cycles_needed if group.kind == "open" else 0.0
             step_times, execution_times = planned_network.known_times(group.name)
-            expected_by_group[index] = Expected(
+            expected_by_group[group_index] = Expected(
                 mean, TOLERANCES["usual"], False, cycles, step_times, execution_times
             )
     return planned_network.plan, {
-        index: expected_mean
-        for index, expected_mean in expected_by_group.items()
+        group_index: expected_mean
+        for group_index, expected_mean in expected_by_group.items()
         if np.isfinite(expected_mean.mean)
     }
 
 
-def _name_of_time(plan: Plan, group: int, solution: Solution) -> str:
+def _name_of_time(plan: Plan, group_index: int, solution: Solution) -> str:
     """Return the name under which a solution has the mean time of a group; empty if it has none."""
-    group_name = plan.groups[group].name
-    plain_names = [] if group else ["response_time", "time"]
+    group_name = plan.groups[group_index].name
+    plain_names = [] if group_index else ["response_time", "time"]
     for time_name in (f"response_time[{group_name}]", f"time[{group_name}]", *plain_names):
         if time_name in solution.values:
             return time_name
     return ""
 
 
-def _mean_time_of_group(plan: Plan, group: int, solution: Solution, row: int) -> tuple[str, float]:
+def _mean_time_of_group(
+    plan: Plan, group_index: int, solution: Solution, row: int
+) -> tuple[str, float]:
     """Return the name and the value of the mean time of a group."""
-    time_name = _name_of_time(plan, group, solution)
+    time_name = _name_of_time(plan, group_index, solution)
     return time_name, float(at(solution.values[time_name], row))
 
 

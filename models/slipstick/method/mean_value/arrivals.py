@@ -299,14 +299,14 @@ class ArrivalState:
                     number_served,
                 )
                 busy_servers = busy_servers + number_served
-        all_busy = (
+        probability_all_busy = (
             self._probability_all_busy(queue, waiting_and_served)
             if queue.servers > 1
             else busy_servers
         )
         # Those in service delay only while all servers are busy: their number is scaled so that its
         # mean is that probability.
-        delaying_share = all_busy / nonzero(busy_servers)
+        delaying_share = probability_all_busy / nonzero(busy_servers)
         service_rate = added(
             number_in_service / nonzero(self.services[met_visit.index].mean)
             for met_visit, (_, number_in_service) in waiting_and_served.items()
@@ -411,8 +411,8 @@ class ArrivalState:
         """
         fraction: Array | float = 1.0
         # Sorted: the order of a set changes from process to process, and with it the last digit.
-        for name in sorted(shared_permits):
-            fraction = fraction * self.other_holders.get(name, 0.0)
+        for permit_name in sorted(shared_permits):
+            fraction = fraction * self.other_holders.get(permit_name, 0.0)
         return fraction
 
     def _present_at(self, visit: Visit, met_visit: Visit, queue: Queue) -> Array:
@@ -423,16 +423,16 @@ class ArrivalState:
         for an earlier holder of the same lock, because it has become the holder. Of permits it is
         one of several holders.
         """
-        present = self.present[met_visit.index]
+        number_present = self.present[met_visit.index]
         for waited_visit in queue.visits if visit.held else ():
             shared_locks = visit.held & waited_visit.held
             if shared_locks and (met_visit.index, waited_visit.index) in self.waiting_for:
-                present = (
-                    present
+                number_present = (
+                    number_present
                     - (1 - self._other_holders_of(shared_locks))
                     * self.waiting_for[met_visit.index, waited_visit.index]
                 )
-        return present
+        return number_present
 
     def _add_predecessors(
         self, queues: Sequence[Queue], visit_ratios: Mapping[int, Array], delays: _Delays
@@ -630,8 +630,8 @@ class ArrivalState:
         """
         # p may be below that of a geometric number where some processors are excluded, or where all
         # servers are rarely busy.
-        chance = largest([number_served, number_ahead / (1 + number_ahead)])
-        variance = (number_ahead * number_ahead * (2 / nonzero(chance) - 1) - number_ahead) * (
+        probability = largest([number_served, number_ahead / (1 + number_ahead)])
+        variance = (number_ahead * number_ahead * (2 / nonzero(probability) - 1) - number_ahead) * (
             1 - number_ahead / self.other_processors
         )
         return clamped(variance)

@@ -306,16 +306,16 @@ def _refused_in_groups(model: Model) -> str:
     station that they use; empty if they use none.
     """
     nodes = (node for body in model.bodies for node in steps(body))
-    barriers = [name for node in nodes if node.use == MET for name in node.uses]
-    stations = {
+    barrier_names = [name for node in nodes if node.use == MET for name in node.uses]
+    discipline_by_station = {
         name: station.discipline
         for name, station in model.resources.items()
         if isinstance(station, Station)
     }
-    reasons = [f"barrier {name} is met by groups whose cycles differ" for name in barriers]
+    reasons = [f"barrier {name} is met by groups whose cycles differ" for name in barrier_names]
     reasons += [
         f"{name} is {DISCIPLINES[discipline].title}, where groups wait unequally long"
-        for name, discipline in stations.items()
+        for name, discipline in discipline_by_station.items()
         if discipline in OVERTAKING_DISCIPLINES
     ]
     return f"{reasons[0]}; mean-value has no answer for that, simulation may" if reasons else ""
@@ -481,14 +481,14 @@ class Recursion:
         """
         if not len(points):
             return
-        numbers_here = at_points(numbers, points)
+        numbers_at_points = at_points(numbers, points)
         processor_counts = sizes[points].astype(int)
         is_large = processor_counts.max(axis=1) > MOST_ONE_BY_ONE
         if len(processor_counts[0]) == 1 and is_large.any() and not every_population:
             yield from self._solve_large(
-                numbers_here, processor_counts[is_large], points[is_large], counts
+                numbers_at_points, processor_counts[is_large], points[is_large], counts
             )
-            numbers_here = at_points(numbers_here, np.flatnonzero(~is_large))
+            numbers_at_points = at_points(numbers_at_points, np.flatnonzero(~is_large))
             processor_counts = processor_counts[~is_large]
             points = points[~is_large]
             if not len(points):
@@ -502,9 +502,9 @@ class Recursion:
         population_count = math.prod(members + 1 for members in largest_population)
         pace = WorkPace()
         check_cost("populations", population_count, count_in_words, "simulate it")
-        distinct_numbers, rows = self._without_duplicates(numbers_here, len(points), counts)
+        distinct_numbers, rows = self._without_duplicates(numbers_at_points, len(points), counts)
         wanted_sizes = {tuple(map(int, processors)) for processors in processor_counts}
-        step = _RecursionStep(self, distinct_numbers)
+        recursion_step = _RecursionStep(self, distinct_numbers)
         cycle_times = list[Array]()
         empty_state = PopulationState(0, (None,) * len(largest_population), ArrivalState())
         state_by_population = {(0,) * len(largest_population): empty_state}
@@ -520,7 +520,7 @@ class Recursion:
             if population[0] < omitted_processors and population not in wanted_sizes:
                 state_by_population[population] = empty_state
             elif any(population):
-                state_by_population[population] = state = step.state(
+                state_by_population[population] = state = recursion_step.state(
                     population, state_by_population
                 )
                 if len(largest_population) == 1:
@@ -540,21 +540,25 @@ class Recursion:
                 state_by_population.pop((population[0] - 2, *population[1:]), None)
 
     def _without_duplicates(
-        self, numbers_here: Numbers, point_count: int, counts: Sequence[Expr]
+        self, numbers_at_points: Numbers, point_count: int, counts: Sequence[Expr]
     ) -> tuple[Numbers, Array]:
         """Merge the points that differ only in the size of the population: return the numbers of
         the distinct points, and the row of each point among these.
         """
         columns_used = {
             expr: column
-            for expr, column in numbers_here.items()
+            for expr, column in numbers_at_points.items()
             if expr not in counts or expr in self._expressions_read
         }
         first_points, rows = _distinct_points(columns_used, point_count)
-        return at_points(numbers_here, first_points), rows
+        return at_points(numbers_at_points, first_points), rows
 
     def _solve_large(
-        self, numbers_here: Numbers, processor_counts: Array, points: Array, counts: Sequence[Expr]
+        self,
+        numbers_at_points: Numbers,
+        processor_counts: Array,
+        points: Array,
+        counts: Sequence[Expr],
     ) -> Iterator[SolvedPopulation]:
         """Solve populations too large for the whole recursion by its last 8 sqrt(N) steps, at most
         `LAST_ONE_BY_ONE`.
@@ -572,14 +576,14 @@ class Recursion:
         for size in np.unique(processor_counts[:, 0]).tolist():
             point_indexes = np.flatnonzero(processor_counts[:, 0] == size)
             distinct_numbers, rows = self._without_duplicates(
-                at_points(numbers_here, point_indexes), len(point_indexes), counts
+                at_points(numbers_at_points, point_indexes), len(point_indexes), counts
             )
-            step = _RecursionStep(self, distinct_numbers)
+            recursion_step = _RecursionStep(self, distinct_numbers)
             first_size = size - min(math.ceil(8 * math.sqrt(size)), LAST_ONE_BY_ONE)
-            state = step.settled(first_size, size)
+            state = recursion_step.settled(first_size, size)
             pace = WorkPace()
             for processors in range(first_size + 1, size + 1):
-                state = step.state((processors,), {(processors - 1,): state})
+                state = recursion_step.state((processors,), {(processors - 1,): state})
                 step_in_words = (
                     f"mean-value goes through the last {size - first_size} of {size} processors of"
                     f" {self.model.name}"
@@ -620,11 +624,11 @@ class Recursion:
         So a maximum of random times R is split by R dE/dR, and the parts add up to the time
         (Euler's theorem).
         """
-        rows = len(next(iter(solved_population.numbers.values())))
+        row_count = len(next(iter(solved_population.numbers.values())))
         labels = self.labels
         seconds_by_label = dict[str, Array]()
         fixed_times = solved_population.state.first.visit_times
-        labels_at_once = max(1, MOST_AT_ONCE // rows)
+        labels_at_once = max(1, MOST_AT_ONCE // row_count)
         for first_label in range(0, len(labels), labels_at_once):
             label_block = labels[first_label : first_label + labels_at_once]
             imaginary_steps = 1j * COMPLEX_STEP * np.eye(len(label_block))
@@ -648,7 +652,9 @@ class Recursion:
                 np.imag(cycle_time(traversal, self.tree.root).mean + shortfall_time) / COMPLEX_STEP
             )
             seconds_by_label.update(
-                zip(label_block, np.broadcast_to(slopes, (len(label_block), rows)), strict=True)
+                zip(
+                    label_block, np.broadcast_to(slopes, (len(label_block), row_count)), strict=True
+                )
             )
         return not_negative(seconds_by_label)
 
@@ -673,7 +679,7 @@ class Recursion:
         return mean_numbers.uses(self.queues, solved_population.state.processors, load_by_station)
 
     def work(
-        self, ratios: Mapping[int, Array], visit_times: VisitTimes, processors: int
+        self, visit_ratios: Mapping[int, Array], visit_times: VisitTimes, processors: int
     ) -> list[Array]:
         """Return the service demand of one cycle at each queue, divided by the number of servers
         [s].
@@ -687,9 +693,9 @@ class Recursion:
                 if not (processors == 1 and visit.queue in OTHER_PROCESSORS)
             ]
             work_of_queue = added(
-                ratios[visit.index] * visit_times.services[visit.index].mean
+                visit_ratios[visit.index] * visit_times.services[visit.index].mean
                 for visit in visits_inside
-                if visit.index in ratios
+                if visit.index in visit_ratios
             )
             work_by_queue.append(work_of_queue / (queue.all_servers(processors) * queue.copies))
         return work_by_queue
@@ -707,7 +713,7 @@ class MeanNumbers:
 
     def add(
         self,
-        ratios: Mapping[int, Array],
+        visit_ratios: Mapping[int, Array],
         rate: Array,
         visit_times: VisitTimes,
         counts_items: bool = True,
@@ -716,13 +722,13 @@ class MeanNumbers:
 
         Parameters
         ----------
-        ratios : visits in one of its cycles [1]
+        visit_ratios : visits in one of its cycles [1]
         rate : its cycles in a second [1/s]
         visit_times : its waits and services
         counts_items : whether items that wait for other items of their own pipeline count as
             present
         """
-        for index, ratio in ratios.items():
+        for index, ratio in visit_ratios.items():
             flow = rate * ratio
             service = visit_times.services[index].mean
             time_at_visit = (
@@ -910,15 +916,15 @@ class _RecursionStep:
         given up.
         """
         state = PopulationState(0, (None,), ArrivalState())
-        times = list[Array]()
+        recent_times = list[Array]()
         spreads = list[float]()
         iterations = 0
         while iterations < MOST_ITERATIONS:
             iterations += 1
             state = self.state((size,), {(size - 1,): state})
-            times = [*times[1 - WINDOW :], state.first.time.mean]
-            if len(times) == WINDOW:
-                time_table = np.stack(times)
+            recent_times = [*recent_times[1 - WINDOW :], state.first.time.mean]
+            if len(recent_times) == WINDOW:
+                time_table = np.stack(recent_times)
                 spread = max(
                     np.ptp(component, axis=0).max() / nonzero(abs(component[-1]).max())
                     for component in (time_table.real, time_table.imag)
@@ -947,7 +953,7 @@ class _RecursionStep:
             for cycle, cycle_alone in zip(state_before.cycles, self._single_cycles, strict=True)
         ]
         rate_by_group = [cycle.rate / cycle.members for cycle in cycles]
-        ratios = dict(self._ratios[group_index])
+        visit_ratios = dict(self._ratios[group_index])
         for other_group, group_ratios in enumerate(self._ratios):
             if other_group != group_index:
                 relative_rate = (
@@ -955,19 +961,24 @@ class _RecursionStep:
                     * population[other_group]
                     / (rate_by_group[group_index] * population[group_index])
                 )
-                ratios.update(
+                visit_ratios.update(
                     {index: ratio * relative_rate for index, ratio in group_ratios.items()}
                 )
         arrival_waits = state_before.arrivals.waits(
-            self._queues_outside, ratios, self._mean_services, self._ratios[group_index].keys()
+            self._queues_outside,
+            visit_ratios,
+            self._mean_services,
+            self._ratios[group_index].keys(),
         )
         # Visits in a row find other numbers than visits at random moments, so that their waits
         # replace the first ones.
-        for row in self._rows_by_queue.values() if state_before.arrivals.other_processors else ():
-            mean_waits = state_before.arrivals.waits_in_a_row(row, arrival_waits.waits)
-            arrival_waits.waits.update(row.replaced(arrival_waits.waits, mean_waits))
-            arrival_waits.by_place[row.visits] = row.present(
-                mean_waits, row.by_place(self._mean_services)
+        for visits_in_row in (
+            self._rows_by_queue.values() if state_before.arrivals.other_processors else ()
+        ):
+            mean_waits = state_before.arrivals.waits_in_a_row(visits_in_row, arrival_waits.waits)
+            arrival_waits.waits.update(visits_in_row.replaced(arrival_waits.waits, mean_waits))
+            arrival_waits.by_place[visits_in_row.visits] = visits_in_row.present(
+                mean_waits, visits_in_row.by_place(self._mean_services)
             )
         for queue in (
             queue_outside
@@ -975,7 +986,9 @@ class _RecursionStep:
             if queue_outside.order and state_before.arrivals.other_processors
         ):
             arrival_waits.waits.update(
-                reader_writer_waits(queue, state_before.arrivals, ratios, cycles[group_index].rate)
+                reader_writer_waits(
+                    queue, state_before.arrivals, visit_ratios, cycles[group_index].rate
+                )
             )
         for name, permit_server in self._permit_servers.items():
             arrival_waits.waits.update(permit_server.waits(state_before.arrivals.holders.get(name)))
@@ -1026,12 +1039,12 @@ class _RecursionStep:
             for traversed_cycle in traversed_cycles
         ]
         works_of_groups = []
-        for ratios, traversed_cycle in zip(self._ratios, traversed_cycles, strict=True):
+        for visit_ratios, traversed_cycle in zip(self._ratios, traversed_cycles, strict=True):
             if traversed_cycle is None:
                 works_of_groups.append([np.zeros(1)] * len(self._queues))
             else:
                 works_of_groups.append(
-                    self.recursion.work(ratios, traversed_cycle[1], sum(population))
+                    self.recursion.work(visit_ratios, traversed_cycle[1], sum(population))
                 )
         # By queue and group, the work of all members for each server, and the visits of one, in a
         # cycle [s, 1].
@@ -1045,9 +1058,11 @@ class _RecursionStep:
         visits_by_queue = [
             [
                 added(
-                    ratios[visit.index] for visit in queue.visits if size and visit.index in ratios
+                    visit_ratios[visit.index]
+                    for visit in queue.visits
+                    if size and visit.index in visit_ratios
                 )
-                for size, ratios in zip(population, self._ratios, strict=True)
+                for size, visit_ratios in zip(population, self._ratios, strict=True)
             ]
             for queue in self._queues
         ]
@@ -1149,38 +1164,38 @@ class _RecursionStep:
         share_by_place: ByPlace,
     ) -> ArrivalState:
         """Return the mean state that one more processor finds on arrival."""
-        mean_numbers, services = self._means_and_services(cycles)
+        mean_numbers, service_by_visit = self._means_and_services(cycles)
         # Permits whose body was solved alone: their numbers of holders come from the birth-death
         # process, and replace the estimates of the probability that all are held.
         holder_probabilities = {
-            name: permit_server.holders(sum(population), mean_numbers)
-            for name, permit_server in self._permit_servers.items()
+            permit_name: permit_server.holders(sum(population), mean_numbers)
+            for permit_name, permit_server in self._permit_servers.items()
         }
         for permit_server in (
             permit_server
             for permit_server in self._permit_servers.values()
             if permit_server.full(sum(population))
         ):
-            services.update(
+            service_by_visit.update(
                 dict.fromkeys(
                     (visit.index for visit in permit_server.queue.visits),
                     permit_server.held_by_all(),
                 )
             )
-        all_busy = {
+        probability_all_busy = {
             queue.name: _all_busy(queue, sum(population), mean_numbers) for queue in self._queues
         }
-        for name, probabilities in holder_probabilities.items():
-            if self._permit_servers[name].full(sum(population)):
-                all_busy[name] = probabilities[..., -1]
+        for permit_name, probabilities in holder_probabilities.items():
+            if self._permit_servers[permit_name].full(sum(population)):
+                probability_all_busy[permit_name] = probabilities[..., -1]
         members_by_queue = {}
         for queue in self._queues:
             groups_of_queue = {self._group_of_visit[visit.index] for visit in queue.visits}
             members_by_queue[queue.name] = sum(
                 population[group_index] for group_index in groups_of_queue
             )
-        other_holders = {
-            queue.name: 1 - all_busy[queue.name] / nonzero(mean_numbers.at(queue)[0])
+        other_holder_fractions = {
+            queue.name: 1 - probability_all_busy[queue.name] / nonzero(mean_numbers.at(queue)[0])
             for queue in self._queues
             if queue.lock and queue.servers > 1
         }
@@ -1188,14 +1203,14 @@ class _RecursionStep:
         for queue in self._queues:
             weight = self._weight_of_whole_service(queue, sum(population), cycles, mean_numbers)
             whole_service_weights[queue.name] = _weight_by_machine_repair(
-                queue, members_by_queue[queue.name], mean_numbers, services, weight
+                queue, members_by_queue[queue.name], mean_numbers, service_by_visit, weight
             )
-        since_acquisition: dict[tuple[str, int], RandomTime] = {}
+        times_since_acquisition: dict[tuple[str, int], RandomTime] = {}
         for cycle in cycles:
             if cycle:
-                since_acquisition |= cycle.visit_times.since_acquisition
+                times_since_acquisition |= cycle.visit_times.since_acquisition
         # Little's law: flow at one visit times its wait for processors at another.
-        waiting_for = {
+        numbers_waiting = {
             (waiting_visit, served_visit): mean_numbers.flows[waiting_visit] * pair_wait
             for (waiting_visit, served_visit), pair_wait in wait_by_pair.items()
         }
@@ -1203,13 +1218,13 @@ class _RecursionStep:
             other_processors=sum(population),
             present=mean_numbers.present,
             served=mean_numbers.served,
-            services=services,
-            all_busy=all_busy,
-            other_holders=other_holders,
+            services=service_by_visit,
+            all_busy=probability_all_busy,
+            other_holders=other_holder_fractions,
             whole_service=whole_service_weights,
             members=members_by_queue,
-            since_acquisition=since_acquisition,
-            waiting_for=waiting_for,
+            since_acquisition=times_since_acquisition,
+            waiting_for=numbers_waiting,
             holders=holder_probabilities,
             by_place=share_by_place,
         )
@@ -1220,22 +1235,24 @@ class _RecursionStep:
         """Return the mean numbers and the services at the visits of all groups."""
         zeros = np.zeros(1)
         mean_numbers = MeanNumbers()
-        services: dict[int, RandomTime] = {}
-        for ratios, cycle in zip(self._ratios, cycles, strict=True):
+        service_by_visit: dict[int, RandomTime] = {}
+        for visit_ratios, cycle in zip(self._ratios, cycles, strict=True):
             if cycle is None:
                 # An empty group makes no visits, but its numbers are read on arrivals of other
                 # groups.
-                services.update(dict.fromkeys(ratios, RandomTime(zeros, zeros, "constant")))
+                service_by_visit.update(
+                    dict.fromkeys(visit_ratios, RandomTime(zeros, zeros, "constant"))
+                )
                 for numbers_by_visit in (
                     mean_numbers.flows,
                     mean_numbers.served,
                     mean_numbers.present,
                 ):
-                    numbers_by_visit.update(dict.fromkeys(ratios, zeros))
+                    numbers_by_visit.update(dict.fromkeys(visit_ratios, zeros))
             else:
-                services.update(cycle.visit_times.services)
-                mean_numbers.add(ratios, cycle.rate, cycle.visit_times, counts_items=False)
-        return mean_numbers, services
+                service_by_visit.update(cycle.visit_times.services)
+                mean_numbers.add(visit_ratios, cycle.rate, cycle.visit_times, counts_items=False)
+        return mean_numbers, service_by_visit
 
     def _weight_of_whole_service(
         self,
@@ -1314,11 +1331,16 @@ class FlowEquivalentServer:
     """
 
     def __init__(
-        self, queue: Queue, recursion: Recursion, numbers: Numbers, ratios: Mapping[int, Array]
+        self,
+        queue: Queue,
+        recursion: Recursion,
+        numbers: Numbers,
+        visit_ratios: Mapping[int, Array],
     ) -> None:
-        total_ratio = nonzero(added(ratios[visit.index] for visit in queue.visits))
+        total_ratio = nonzero(added(visit_ratios[visit.index] for visit in queue.visits))
         share_by_parameter = {
-            _share_parameter(visit): ratios[visit.index] / total_ratio for visit in queue.visits
+            _share_parameter(visit): visit_ratios[visit.index] / total_ratio
+            for visit in queue.visits
         }
         self.queue = queue
         self.queues = recursion.queues
@@ -1347,14 +1369,14 @@ class FlowEquivalentServer:
         that of as many processors as permits, or more [1].
         """
         most_holders = min(self.queue.servers, processors)
-        _, present, flow = mean_numbers.at(self.queue)
-        processors_away = processors - present
+        _, number_present, flow = mean_numbers.at(self.queue)
+        processors_away = processors - number_present
         # At saturation all processors are at the permits; a rest of 1e-12 keeps the ratios finite.
         time_elsewhere = clamped(processors_away, 1e-12 * processors) / nonzero(flow)
         times_of_holders = (cycle.time.mean for cycle in self._cycles_of_holders(most_holders))
         times_alone = _stacked([time_elsewhere, *times_of_holders])[..., 1:]
-        ratios = times_alone / (np.arange(1, most_holders + 1) * time_elsewhere[..., None])
-        return finite_source_few(ratios, processors)
+        rate_ratios = times_alone / (np.arange(1, most_holders + 1) * time_elsewhere[..., None])
+        return finite_source_few(rate_ratios, processors)
 
     def held_by_all(self) -> RandomTime:
         """Return the time for which one permit is held while all are held.
@@ -1365,9 +1387,9 @@ class FlowEquivalentServer:
         """
         cycle_alone, *_, full_cycle = self._cycles_of_holders(self.queue.servers)
         visit_times = full_cycle.visit_times
-        ratios = self._ratios
+        visit_ratios = self._ratios
         wait_by_visit = {
-            index: ratios[index] * wait.mean for index, wait in visit_times.waits.items()
+            index: visit_ratios[index] * wait.mean for index, wait in visit_times.waits.items()
         }
         total_wait = added(wait_by_visit.values())
         mean = full_cycle.time.mean
@@ -1456,7 +1478,7 @@ def _weight_by_machine_repair(
     queue: Queue,
     members: int,
     mean_numbers: MeanNumbers,
-    services: Mapping[int, RandomTime],
+    service_by_visit: Mapping[int, RandomTime],
     weight: Array,
 ) -> Array:
     """Replace the weight of a whole service by that of the machine-repair model, where services
@@ -1469,7 +1491,7 @@ def _weight_by_machine_repair(
     (tests/method/mean_value/test_closed.py).
     """
     rates_and_services = [
-        (mean_numbers.flows[visit.index] / queue.copies, services[visit.index])
+        (mean_numbers.flows[visit.index] / queue.copies, service_by_visit[visit.index])
         for visit in queue.visits
     ]
     flow = added(rate for rate, _ in rates_and_services)
@@ -1482,17 +1504,17 @@ def _weight_by_machine_repair(
     other_requests = members * queue.requests - queue.servers + 1
     if other_requests < 1 or not np.any(is_varied):
         return weight
-    present = mean_numbers.at(queue)[1]
-    requests_away = clamped(members * queue.requests - present)
+    number_present = mean_numbers.at(queue)[1]
+    requests_away = clamped(members * queue.requests - number_present)
     mean, flow = (np.where(is_varied, column, 1.0) for column in (mean, flow))
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
     time_elsewhere = clamped(requests_away / flow, 1e-6 * mean)
     service_classes = []
     for rate, service in rates_and_services:
-        chance = np.where(is_varied, rate / flow, 1.0 / len(rates_and_services))
+        probability = np.where(is_varied, rate / flow, 1.0 / len(rates_and_services))
         service_time = np.where(is_varied, service.mean, 1.0) / queue.servers
         service_scv = np.where(is_varied, service.scv, 2.0)
-        service_classes.append((chance, service_time, service_scv))
+        service_classes.append((probability, service_time, service_scv))
     # Solved for the weight w in residual = (1 - w) full + w mean.
     residual = (
         finite_source_residual(other_requests + 1, time_elsewhere, service_classes) * queue.servers
@@ -1551,10 +1573,10 @@ def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequen
 
 def _all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbers) -> Array:
     """Return the probability that all servers are busy, the rest of the cycle taken as a delay."""
-    busy_servers, present, _ = mean_numbers.at(queue)
+    busy_servers, number_present, _ = mean_numbers.at(queue)
     if queue.servers == 1:
         return clamped(busy_servers, high=1.0)
-    return chance_all_busy(present, busy_servers, processors * queue.requests, queue.servers)
+    return chance_all_busy(number_present, busy_servers, processors * queue.requests, queue.servers)
 
 
 def _keeps_in_step(recursion: Recursion) -> bool:
@@ -1593,12 +1615,12 @@ def _exact_populations(
     for size in np.unique(sizes[points], axis=0):
         chosen_points = points[(sizes[points] == size).all(axis=1)]
         members = tuple(map(int, size))
-        numbers_here = at_points(numbers, chosen_points)
-        cycles = _cycles_alone(recursion, numbers_here, members)
-        relative_waits = _relative_waits(recursion, numbers_here, cycles)
+        numbers_at_points = at_points(numbers, chosen_points)
+        cycles = _cycles_alone(recursion, numbers_at_points, members)
+        relative_waits = _relative_waits(recursion, numbers_at_points, cycles)
         cycles_with_waits: list[CycleState | None] = []
         for tree, cycle, wait_by_queue in zip(recursion.trees, cycles, relative_waits, strict=True):
-            ratios = tree.visit_ratios(numbers_here)
+            visit_ratios = tree.visit_ratios(numbers_at_points)
             services = cycle.visit_times.services
             # No maximum is taken in product form, so that nothing reads the variance of a wait.
             waits = {}
@@ -1606,7 +1628,9 @@ def _exact_populations(
                 if visit.queue in wait_by_queue:
                     wait = services[visit.index].mean * wait_by_queue[visit.queue]
                     waits[visit.index] = RandomTime(wait, 0 * wait)
-            mean = cycle.time.mean + added(ratios[index] * waits[index].mean for index in waits)
+            mean = cycle.time.mean + added(
+                visit_ratios[index] * waits[index].mean for index in waits
+            )
             time = RandomTime(mean, cycle.time.variance)
             visit_times = VisitTimes(waits, services)
             cycles_with_waits.append(
@@ -1614,7 +1638,9 @@ def _exact_populations(
             )
         processors = sum(members)
         state = PopulationState(processors, tuple(cycles_with_waits), ArrivalState(processors))
-        yield SolvedPopulation(state, numbers_here, chosen_points, np.arange(len(chosen_points)))
+        yield SolvedPopulation(
+            state, numbers_at_points, chosen_points, np.arange(len(chosen_points))
+        )
 
 
 def _cycles_alone(recursion: Recursion, numbers: Numbers, members: Population) -> list[CycleState]:

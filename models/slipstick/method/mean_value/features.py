@@ -113,11 +113,11 @@ def _largest_load(
     loads = [0.0]
     for tree in trees:
         cycle_alone = cycle_time(Traversal(model, numbers, 1, {}), tree.root).mean
-        ratios = tree.visit_ratios(numbers)
+        visit_ratios = tree.visit_ratios(numbers)
         work = sum(
-            float((ratios[visit.index] * mean_service(visit.step, numbers)).flat[0].real)
+            float((visit_ratios[visit.index] * mean_service(visit.step, numbers)).flat[0].real)
             for visit in queue.visits
-            if visit.index in ratios and visit.step is not None
+            if visit.index in visit_ratios and visit.step is not None
         )
         time = float(cycle_alone.flat[0].real)
         # A cycle alone is the shortest one, so that this is the largest load that the group can
@@ -137,10 +137,10 @@ def _served_scv(queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr,
     """
     visit_sum = service_sum = square_sum = 0.0
     for tree in trees:
-        ratios = tree.visit_ratios(numbers)
+        visit_ratios = tree.visit_ratios(numbers)
         for visit in queue.visits:
-            if visit.index in ratios and visit.step is not None:
-                visits_of_cycle = float(ratios[visit.index].flat[0].real)
+            if visit.index in visit_ratios and visit.step is not None:
+                visits_of_cycle = float(visit_ratios[visit.index].flat[0].real)
                 mean = float(mean_service(visit.step, numbers).flat[0].real)
                 visit_sum += visits_of_cycle
                 service_sum += visits_of_cycle * mean
@@ -196,13 +196,13 @@ def _departing_stations(
     if not isinstance(model.population, OpenPopulation):
         return ()
     rate = float(numbers[model.population.rate].flat[0].real)
-    ratios = trees[0].visit_ratios(numbers)
+    visit_ratios = trees[0].visit_ratios(numbers)
     busy_queues = []
     for queue in queues:
         station = model.resources[queue.name]
         assert isinstance(station, Station)
         work = sum(
-            float((ratios[visit.index] * mean_service(visit.step, numbers)).flat[0].real)
+            float((visit_ratios[visit.index] * mean_service(visit.step, numbers)).flat[0].real)
             for visit in queue.visits
             if visit.step is not None
         )

@@ -621,14 +621,16 @@ def promised(model: Model) -> float | None:
         names_by_property[property_name] for property_name in _PARTS_OF_LARGER_ERROR
     )
     measured_features = measured(model)
-    unlike_services = measured_features is not None and (
+    has_unlike_services = measured_features is not None and (
         bool(measured_features.in_a_row)
         or any(scv > UNLIKE for scv in measured_features.served_scv.values())
     )
-    varied_or_groups = (
+    is_varied_or_grouped = (
         any(step.scv > 1 for step in model.steps) or len(model.population.groups) != 1
     )
-    return SEVERAL if varied_or_groups or beside_other_parts or unlike_services else STATIONS
+    return (
+        SEVERAL if is_varied_or_grouped or beside_other_parts or has_unlike_services else STATIONS
+    )
 
 
 def promise_holds(model: Model) -> bool:

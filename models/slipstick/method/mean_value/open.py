@@ -79,17 +79,17 @@ def solve_open(model: Model, numbers: Numbers, with_account: bool) -> ActivityTa
     )
     points = table.answerable
     while len(points):
-        numbers_here = at_points(numbers, points)
+        numbers_at_points = at_points(numbers, points)
         rate_by_point = rate[points]
-        cycle_or_reasons = _cycle_in_order(recursion, order, numbers_here, rate_by_point)
+        cycle_or_reasons = _cycle_in_order(recursion, order, numbers_at_points, rate_by_point)
         if isinstance(cycle_or_reasons, CycleState):
             state = PopulationState(1, (cycle_or_reasons,), ArrivalState(math.inf))
             solved_population = SolvedPopulation(
-                state, numbers_here, points, np.arange(len(points))
+                state, numbers_at_points, points, np.arange(len(points))
             )
             mean_numbers = MeanNumbers()
             mean_numbers.add(
-                recursion.tree.visit_ratios(numbers_here),
+                recursion.tree.visit_ratios(numbers_at_points),
                 rate_by_point,
                 cycle_or_reasons.visit_times,
             )

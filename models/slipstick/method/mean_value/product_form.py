@@ -92,8 +92,8 @@ def _is_plain(node: Activity) -> bool:
     """
     if isinstance(node, VisitedHold):
         return isinstance(node.body, VisitedStep) and node.body.visit is None
-    in_turn = node.use in (NOTHING, SERVED) and not is_parallel(node)
-    return in_turn and BY_STATE not in node.executions
+    is_in_turn = node.use in (NOTHING, SERVED) and not is_parallel(node)
+    return is_in_turn and BY_STATE not in node.executions
 
 
 def as_arrays(
@@ -120,11 +120,11 @@ def as_arrays(
     point_count = len(next(iter(numbers.values())))
     demand_by_group = []
     think_times = []
-    for tree, (time, services) in zip(trees, times_and_services, strict=True):
-        ratios = tree.visit_ratios(numbers)
+    for tree, (time, service_by_visit) in zip(trees, times_and_services, strict=True):
+        visit_ratios = tree.visit_ratios(numbers)
         work_by_queue = [
             added(
-                ratios[visit.index] * services[visit.index]
+                visit_ratios[visit.index] * service_by_visit[visit.index]
                 for visit in tree.visits
                 if visit.queue == queue.name
             )

@@ -276,12 +276,12 @@ class _StaggeredEnd:
     Parameters
     ----------
     curve : T(1), ..., T(N) [s]
-    own : V
+    member_time : V
     """
 
     def __init__(self, curve: Sequence[Array], member_time: RandomTime) -> None:
         self.curve = curve
-        self.own = member_time
+        self.member_time = member_time
         ends = ordered_ends(member_time, len(curve))
         # From N down to 1: the first gap passes while all are at work.
         cycle_times = np.stack(np.broadcast_arrays(*reversed(curve)), axis=-1)

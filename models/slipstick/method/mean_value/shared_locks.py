@@ -148,11 +148,9 @@ def reader_writer_waits(
     waits_by_visit: dict[int, RandomTime] = {}
     for mode, wait in zip(MODES, waits, strict=True):
         # The wait is taken as exponential; only maxima of times read its variance.
-        mean_wait_there = clamped(wait + longer_residual)
+        longer_wait = clamped(wait + longer_residual)
         waits_by_visit.update(
-            dict.fromkeys(
-                visits_by_mode[mode], RandomTime(mean_wait_there, mean_wait_there * mean_wait_there)
-            )
+            dict.fromkeys(visits_by_mode[mode], RandomTime(longer_wait, longer_wait * longer_wait))
         )
     return waits_by_visit
 

@@ -91,7 +91,9 @@ class SpinLock:
         assert isinstance(lock, Lock)
         self.lock = lock
         self.queue = queue
-        self.word = next((queue for queue in queues if queue.name == lock.word), None)
+        self.word = next(
+            (word_queue for word_queue in queues if word_queue.name == lock.word), None
+        )
 
     def at(self, state: ArrivalState, numbers: Numbers) -> Spinning:
         """Return the spinning that an arriving processor finds."""

@@ -273,25 +273,25 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
             return _served_together(traversal, branches, visits[0].queue, servers, only_last=False)
     # Independence is an assumption: branches that wait for the same customers end together more
     # often, so the maximum is rather too long.
-    longest = maximum_of(branch_times)
+    longest_time = maximum_of(branch_times)
     for queue_name in _shared_queues(branches):
         using_branches = [branch for branch in branches if _uses(branch, queue_name)]
         servers = traversal.servers(queue_name)
         if len(using_branches) > servers:
-            longest = _longer_time(
-                longest,
+            longest_time = _longer_time(
+                longest_time,
                 _served_together(traversal, using_branches, queue_name, servers, only_last=False),
             )
             if any(len(_positions_of_use(branch, queue_name)) > 1 for branch in using_branches):
                 # Branches that return to a resource: everything before their last visits is taken
                 # as parallel.
-                longest = _longer_time(
-                    longest,
+                longest_time = _longer_time(
+                    longest_time,
                     _served_together(
                         traversal, using_branches, queue_name, servers, only_last=True
                     ),
                 )
-    return longest
+    return longest_time
 
 
 def _shared_queues(branches: Sequence[Activity]) -> list[str]:
@@ -452,7 +452,7 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     item_count = min(int(np.floor(np.max(items.real))) + 1, MOST_ITEMS)
     item_times = _ItemTimes(stages, items)
     item_ends = [item_times.item(item_number) for item_number in range(item_count)]
-    is_constant = all(body.kind == "constant" for stage in stages for body in stage.times)
+    is_constant = all(body_time.kind == "constant" for stage in stages for body_time in stage.times)
     mean, variance = (
         _interpolated([item_end[moment_index] for item_end in item_ends], items)
         for moment_index in (0, 1)
@@ -538,7 +538,7 @@ class _ItemTimes:
         """Return mean and variance of the time when this item and all before it are done."""
         times = self._times
         end_key: int | None = None
-        for index, stage in enumerate(self._stages):
+        for stage_index, stage in enumerate(self._stages):
             arrival_key = begin_key = end_key
             if stage.most_items is not None and len(stage.ends_of_occupants) == stage.most_items:
                 # The item that took its place first is assumed to leave first. That is so at a
@@ -549,12 +549,12 @@ class _ItemTimes:
                     arrival_key,
                     free_key if arrival_key is None else times.later(free_key, arrival_key),
                 )
-            body = stage.times[item_number % len(stage.times)]
+            body_time = stage.times[item_number % len(stage.times)]
             end_key = times.after(
                 begin_key,
-                body
-                if index or not stage.has_shared_servers
-                else self._shared_service(item_number, body),
+                body_time
+                if stage_index or not stage.has_shared_servers
+                else self._shared_service(item_number, body_time),
             )
             if stage.most_items is not None:
                 stage.ends_of_occupants.append(end_key)
@@ -586,7 +586,7 @@ class _ItemTimes:
             else self._times.with_mean(begin_key, arrival_time + wait.real * stage.factor)
         )
 
-    def _shared_service(self, item_number: int, body: RandomTime) -> RandomTime:
+    def _shared_service(self, item_number: int, body_time: RandomTime) -> RandomTime:
         """Return the time of an item in a first stage whose servers are shared by all items at
         once.
 
@@ -595,17 +595,20 @@ class _ItemTimes:
         each service ends last.
         """
         first_stage = self._stages[0]
-        items = self._items
+        item_count = self._items
         assert first_stage.most_items is not None
-        scv = clamped(body.scv, high=1)
+        scv = clamped(body_time.scv, high=1)
         if item_number >= first_stage.most_items:
-            return RandomTime(scv * body.mean, scv * body.variance)
+            return RandomTime(scv * body_time.mean, scv * body_time.variance)
         wait = (
-            (1 - scv) * body.mean * clamped(items - first_stage.most_items) / first_stage.most_items
+            (1 - scv)
+            * body_time.mean
+            * clamped(item_count - first_stage.most_items)
+            / first_stage.most_items
         )
         if first_stage.factor is not None:
             wait = wait.real * first_stage.factor
-        return RandomTime(body.mean + wait, body.variance)
+        return RandomTime(body_time.mean + wait, body_time.variance)
 
 
 MOST_TURNS = 16
@@ -695,15 +698,15 @@ def _time_of_section(
     """Return the time of a section that ends at a barrier: the mean time of the last arrival, and
     the barrier's cost.
     """
-    label = f"barrier:{barrier_wait.name}"
+    barrier_label = f"barrier:{barrier_wait.name}"
     own_time = sum_of([traversal.time(node) for node in nodes])
     barrier = traversal.model.resources[barrier_wait.name]
     assert isinstance(barrier, Barrier)
-    cost = traversal.numbers[barrier.cost] * traversal.factor(label)
+    cost = traversal.numbers[barrier.cost] * traversal.factor(barrier_label)
     if traversal.fixed is not None:
         mean_wait = traversal.fixed.last_arrivals[section_number] - own_time.mean.real
         return RandomTime(
-            own_time.mean + mean_wait * traversal.factor(label) + cost, own_time.variance
+            own_time.mean + mean_wait * traversal.factor(barrier_label) + cost, own_time.variance
         )
     last_arrival = _last_arrival(traversal, nodes, own_time, barrier_wait)
     traversal.visit_times.last_arrivals[section_number] = last_arrival.mean
@@ -1077,9 +1080,9 @@ def _requests_at_once(node: Activity, visits_at_queue: Sequence[Visit]) -> int:
     if not any(map(visits_at_queue.count, visits_in(node))):
         return 0
     requests_of_children = [_requests_at_once(child, visits_at_queue) for child in node.children]
-    side_by_side = node.combination is Combination.LONGEST
+    exist_together = node.combination is Combination.LONGEST
     return max(
-        1, sum(requests_of_children) if side_by_side else max(requests_of_children, default=1)
+        1, sum(requests_of_children) if exist_together else max(requests_of_children, default=1)
     )
 
 
@@ -1301,11 +1304,13 @@ def _count_distribution(probabilities: Array) -> Array:
     """Return the distribution of a sum of independent indicators, by their probabilities [...,
     0..count].
     """
-    count = probabilities.shape[-1]
+    indicator_count = probabilities.shape[-1]
     # The numbers come first: whole arrays at a time are ten times as fast as short rows.
-    distribution = np.zeros((count + 1, *probabilities.shape[:-1]), dtype=probabilities.dtype)
+    distribution = np.zeros(
+        (indicator_count + 1, *probabilities.shape[:-1]), dtype=probabilities.dtype
+    )
     distribution[0] = 1
-    for index in range(count):
+    for index in range(indicator_count):
         probability = probabilities[..., index]
         distribution[1 : index + 2] = (
             distribution[1 : index + 2] * (1 - probability)

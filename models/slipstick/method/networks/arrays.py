@@ -309,17 +309,17 @@ class NetworkLayout:
     def _refused_probabilities(self, probabilities: Array) -> dict[int, str]:
         reason_by_point: dict[int, str] = {}
         sources = dict.fromkeys(route.source for route in self.model.routing)
-        for class_name, station in sources:
+        for class_name, station_name in sources:
             route_indices = [
                 index
                 for index, route in enumerate(self.model.routing)
-                if route.source == (class_name, station)
+                if route.source == (class_name, station_name)
             ]
             sums = probabilities[:, route_indices].sum(axis=1)
             for point in np.flatnonzero(~np.isclose(sums, 1.0, rtol=1e-9)):
                 reason_by_point.setdefault(
                     int(point),
-                    f"the probabilities of leaving {station} as {class_name} add up to {sums[point]:g},"
+                    f"the probabilities of leaving {station_name} as {class_name} add up to {sums[point]:g},"
                     " not to 1",
                 )
         return reason_by_point

@@ -63,10 +63,10 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     Source: Lazowska, Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, chapter 5.
     """
     try:
-        compiled = CompiledNetworkBounds(model)
+        compiled_bounds = CompiledNetworkBounds(model)
     except NoAnswerError as error:
         return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=str(error)),)
-    arrays = compiled.arrays({})
+    arrays = compiled_bounds.arrays({})
     reason_by_point = _refusal_reasons(arrays)
     if reason_by_point:
         return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=reason_by_point[0]),)
@@ -143,13 +143,13 @@ class CompiledNetworkBounds(CompiledModel):
     def __init__(self, model: QueueingNetwork) -> None:
         self.model = model
         refuse_unknown(model.constructs, BOUNDS, ())
-        self.compiled = NetworkLayout(model)
-        self.parameters = tuple(self.compiled.tape.parameters)
-        self.quantity = f"low[throughput[{next(iter(self.compiled.chains))}]]"
+        self.network_layout = NetworkLayout(model)
+        self.parameters = tuple(self.network_layout.tape.parameters)
+        self.quantity = f"low[throughput[{next(iter(self.network_layout.chains))}]]"
 
     def arrays(self, values: Values) -> NetworkPoints:
         """Build the arrays of the network at aligned points."""
-        return self.compiled.arrays(self.compiled.columns(values))
+        return self.network_layout.arrays(self.network_layout.columns(values))
 
     def solution(self, values: Values) -> Solution:
         """Evaluate the bounds at aligned points."""
@@ -171,7 +171,10 @@ class CompiledNetworkBounds(CompiledModel):
 
 
 def _values_and_bounds(
-    arrays: NetworkPoints, low: Array, high: Array, unanswered_points: Sequence[int] = ()
+    arrays: NetworkPoints,
+    low_throughputs: Array,
+    high_throughputs: Array,
+    unanswered_points: Sequence[int] = (),
 ) -> dict[str, Any]:
     """Return the values and bounds that follow from bounds on the throughputs (points, classes);
     NaN where there are none.
@@ -195,19 +198,25 @@ def _values_and_bounds(
         think_time = network.think[:, class_index].real
         with np.errstate(all="ignore"):
             # R = N / X - Z: the upper bound on X gives the lower one on R, and the reverse.
-            has_customers = (customers > 0) & (high[:, class_index] > 0)
+            has_customers = (customers > 0) & (high_throughputs[:, class_index] > 0)
             shortest_response = np.where(
                 has_customers,
-                np.maximum(0.0, customers / high[:, class_index] - think_time),
+                np.maximum(0.0, customers / high_throughputs[:, class_index] - think_time),
                 np.nan,
             )
             longest_response = np.where(
-                has_customers & (low[:, class_index] > 0),
-                customers / low[:, class_index] - think_time,
+                has_customers & (low_throughputs[:, class_index] > 0),
+                customers / low_throughputs[:, class_index] - think_time,
                 np.nan,
             )
-        tables["low"] |= {throughput_name: low[:, class_index], time_name: shortest_response}
-        tables["high"] |= {throughput_name: high[:, class_index], time_name: longest_response}
+        tables["low"] |= {
+            throughput_name: low_throughputs[:, class_index],
+            time_name: shortest_response,
+        }
+        tables["high"] |= {
+            throughput_name: high_throughputs[:, class_index],
+            time_name: longest_response,
+        }
         tables["values"][f"saturation_population[{name}]"] = saturation_populations[:, class_index]
     for columns in tables.values():
         for name, column in columns.items():

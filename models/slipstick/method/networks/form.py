@@ -95,10 +95,10 @@ def _account(
     time_by_component = (
         {THINK: float(arrays.network.think[0, 0].real)} if arrays.network.think[0, 0] else {}
     )
-    for station_index, (name, station) in enumerate(network_layout.model.stations.items()):
+    for station_index, (station_name, station) in enumerate(network_layout.model.stations.items()):
         for class_name in station.visitors():
             class_index = network_layout.classes.index(class_name)
-            residence_time = measures[f"residence_time[{class_name},{name}]"]
+            residence_time = measures[f"residence_time[{class_name},{station_name}]"]
             service_time = float(
                 (
                     arrays.visits[0, class_index, station_index]
@@ -108,9 +108,9 @@ def _account(
             if (
                 arrays.network.losses and residence_time and not station.rates
             ):  # not every customer comes here, or is served
-                time_per_visit = measures[f"time_per_visit[{class_name},{name}]"]
+                time_per_visit = measures[f"time_per_visit[{class_name},{station_name}]"]
                 service_time = residence_time * (
-                    1 - measures[f"waiting_time[{class_name},{name}]"] / time_per_visit
+                    1 - measures[f"waiting_time[{class_name},{station_name}]"] / time_per_visit
                 )
             wait = (
                 residence_time - service_time
@@ -118,12 +118,16 @@ def _account(
                 and not DISCIPLINES[station.discipline].delay
                 else 0.0
             )
-            time_by_component[name] = time_by_component.get(name, 0.0) + residence_time - wait
-            time_by_component[f"wait:{name}"] = time_by_component.get(f"wait:{name}", 0.0) + wait
+            time_by_component[station_name] = (
+                time_by_component.get(station_name, 0.0) + residence_time - wait
+            )
+            time_by_component[f"wait:{station_name}"] = (
+                time_by_component.get(f"wait:{station_name}", 0.0) + wait
+            )
     return {
-        name: time
-        for name, time in time_by_component.items()
-        if time or not name.startswith("wait:")
+        component: time
+        for component, time in time_by_component.items()
+        if time or not component.startswith("wait:")
     }
 
 
@@ -516,7 +520,7 @@ class Measures:
 
     Parameters
     ----------
-    compiled : the network
+    network_layout : the network
     arrays : its numbers
     solution : of its chains; of its classes, and with losses, where it is a Markov chain's
     """
@@ -524,7 +528,7 @@ class Measures:
     def __init__(
         self, network_layout: NetworkLayout, arrays: NetworkPoints, solution: NetworkSolution
     ) -> None:
-        self._compiled = network_layout
+        self._network_layout = network_layout
         self._arrays = arrays
         self._classes = network_layout.classes
         self._stations = network_layout.stations
@@ -582,7 +586,7 @@ class Measures:
         """Return throughput and response time of every class and every chain."""
         residence = self._residence
         columns: dict[str, Array] = {}
-        for chain_index, (name, chain) in enumerate(self._compiled.chains.items()):
+        for chain_index, (name, chain) in enumerate(self._network_layout.chains.items()):
             class_indices = [self._classes.index(class_name) for class_name in chain.classes]
             columns[f"throughput[{name}]"] = self._throughput[:, chain_index]
             columns[f"response_time[{name}]"] = residence[:, class_indices].sum(axis=(1, 2))
@@ -619,7 +623,9 @@ class Measures:
         residence = self._residence
         time_of_visit = quotient(residence, arrays.visits * self._made_share, np.nan)
         columns: dict[str, Array] = {}
-        for station_index, (name, station) in enumerate(self._compiled.model.stations.items()):
+        for station_index, (name, station) in enumerate(
+            self._network_layout.model.stations.items()
+        ):
             for class_name in station.visitors():
                 class_index = self._classes.index(class_name)
                 name_in_brackets = f"[{class_name},{name}]"
@@ -657,7 +663,9 @@ class Measures:
 
     def _columns_by_station(self) -> dict[str, Array]:
         columns = {}
-        for station_index, (name, station) in enumerate(self._compiled.model.stations.items()):
+        for station_index, (name, station) in enumerate(
+            self._network_layout.model.stations.items()
+        ):
             columns[f"queue_length[{name}]"] = self._queue_lengths[:, :, station_index].sum(axis=1)
             if not DISCIPLINES[station.discipline].delay:
                 columns[f"utilization[{name}]"] = self._utilization[:, :, station_index].sum(axis=1)
@@ -699,16 +707,16 @@ class CompiledNetwork(CompiledModel):
         refuse_unknown(model.constructs, method, KNOWN_OF_NETWORKS.get(method, ()))
         self.model = model
         self.method = method
-        self.compiled = NetworkLayout(model)
-        self.parameters = tuple(self.compiled.tape.parameters)
-        self.quantity = f"response_time[{next(iter(self.compiled.chains))}]"
+        self.network_layout = NetworkLayout(model)
+        self.parameters = tuple(self.network_layout.tape.parameters)
+        self.quantity = f"response_time[{next(iter(self.network_layout.chains))}]"
 
     @property
     def smooth(self) -> list[str]:
         """Names of the parameters that answers are differentiated by: all except those that
         count customers.
         """
-        populations = (population.members for population in self.compiled.chains.values())
+        populations = (population.members for population in self.network_layout.chains.values())
         population_counts = (
             population.population
             for population in populations
@@ -722,19 +730,19 @@ class CompiledNetwork(CompiledModel):
         """The number of points that are solved together: fewer where each point holds many numbers,
         see `MOST_HELD`.
         """
-        classes = len(self.compiled.chains)
-        stations = len(self.compiled.stations)
+        classes = len(self.network_layout.chains)
+        stations = len(self.network_layout.stations)
         return max(2, min(BLOCK, MOST_HELD // _numbers_of_linearizer(classes, stations)))
 
     def brief(self, values: Values) -> Solution:
         """Compute times and rates alone."""
         return self._solution_from(
-            self.compiled.arrays(self.compiled.columns(values)), Measures.chains
+            self.network_layout.arrays(self.network_layout.columns(values)), Measures.chains
         )[0]
 
     def solution(self, values: Values) -> Solution:
         """Compute all values at aligned points."""
-        arrays = self.compiled.arrays(self.compiled.columns(values))
+        arrays = self.network_layout.arrays(self.network_layout.columns(values))
         solution, pieces, reason_by_point = self._solution_from(arrays, Measures.columns)
 
         def detail(index: int) -> tuple[Solution, int]:
@@ -761,7 +769,7 @@ class CompiledNetwork(CompiledModel):
         also return the points solved together and the reasons of points without an answer.
         """
         columns, pieces, reason_by_point = _measured_columns(
-            self.compiled, arrays, self.method, read_columns
+            self.network_layout, arrays, self.method, read_columns
         )
         count = arrays.network.points
         method_by_point = np.full(count, self.method, dtype=object)
@@ -805,7 +813,7 @@ class CompiledNetwork(CompiledModel):
         """Add the parts of an answer that are computed at one point only: account, saturation,
         quantiles, derivatives.
         """
-        network_layout = self.compiled
+        network_layout = self.network_layout
         network = arrays.network
         shown_measures = {
             name: measure
@@ -876,12 +884,12 @@ class CompiledNetwork(CompiledModel):
         """Return the derivatives of throughputs and response times, computed when they are read;
         none where they would take more numbers than the limit.
         """
-        parameters = self.compiled.tape.parameters
+        parameters = self.network_layout.tape.parameters
         if self._derivative_numbers(network) > limit("derivatives"):
             return Gradient({}, point_values, parameters)
         seconds = self._derivative_seconds(network, solver)
         slopes = DeferredShares(partial(self._slopes, point_values, solver, seconds), seconds)
-        names = (*self.compiled.chains, *self.compiled.classes)
+        names = (*self.network_layout.chains, *self.network_layout.classes)
         return Gradient(
             slopes, point_values, parameters, frozenset(f"throughput[{name}]" for name in names)
         )
@@ -897,16 +905,18 @@ class CompiledNetwork(CompiledModel):
             announce(
                 f"shares of {len(parameter_names):,} parameters: about {seconds:,.0f} s of processor time"
             )
-        network = self.compiled.arrays(self.compiled.columns(point_values)).network
+        network = self.network_layout.arrays(self.network_layout.columns(point_values)).network
         names_at_once = MOST_NUMBERS // _numbers_of_point(network) or 1
         slopes: dict[str, dict[str, float]] = {}
         # Each moved parameter is a point of its own; so many at a time keep the memory below
         # `MOST_NUMBERS`.
         for first_index in range(0, len(parameter_names), names_at_once) or (0,):
             moved_names = parameter_names[first_index : first_index + names_at_once]
-            arrays = self.compiled.arrays(self.compiled.perturbed(point_values, moved_names))
+            arrays = self.network_layout.arrays(
+                self.network_layout.perturbed(point_values, moved_names)
+            )
             moved_columns, _, reason_by_point = _measured_columns(
-                self.compiled, arrays, solver, Measures.chains, fail_together=True
+                self.network_layout, arrays, solver, Measures.chains, fail_together=True
             )
             if reason_by_point:
                 return {}

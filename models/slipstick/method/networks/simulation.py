@@ -75,7 +75,7 @@ class FlatNetwork:
 
     Parameters
     ----------
-    compiled : the network
+    network_layout : the network
     columns, arrays : its numbers at the point, twice
 
     Attributes
@@ -104,7 +104,7 @@ class FlatNetwork:
         arrays: NetworkPoints,
     ) -> None:
         self.model = network_layout.model
-        self.compiled = network_layout
+        self.network_layout = network_layout
         self.columns = columns
         self.arrays = arrays
         self.builder = Builder()
@@ -155,7 +155,7 @@ class FlatNetwork:
         # With rates the time in service depends on how many are present.
         places = [
             place
-            for place in self._places(self.compiled.chains[chain])
+            for place in self._places(self.network_layout.chains[chain])
             if chain not in self.counting_places and not self.model.stations[place[1]].rates
         ]
         time_by_label = {_service_label(place): self.service[place] for place in places}
@@ -169,7 +169,7 @@ class FlatNetwork:
         chains = self.model.chains
         path_by_chain = {
             name: f"{'chains' if name in chains else 'classes'}.{name}.target_time"
-            for name in self.compiled.chains
+            for name in self.network_layout.chains
         }
         return {name: self._number_at(path) for name, path in path_by_chain.items()}
 
@@ -185,7 +185,7 @@ class FlatNetwork:
         network = self.arrays.network
         follows_routes = chain_name in self.model.chains
         for class_name in chain.classes:
-            class_index = self.compiled.classes.index(class_name)
+            class_index = self.network_layout.classes.index(class_name)
             for station_index, (station_name, station) in enumerate(self.model.stations.items()):
                 # Demands of several classes at a first-come station are visits of one service time:
                 # as solvers take it.
@@ -370,7 +370,7 @@ class FlatNetwork:
         region = self.model.regions.get(name)
         capacity = region.capacity if region else self.model.stations[name].capacity
         station_names = region.stations if region else (name,)
-        station_indices = [self.compiled.stations.index(station) for station in station_names]
+        station_indices = [self.network_layout.stations.index(station) for station in station_names]
         visits_stations = (network.visits[0][:, station_indices].real > 0).any(axis=1)
         has_arrivals = (visits_stations & ~network.closed & (network.arrivals[0].real > 0)).any()
         return capacity is not None and bool(
@@ -524,32 +524,32 @@ class FlatNetwork:
 
     def _write_visit(self, chain: str, place: Place) -> None:
         """Visit a station; where the chain may lose customers, count them at a tally."""
-        builder, (class_name, station) = self.builder, place
-        queue = self.model.stations[station]
-        scv_column = self.columns.get(f"stations.{station}.scv.{class_name}")
+        builder, (class_name, station_name) = self.builder, place
+        station = self.model.stations[station_name]
+        scv_column = self.columns.get(f"stations.{station_name}.scv.{class_name}")
         scv = 1.0 if scv_column is None else float(scv_column[0].real)
         service_time = time_of_distribution(
-            self.service[place], scv, queue.distribution.get(class_name)
+            self.service[place], scv, station.distribution.get(class_name)
         )
-        resource = None if DISCIPLINES[queue.discipline].delay else station
+        resource = None if DISCIPLINES[station.discipline].delay else station_name
         if chain in self.counting_places:
             loss_mark = self._mark_after_loss(chain, place)
-            builder.admit(_service_label(place), resource, queue.capacity or 0, loss_mark)
+            builder.admit(_service_label(place), resource, station.capacity or 0, loss_mark)
         if patience := self._patience(place):
             builder.patience(patience, _abandonment_tally(place), _abandonment_tally(place))
         if resource is None:
             builder.delay(service_time, _service_label(place))
         else:
             weight = 1.0
-            if class_name in queue.weight:
-                column = self.columns[f"stations.{station}.weight.{class_name}"]
+            if class_name in station.weight:
+                column = self.columns[f"stations.{station_name}.weight.{class_name}"]
                 weight = float(column[0].real)
             builder.serve(
-                station,
+                station_name,
                 service_time,
                 _service_label(place),
                 wait=_wait_label(place),
-                rank=queue.priority.get(class_name, 0),
+                rank=station.priority.get(class_name, 0),
                 weight=weight,
             )
 
@@ -661,7 +661,8 @@ def _check_places(name: str, region: Region, planned_network: FlatNetwork) -> No
     ]
     # Losses lower the load by an amount that only the run tells.
     never_lost = [
-        chain not in planned_network.counting_places for chain in planned_network.compiled.chains
+        chain not in planned_network.counting_places
+        for chain in planned_network.network_layout.chains
     ]
     seconds_held = float((network.arrivals[0].real * sum(place_seconds))[never_lost].sum())
     if (load := seconds_held / region.capacity) >= 1:
@@ -695,12 +696,12 @@ class _NetworkEstimates:
     def __init__(
         self, network_layout: NetworkLayout, planned_network: FlatNetwork, result: Result | None
     ) -> None:
-        self.compiled = network_layout
+        self.network_layout = network_layout
         self.planned_network = planned_network
         self.result = result
         self.stations = network_layout.model.stations
         self.layout = Layout(planned_network.plan)
-        self.elapsed = self.layout.column(self.layout.time)
+        self.elapsed_time = self.layout.column(self.layout.time)
         self.chain_of = {
             class_name: name
             for name, chain in network_layout.chains.items()
@@ -718,11 +719,11 @@ class _NetworkEstimates:
     def remarks(self) -> Remarks:
         """Return the notes on the run."""
         result = self.result
-        notes = (*(notes_of(result) if result else (NO_CUSTOMERS,)), *assumed(self.compiled))
+        notes = (*(notes_of(result) if result else (NO_CUSTOMERS,)), *assumed(self.network_layout))
         notes = (*notes, ABANDONMENT) if self.planned_network.arrays.patience else notes
         traces = {
             name: getattr(chain.members, "trace", ())
-            for name, chain in self.compiled.chains.items()
+            for name, chain in self.network_layout.chains.items()
         }
         notes += tuple(
             f"{name} arrive as the {len(gaps)} times between arrivals of their trace say, again and"
@@ -751,37 +752,42 @@ class _NetworkEstimates:
         )
 
     def _named_estimates(self) -> Iterator[tuple[str, Estimate | None]]:
-        for name in self.compiled.chains:
-            yield from self._estimates_of_chain(name)
-        for name in self.compiled.model.regions:
-            yield from self._estimates_of_region(name)
-        for name, station in self.stations.items():
+        for chain_name in self.network_layout.chains:
+            yield from self._estimates_of_chain(chain_name)
+        for region_name in self.network_layout.model.regions:
+            yield from self._estimates_of_region(region_name)
+        for station_name, station in self.stations.items():
             for class_name in station.visitors():
-                yield from self._estimates_of_place((class_name, name))
-        for name in self.stations:
-            yield from self._estimates_of_station(name)
-        for name in self.planned_network.groups:
+                yield from self._estimates_of_place((class_name, station_name))
+        for station_name in self.stations:
+            yield from self._estimates_of_station(station_name)
+        for chain_name in self.planned_network.groups:
             for level in QUANTILES:
                 quantile = (
                     None
                     if self.result is None
-                    else self.result.time_quantile(level, self.planned_network.groups[name])
+                    else self.result.time_quantile(level, self.planned_network.groups[chain_name])
                 )
-                yield f"response_time_quantile[{name},{level:g}]", quantile
-            if target := self.planned_network.targets.get(name):
+                yield f"response_time_quantile[{chain_name},{level:g}]", quantile
+            if target := self.planned_network.targets.get(chain_name):
                 share = None
                 if self.result is not None:
-                    share = self.result.share_within(target, self.planned_network.groups[name])
-                yield f"within_target[{name}]", share
+                    share = self.result.share_within(
+                        target, self.planned_network.groups[chain_name]
+                    )
+                yield f"within_target[{chain_name}]", share
 
     def _estimates_of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
-        chain = self.compiled.chains[name]
+        chain = self.network_layout.chains[name]
         places = self.places(name)
-        yield f"throughput[{name}]", self._ratio(name, self.served(name), self.elapsed, NOTHING)
+        yield (
+            f"throughput[{name}]",
+            self._ratio(name, self.served(name), self.elapsed_time, NOTHING),
+        )
         yield f"response_time[{name}]", self._response_estimate(name, places, chain.classes)
         for class_name in chain.classes if chain.classes != (name,) else ():
             if isinstance(chain.members, OpenClass):
-                class_index = self.compiled.classes.index(class_name)
+                class_index = self.network_layout.classes.index(class_name)
                 loses_customers = name in self.planned_network.counting_places
                 entries = float(self.planned_network.arrays.entries()[0, class_index].real)
                 # How many customers change class is not counted where some are lost on the way.
@@ -795,7 +801,7 @@ class _NetworkEstimates:
                 )
             yield (
                 f"throughput[{class_name}]",
-                self._ratio(name, entered_members, self.elapsed, NOTHING),
+                self._ratio(name, entered_members, self.elapsed_time, NOTHING),
             )
             yield (
                 f"response_time[{class_name}]",
@@ -814,7 +820,10 @@ class _NetworkEstimates:
             visits = self.passages(place) * (
                 self.planned_network.stated_visits[place] / self.planned_network.visits[place]
             )
-        yield f"queue_length{name_in_brackets}", self._ratio(chain, time, self.elapsed, NOTHING)
+        yield (
+            f"queue_length{name_in_brackets}",
+            self._ratio(chain, time, self.elapsed_time, NOTHING),
+        )
         yield f"residence_time{name_in_brackets}", self._response_estimate(chain, [place])
         yield f"time_per_visit{name_in_brackets}", self._ratio(chain, time, visits)
         if not station.rates:
@@ -822,7 +831,9 @@ class _NetworkEstimates:
         if not DISCIPLINES[station.discipline].delay:
             yield (
                 f"utilization{name_in_brackets}",
-                self._ratio(chain, self._busy_time(place), self.elapsed * station.servers, NOTHING),
+                self._ratio(
+                    chain, self._busy_time(place), self.elapsed_time * station.servers, NOTHING
+                ),
             )
         if station.capacity:
             refusals, attempts = (
@@ -845,28 +856,33 @@ class _NetworkEstimates:
             time_present = self.sum(
                 self.time(visit) for visit in self.planned_network.visits if visit[1] == name
             )
-            yield f"queue_length[{name}]", self._ratio(None, time_present, self.elapsed)
+            yield f"queue_length[{name}]", self._ratio(None, time_present, self.elapsed_time)
             return
         resource_index = self.planned_network.plan.resources.index(name)
         yield (
             f"queue_length[{name}]",
-            self._ratio(None, self.layout.column(self.layout.area[resource_index]), self.elapsed),
+            self._ratio(
+                None, self.layout.column(self.layout.area[resource_index]), self.elapsed_time
+            ),
         )
         busy_time = self.layout.column(self.layout.use[resource_index])
         yield (
             f"utilization[{name}]",
-            self._ratio(None, busy_time, self.elapsed * self.stations[name].servers),
+            self._ratio(None, busy_time, self.elapsed_time * self.stations[name].servers),
         )
 
     def _estimates_of_region(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
-        region = self.compiled.model.regions[name]
+        region = self.network_layout.model.regions[name]
         layout = self.layout
         resource_index = self.planned_network.plan.resources.index(name)
         time_present = layout.column(layout.area[resource_index])
         held_time = layout.column(layout.use[resource_index])
         lock_index = resource_index - len(self.planned_network.plan.stations)
-        yield f"queue_length[{name}]", self._ratio(None, time_present, self.elapsed)
-        yield f"utilization[{name}]", self._ratio(None, held_time, self.elapsed * region.capacity)
+        yield f"queue_length[{name}]", self._ratio(None, time_present, self.elapsed_time)
+        yield (
+            f"utilization[{name}]",
+            self._ratio(None, held_time, self.elapsed_time * region.capacity),
+        )
         grants = layout.column(layout.taken[lock_index])
         # Present are those that hold a place and those that wait for one.
         yield f"waiting_time[{name}]", self._ratio(None, time_present - held_time, grants)
@@ -902,7 +918,7 @@ class _NetworkEstimates:
 
     def response_time(self, chain: str) -> Array:
         """Return weights of the columns for the response times of a chain."""
-        classes = self.compiled.chains[chain].classes
+        classes = self.network_layout.chains[chain].classes
         return self.sum(map(self.time, self.places(chain))) + self.sum(
             map(self._wait_before_regions, classes)
         )
@@ -911,7 +927,7 @@ class _NetworkEstimates:
         """Return weights of the columns for the time that a class waits before regions."""
         return self.sum(
             self._booked_time(_region_wait_label(class_name, region))
-            for region in self.compiled.model.regions
+            for region in self.network_layout.model.regions
         )
 
     def cycles(self, chain: str) -> Array:
@@ -1065,7 +1081,7 @@ class _NetworkEstimates:
         """Estimate a ratio of two statistics; for a chain without customers, its known value."""
         if self.result is None or (chain is not None and chain not in self.planned_network.groups):
             is_open = chain is not None and isinstance(
-                self.compiled.chains[chain].members, OpenClass
+                self.network_layout.chains[chain].members, OpenClass
             )
             return empty_value if is_open else NOTHING
         return self.result.ratio(numerator, denominator)
@@ -1074,23 +1090,23 @@ class _NetworkEstimates:
         """Estimate the time of one customer in a cycle, by component; empty where there are several
         chains.
         """
-        if len(self.compiled.chains) != 1 or self.result is None:
+        if len(self.network_layout.chains) != 1 or self.result is None:
             return {}
-        (chain,) = self.compiled.chains
+        (chain,) = self.network_layout.chains
         times_by_component = {THINK: self._booked_time(_thinking_label(chain))}
-        for name, station in self.stations.items():
-            places = [visit for visit in self.planned_network.visits if visit[1] == name]
+        for station_name, station in self.stations.items():
+            places = [visit for visit in self.planned_network.visits if visit[1] == station_name]
             if station.rates:
-                times_by_component[name] = self.sum(map(self.time, places))
+                times_by_component[station_name] = self.sum(map(self.time, places))
             else:
-                times_by_component[name] = self.sum(
+                times_by_component[station_name] = self.sum(
                     self._booked_time(_service_label(place)) for place in places
                 )
-                times_by_component[f"wait:{name}"] = self.sum(map(self.waited, places))
-        for name in self.compiled.model.regions:
-            times_by_component[f"wait:{name}"] = self.sum(
-                self._booked_time(_region_wait_label(class_name, name))
-                for class_name in self.compiled.classes
+                times_by_component[f"wait:{station_name}"] = self.sum(map(self.waited, places))
+        for region_name in self.network_layout.model.regions:
+            times_by_component[f"wait:{region_name}"] = self.sum(
+                self._booked_time(_region_wait_label(class_name, region_name))
+                for class_name in self.network_layout.classes
             )
         estimates = {
             name: self.result.ratio(seconds, self.cycles(chain))

@@ -216,11 +216,11 @@ def compared_with_one(
     given_values : parameters that differ from the model's own, in base units
     settings : of the simulation
     """
-    compiled = ClosedForm(single.model)
+    closed_form = ClosedForm(single.model)
     own_values = {
-        name: value for name, value in given_values.items() if name in compiled.parameters
+        name: value for name, value in given_values.items() if name in closed_form.parameters
     }
-    by_closed_form = compiled.points(own_values).answer(0, shares=False)
+    by_closed_form = closed_form.points(own_values).answer(0, shares=False)
     answer_alone = (
         by_closed_form
         if by_closed_form.exact
@@ -594,8 +594,8 @@ def _time_estimates(model: Model, flat_model: Flat, result: Result) -> dict[str,
     time = result.cycle_time() if has_thinking else result.mean_time()
     estimates = {"time": time}
     if model.population.open:
-        elapsed = layout.column(layout.time)
-        estimates["throughput"] = result.ratio(layout.column(layout.cycles[0]), elapsed)
+        elapsed_time = layout.column(layout.time)
+        estimates["throughput"] = result.ratio(layout.column(layout.cycles[0]), elapsed_time)
     elif time.mean > 0:
         # Members that are never away go round N / T times a second: Little's law on the whole
         # system.
@@ -662,33 +662,33 @@ def _parallel_estimates(
     The mean time of all executed steps is known from the model; times, the account and pipelines
     are from the run.
     """
-    parallel = ParallelWork(model)
+    parallel_work = ParallelWork(model)
     result = simulated_account.result
     layout = simulated_account.layout
-    account = simulated_account.weights(simulated_account.labels.component)
-    columns = parallel.numbers(values_given)
+    component_weights = simulated_account.weights(simulated_account.labels.component)
+    columns = parallel_work.numbers(values_given)
     number_by_key = {key: float(column[0]) for key, column in columns.items()}
     time_weights = simulated_account.time
-    cycles = layout.column(layout.cycles[0])
+    cycle_weights = layout.column(layout.cycles[0])
     values = {}
     if ("work", "") in number_by_key and result.mean_time().mean > 0:
-        useful_weights = flat_model.population * number_by_key["work", ""] * cycles
-        workers = float(parallel.workers(columns, flat_model.population)[0])
-        values["efficiency"] = result.ratio(useful_weights / workers, time_weights)
+        useful_weights = flat_model.population * number_by_key["work", ""] * cycle_weights
+        worker_count = float(parallel_work.workers(columns, flat_model.population)[0])
+        values["efficiency"] = result.ratio(useful_weights / worker_count, time_weights)
         values["speedup"] = result.ratio(useful_weights, time_weights)
-    for name in parallel.components:
-        work_weights = number_by_key["work of", name] * cycles
+    for name in parallel_work.components:
+        work_weights = number_by_key["work of", name] * cycle_weights
         values[f"occupation[{name}]"] = result.ratio(work_weights, time_weights)
-        overlap = result.ratio(work_weights - account.get(name, 0.0), time_weights)
+        overlap = result.ratio(work_weights - component_weights.get(name, 0.0), time_weights)
         # The difference of an expectation and what was seen may come out below nothing.
         is_zero = overlap.mean <= ROUNDING * values[f"occupation[{name}]"].mean
         upper_end = 0.0 if overlap.high is None or abs(overlap.high) <= ROUNDING else overlap.high
         values[f"overlap[{name}]"] = Estimate(0.0, 0.0, max(upper_end, 0.0)) if is_zero else overlap
-    for index, name in enumerate(result.plan.pipelines):
-        if name in parallel.pipelines:
-            place_time = number_by_key["places", name] * layout.column(layout.spans[index])
+    for pipeline_index, name in enumerate(result.plan.pipelines):
+        if name in parallel_work.pipelines:
+            place_time = number_by_key["places", name] * layout.column(layout.spans[pipeline_index])
             idle_time = place_time - number_by_key["stages", name] * layout.column(
-                layout.passes[index]
+                layout.passes[pipeline_index]
             )
             # A pipeline that no run has executed has no bubble.
             if (result.batches @ place_time).any():
@@ -702,32 +702,36 @@ def _resource_estimates(result: Result) -> dict[str, Estimate]:
     """
     plan = result.plan
     layout = result.layout
-    names = plan.resources
+    resource_names = plan.resources
     servers_by_name = {station.name: station.servers for station in plan.stations} | {
         lock.name: lock.permits for lock in plan.locks
     }
     counters = {lock.name for lock in plan.locks if lock.noun == COUNTER}
-    elapsed = layout.column(layout.time)
+    elapsed_time = layout.column(layout.time)
     values = {}
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(resource_names):
         present_weights, busy_weights, departure_weights, waiting_weights = (
             np.zeros(layout.width) for _ in range(4)
         )
-        for index in (index for index, other_name in enumerate(names) if other_name == name):
-            waiting_weights += waiting_column(result, index)
-            present_weights[layout.area[index]] = busy_weights[
-                layout.use[index]
-            ] = departure_weights[layout.done[index]] = 1.0
-        copies = names.count(name)
+        for resource_index in (
+            resource_index
+            for resource_index, other_name in enumerate(resource_names)
+            if other_name == name
+        ):
+            waiting_weights += waiting_column(result, resource_index)
+            present_weights[layout.area[resource_index]] = busy_weights[
+                layout.use[resource_index]
+            ] = departure_weights[layout.done[resource_index]] = 1.0
+        copies = resource_names.count(name)
         if name in counters:
             # What is in use of a counter are the units that are there.
-            values[f"units[{name}]"] = result.ratio(busy_weights, elapsed)
+            values[f"units[{name}]"] = result.ratio(busy_weights, elapsed_time)
             waiting_weights = present_weights
         elif servers_by_name[name] < MOST_HOLDERS:
             values[f"utilization[{name}]"] = result.ratio(
-                busy_weights, elapsed * servers_by_name[name] * copies
+                busy_weights, elapsed_time * servers_by_name[name] * copies
             )
-        values[f"queue_length[{name}]"] = result.ratio(present_weights, elapsed * copies)
+        values[f"queue_length[{name}]"] = result.ratio(present_weights, elapsed_time * copies)
         # A resource that no visit has ended at has no mean wait.
         if result.batches @ departure_weights @ np.ones(len(result.batches)) > 0:
             values[f"wait[{name}]"] = result.ratio(waiting_weights, departure_weights)
@@ -772,8 +776,8 @@ def _attempt_estimates(result: Result) -> dict[str, Estimate]:
             estimates[f"abandonment[{name}]"] = result.ratio(abandonments, tries)
             estimates[f"amplification[{name}]"] = result.ratio(tries, attempts)
             successes = attempts - given_up
-            elapsed = layout.column(layout.time)
-            estimates[f"goodput[{name}]"] = result.ratio(successes, elapsed)
+            elapsed_time = layout.column(layout.time)
+            estimates[f"goodput[{name}]"] = result.ratio(successes, elapsed_time)
     return estimates
 
 
@@ -824,19 +828,19 @@ def _shares(
     """Estimate shares by differences of simulations, for the parameters that have the largest
     shares in closed form.
     """
-    compiled = ClosedForm(model)
+    closed_form = ClosedForm(model)
     # The closed form only ranks the parameters; each of those chosen costs two simulations.
-    answer = compiled.points(values_given).answer(0)
+    answer = closed_form.points(values_given).answer(0)
     ranked_shares = sorted(answer.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[
         : settings.shares
     ]
-    parameters = compiled.tape.parameters
+    parameters = closed_form.tape.parameters
 
     def rerun(changed_values: Mapping[str, float], rerun_settings: Simulation) -> Array:
         result = simulate(flatten(model, {**values_given, **changed_values}).plan, rerun_settings)
         time_sums = result.batches @ _cycle_time_weights(model, result)
-        means: Array = time_sums / result.batches[:, result.layout.cycles[0]]
-        return means
+        batch_means: Array = time_sums / result.batches[:, result.layout.cycles[0]]
+        return batch_means
 
     own_values = {
         name: values_given.get(name, parameter.value or 0.0)
