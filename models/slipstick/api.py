@@ -454,11 +454,11 @@ def _solve_named(
         values_by_axis, "grid" if isinstance(values_given, Axes) else "zip"
     )
     if isinstance(values_given, AxesToFile):
-        from slipstick.study.stream import streamed
+        from slipstick.study.stream import StreamedPoints, streamed
         from slipstick.study.sweep import arrays_of
 
         case_evaluator, axes = arrays_of(definition, BASE, settings, Library())
-        return streamed(case_evaluator.solvable, axes, values_given.out)
+        return streamed([StreamedPoints(case_evaluator.solvable, axes)], values_given.out)
     return _solve_plan(plan_sweep(definition, {BASE: settings}, Library()))
 
 
@@ -527,9 +527,10 @@ def _solve_object(
 
     solvable = SolvableModel(model, parameters, method, simulation or Simulation())
     if isinstance(values_given, AxesToFile):
-        from slipstick.study.stream import streamed
+        from slipstick.study.stream import StreamedPoints, streamed
 
-        return streamed(solvable, numbers_by_axis, values_given.out, fixed_values)
+        points = StreamedPoints(solvable, numbers_by_axis, fixed_values)
+        return streamed([points], values_given.out)
     return _solve_plan(
         _plan(solvable, fixed_values, numbers_by_axis, isinstance(values_given, Axes))
     )

@@ -4,10 +4,10 @@ than memory, and so a report, holds.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,6 +25,9 @@ from slipstick.study.points import SolvableModel
 from slipstick.study.run import read_study
 from slipstick.study.sweep import arrays_of
 
+if TYPE_CHECKING:
+    from slipstick.study.stream import StreamedPoints, StreamedSweep
+
 MOST_POINTS = 1e12
 """Points of a file at most: some weeks of processor time, and a file of terabytes."""
 
@@ -32,7 +35,7 @@ MOST_POINTS = 1e12
 @click.command()
 @click.argument("study", shell_complete=complete("study"))
 @click.option("--sweep", "name", help="The sweep, by its name. [the only one]")
-@click.option("--case", help="The case that the points start from. [the only one of the sweep]")
+@click.option("--case", help="The only case whose points are written. [all of the sweep]")
 @click.option(
     "-o",
     "--out",
@@ -44,7 +47,8 @@ def points(study: str, name: str | None, case: str | None, out: Path) -> int:
     """Write the points of a sweep of STUDY to a Parquet file, block by block.
 
     Memory does not grow with their number: a sweep may have more points than a report can hold.
-    Columns are the axes, the values that the study asks for, the method, and whether it is exact.
+    Columns are the axes, the values that the study asks for, the method, whether it is exact, and
+    the reason of a missing answer; of several cases, the case.
 
     \b
     Examples:
@@ -59,19 +63,26 @@ def points(study: str, name: str | None, case: str | None, out: Path) -> int:
         )
     file = points_of(study, name, case)
     with ProgressBar(file.count) as progress:
-        written = streamed(
-            file.solvable, file.axes, out, names=file.names, keep=file.keep, progress=progress
-        )
+        written = streamed(file.parts, out, names=file.names, progress=progress)
     echo(f"{out}: {len(written):,} points, each with {', '.join(written.units)}")
     for count, words in (
-        (written.failed, "have no answer"),
+        (written.failed, f"have no answer{_reasons(written)}"),
         (written.outside, "are outside of their bounds"),
     ):
         if count:
             echo(f"note: {count:,} of them {words}", err=True)
-    for note in file.notes:
+    notes = [*file.notes, *(note for notes in written.notes.values() for note in notes)]
+    for note in dict.fromkeys(notes):
         echo(f"note: {note}", err=True)
     return DONE
+
+
+def _reasons(written: StreamedSweep) -> str:
+    """Return the most frequent reason of missing answers, in words."""
+    if not written.reasons:
+        return ""
+    reason, count = max(written.reasons.items(), key=lambda reason_and_count: reason_and_count[1])
+    return f", {count:,} because: {reason}"
 
 
 @dataclass(frozen=True)
@@ -80,61 +91,62 @@ class SweepPoints:
 
     Parameters
     ----------
-    solvable : the model of the case, and its method
-    axes : values of each axis, by path [base units]
+    parts : the points of each case
     names : values that the study asks for
-    keep : returns which of some points meet the condition of the sweep; None: all
-    notes : what there is to say of the model, and which ranges the points leave out
+    notes : what there is to say of the models, and which ranges the points leave out
     """
 
-    solvable: SolvableModel
-    axes: Mapping[str, Array]
+    parts: tuple[StreamedPoints, ...]
     names: tuple[str, ...]
-    keep: Callable[[Mapping[str, Array]], Array] | None
     notes: tuple[str, ...]
 
     @property
     def count(self) -> int:
-        """The number of all combinations."""
-        return math.prod(map(len, self.axes.values()))
+        """The number of all points, before the condition of the sweep."""
+        return sum(part.count for part in self.parts)
 
 
 def points_of(study: str, name: str | None = None, case: str | None = None) -> SweepPoints:
-    """Read a study, and return the points of a sweep of it from one case.
+    """Read a study, and return the points of a sweep of it.
 
     Parameters
     ----------
     study : its name in the catalogue, or its file
     name : of the sweep; None: the only one
-    case : that the points start from; None: the only one of the sweep
+    case : that the points start from; None: every case of the sweep
 
     Raises
     ------
     SpecError : something is wrong with the study, or an axis needs a model for each of its values
     UnknownNameError : there is no such sweep, or it does not start from such a case
-    ModelError : there is no sweep, or several, or its axes move together
+    ModelError : there is no sweep, or several
     """
+    from slipstick.study.stream import StreamedPoints
+
     library = Library()
     tree = library.load("study", study)
     spec = validate(study_model(tree), tree)
     with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
         prepared = read_study(spec, tree, library, fitted=True, name=Path(study).stem)
-    sweeps = {sweep.name: sweep for sweep in prepared.sweeps}
-    sweep = sweeps[_only("sweep", name, list(sweeps))]
-    if sweep.spec.combine == "zip":
-        raise ModelError(
-            f"the axes of sweep {sweep.name} move together, and memory holds its points: run the"
-            " study"
-        )
-    start = prepared.cases[_only("case", case, sweep.spec.cases, f" of sweep {sweep.name}")]
-    with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
-        first, axes = arrays_of(sweep, case or sweep.spec.cases[0], start, prepared.context.library)
-    solvable = first.solvable
-    names = prepared.context.spec.answer
-    others = [each for each in names if each != solvable.form.quantity]
-    return SweepPoints(
-        solvable, axes, tuple(others), _condition(sweep, solvable), tuple(_notes(first))
-    )
+    sweep = _sweep({sweep.name: sweep for sweep in prepared.sweeps}, name)
+    cases = sweep.spec.cases
+    if case is not None and case not in cases:
+        raise UnknownNameError(f"case of sweep {sweep.name}", case, list(cases))
+    parts = []
+    notes = list[str]()
+    quantities = set[str]()
+    for case_name in cases if case is None else [case]:
+        settings = prepared.cases[case_name]
+        with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
+            first, axes = arrays_of(sweep, case_name, settings, prepared.context.library)
+        solvable = first.solvable
+        keep = _condition(sweep, solvable)
+        together = sweep.spec.combine == "zip"
+        parts.append(StreamedPoints(solvable, axes, {}, keep, together, case_name))
+        notes += _notes(first)
+        quantities.add(solvable.form.quantity)
+    names = [name for name in prepared.context.spec.answer if {name} != quantities]
+    return SweepPoints(tuple(parts), tuple(names), tuple(dict.fromkeys(notes)))
 
 
 def _notes(case: Evaluator) -> Iterator[str]:
@@ -149,18 +161,18 @@ def _notes(case: Evaluator) -> Iterator[str]:
         )
 
 
-def _only(kind: str, name: str | None, names: Sequence[str], of: str = "") -> str:
-    """Return a name that was given, or the only one that there is."""
-    if not names:
+def _sweep(sweeps: Mapping[str, SweepDefinition], name: str | None) -> SweepDefinition:
+    """Return a sweep by its name, or the only one that there is."""
+    if not sweeps:
         raise ModelError("the study has no sweep, so no points for a file: write `vary`")
-    if name is None and len(names) > 1:
+    if name is None and len(sweeps) > 1:
         raise ModelError(
-            f"a file of points is of one {kind}: write --{kind} with one of {', '.join(names)}"
+            f"a file of points is of one sweep: write --sweep with one of {', '.join(sweeps)}"
         )
-    name = name or names[0]
-    if name not in names:
-        raise UnknownNameError(f"{kind}{of}", name, list(names))
-    return name
+    name = name or next(iter(sweeps))
+    if name not in sweeps:
+        raise UnknownNameError("sweep", name, list(sweeps))
+    return sweeps[name]
 
 
 def _condition(

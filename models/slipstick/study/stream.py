@@ -6,18 +6,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slipstick.errors import ModelError, need
 from slipstick.files import whole_file
 from slipstick.late import NDArray, np
 from slipstick.study.points import Progress, SolvableModel, silent
-
-if TYPE_CHECKING:
-    from slipstick.method.answers import CompiledModel
 
 Array = NDArray[Any]
 
@@ -25,14 +23,57 @@ TOGETHER = 1 << 17
 """Points in memory at a time, which are a group of rows of the file."""
 
 
+MOST_REASONS = 1000
+"""Points of a block whose reason is written, each some 10 us; the others say that they are more."""
+
+MORE = "no answer; run the study at this point for its reason"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedPoints:
+    """Points of one model, before they are solved.
+
+    Parameters
+    ----------
+    solvable : a model, and its method: one that computes arrays of points
+    axes : values of each axis, by path [base units]
+    fixed : values that hold at every point, by path [base units]
+    keep : returns, of the values of the axes at some points, which points are wanted; None: all
+    together : whether the axes move together, instead of in all combinations
+    case : of a study that the points start from
+    """
+
+    solvable: SolvableModel
+    axes: Mapping[str, Array]
+    fixed: Mapping[str, float] = field(default_factory=dict)
+    keep: Callable[[Mapping[str, Array]], Array] | None = None
+    together: bool = False
+    case: str = ""
+
+    @property
+    def count(self) -> int:
+        """The number of points, before `keep` drops some."""
+        lengths = [len(values) for values in self.axes.values()]
+        return lengths[0] if self.together else math.prod(lengths)
+
+    def at(self, numbers: Array) -> dict[str, Array]:
+        """Return the values of the axes at the points with the given numbers."""
+        if self.together:
+            return {path: values[numbers] for path, values in self.axes.items()}
+        places = np.unravel_index(numbers, tuple(map(len, self.axes.values())))
+        pairs = zip(self.axes.items(), places, strict=True)
+        return {path: values[place] for (path, values), place in pairs}
+
+
 @dataclass(frozen=True, slots=True)
 class StreamedSweep:
     """A sweep whose points are rows of a file: a column for each axis and each value, in base
     units, NaN where there is no answer.
 
-    The column ``outside`` says where an answer that is not exact lies outside of its bounds. The
-    units of axes and values stand in the file as well: JSON under the key ``units`` of
-    ``polars.read_parquet_metadata(path)``.
+    The column ``reason`` says why there is none, ``outside`` where an answer that is not exact lies
+    outside of its bounds, and ``case``, of several cases, where the points start from. The units of
+    axes and values, and the notes on the first point of each case, stand in the file as well: JSON
+    under the keys ``units`` and ``notes`` of ``polars.read_parquet_metadata(path)``.
 
     Parameters
     ----------
@@ -40,6 +81,8 @@ class StreamedSweep:
     points, failed, outside : how many there are, how many of them have no answer, and how many lie
         outside of their bounds
     units : base unit of each value
+    reasons : how many points have no answer for each reason
+    notes : on the answer at the first point of each case
     """
 
     path: Path
@@ -47,6 +90,8 @@ class StreamedSweep:
     failed: int
     outside: int
     units: Mapping[str, str]
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.points
@@ -57,30 +102,23 @@ class StreamedSweep:
 
 
 def streamed(
-    solvable: SolvableModel,
-    axes: Mapping[str, Array],
+    parts: Sequence[StreamedPoints],
     path: Path,
-    fixed: Mapping[str, float] | None = None,
     *,
     names: Collection[str] = (),
-    keep: Callable[[Mapping[str, Array]], Array] | None = None,
     progress: Progress = silent,
 ) -> StreamedSweep:
-    """Solve a model at every combination of some values, and write the points to a file, the last
-    axis moving fastest.
+    """Solve models at many points, and write the points to a file, the last axis moving fastest.
 
     Memory holds `TOGETHER` points at a time, whatever their number. The file appears when it is
     complete.
 
     Parameters
     ----------
-    solvable : a model, and its method: one that computes arrays of points
-    axes : values of each axis, by path [base units]
+    parts : the points of each case, all with the same axes
     path : of the file, which is replaced
-    fixed : values that hold at every point, by path [base units]
     names : values to write beside the first of an answer, such as ``time``, which alone is many
         times as fast
-    keep : returns, of the values of the axes at some points, which points are wanted; None: all
     progress : told how many more points are done
 
     Raises
@@ -90,95 +128,130 @@ def streamed(
         the method gives no value of a name
     """
     polars = need("polars", "writing Parquet", "frames")
-    fixed = fixed or {}
-    form = solvable.form
-    count = math.prod(map(len, axes.values()))
-    _check(form, axes, fixed)
-    # The first point tells the columns, which the writer has to know before any row.
-    first = _solved(solvable, fixed, axes, names, np.zeros(1, dtype=np.int64))
-    if absent := [name for name in names if name not in first]:
-        raise ModelError(
-            f"{absent[0]} is no value that {first['method'][0]} computes for arrays of points; leave it"
-            " out, or run the study with fewer points"
-        )
-    words = {"method": polars.String, "exact": polars.Boolean, "outside": polars.String}
-    kinds = {**dict.fromkeys(first, polars.Float64), **words}
-    units = {name: form.unit(name) for name in kinds if name not in (*axes, *words)}
+    notes: dict[str, tuple[str, ...]] = {}
+    columns = list[str]()
+    for part in parts:
+        _check(part)
+        # The first point tells the columns, which the writer has to know before any row.
+        numbers = np.zeros(1, dtype=np.int64)
+        first, *_ = _solved(part, names, numbers)
+        if absent := [name for name in names if name not in first]:
+            raise ModelError(
+                f"{absent[0]} is no value that {first['method'][0]} computes for arrays of points;"
+                " leave it out, or run the study with fewer points"
+            )
+        answers = part.solvable.form.points(_values(part, numbers))
+        notes[part.case] = answers.answer(0).notes
+        columns += first
+    # Texts that few points have: as strings, empty ones would take most of the time to write.
+    sparse = dict.fromkeys(("outside", "reason"), polars.Categorical)
+    words = {"method": polars.String, "exact": polars.Boolean, **sparse}
+    if len(parts) > 1:
+        words = {"case": polars.Categorical, **words}
+    kinds = {**dict.fromkeys(columns, polars.Float64), **words}
+    axes, solvable = parts[0].axes, parts[0].solvable
+    units = {name: solvable.form.unit(name) for name in kinds if name not in (*axes, *words)}
     of_all = {**{path: str(solvable.parameters[path].dimension) for path in axes}, **units}
     written = failed = outside = 0
+    reasons = Counter[str]()
 
     def tables(*_: object) -> Iterator[Any]:
         nonlocal written, failed, outside
-        for start in range(0, count, TOGETHER):
-            numbers = np.arange(start, min(start + TOGETHER, count))
-            if keep is not None:
-                numbers = numbers[keep(_points(axes, numbers))]
-            columns = _solved(solvable, fixed, axes, names, numbers)
+        for part, numbers in _blocks(parts):
+            solved, *texts = _solved(part, names, numbers)
+            outside_by_row, reason_by_row = texts
             written += len(numbers)
-            failed += int(np.isnan(columns[form.quantity]).sum())
-            outside += int(np.count_nonzero(columns["outside"] != ""))
+            failed += len(reason_by_row)
+            reasons.update(reason_by_row.values())
+            outside += len(outside_by_row)
             none = np.full(len(numbers), np.nan)
-            yield polars.DataFrame({name: columns.get(name, none) for name in kinds}, schema=kinds)
+            dense = {
+                name: solved.get(name, none) for name in kinds if name in solved or name in columns
+            }
+            columns_of_texts = {"case": polars.lit(part.case)}
+            for name, text_by_row in zip(sparse, texts, strict=True):
+                # A literal takes no time for each row.
+                columns_of_texts[name] = polars.lit("")
+                if text_by_row:
+                    texts_of_rows = [text_by_row.get(row, "") for row in range(len(numbers))]
+                    columns_of_texts[name] = polars.Series(texts_of_rows)
+            frame = polars.DataFrame(dense, schema_overrides={"method": polars.String})
+            yield frame.with_columns(**columns_of_texts).select(list(kinds)).cast(kinds)
             progress(len(numbers))
 
     # Polars takes one group of rows after the other from this source, so that memory holds no more.
     table = polars.io.plugins.register_io_source(tables, schema=kinds)
+    about = {"units": json.dumps(of_all), "notes": json.dumps(notes)}
     with whole_file(path) as work:
-        table.sink_parquet(work, row_group_size=TOGETHER, metadata={"units": json.dumps(of_all)})
-    return StreamedSweep(path, written, failed, outside, units)
+        table.sink_parquet(work, row_group_size=TOGETHER, metadata=about)
+    return StreamedSweep(path, written, failed, outside, units, reasons, notes)
 
 
-def _check(form: CompiledModel, axes: Mapping[str, Array], fixed: Mapping[str, float]) -> None:
+def _blocks(parts: Sequence[StreamedPoints]) -> Iterator[tuple[StreamedPoints, Array]]:
+    """Yield the numbers of the points of each group of rows."""
+    for part in parts:
+        for start in range(0, part.count, TOGETHER):
+            numbers = np.arange(start, min(start + TOGETHER, part.count))
+            yield part, numbers if part.keep is None else numbers[part.keep(part.at(numbers))]
+
+
+def _check(part: StreamedPoints) -> None:
     """Refuse axes and values that cannot be computed as arrays."""
+    form = part.solvable.form
     if form.estimated:
         raise ModelError(
             "simulation takes too long for a file of points; write another method, such as"
             " closed-form"
         )
-    if unknown_paths := [path for path in (*axes, *fixed) if path not in form.parameters]:
+    paths = (*part.axes, *part.fixed)
+    if unknown_paths := [path for path in paths if path not in form.parameters]:
         raise ModelError(
             f"{unknown_paths[0]} is no number that time is computed from, so it cannot be varied within"
             " one file of points; write a file for each of its values"
         )
 
 
+def _values(part: StreamedPoints, numbers: Array) -> dict[str, Array]:
+    """Return the values of axes and fixed quantities at the points with the given numbers."""
+    fixed = {path: np.full(len(numbers), value) for path, value in part.fixed.items()}
+    return part.at(numbers) | fixed
+
+
 def _solved(
-    solvable: SolvableModel,
-    fixed: Mapping[str, float],
-    axes: Mapping[str, Array],
-    names: Collection[str],
-    numbers: Array,
-) -> dict[str, Any]:
-    """Solve the points with the given numbers; return the columns of the file."""
-    form = solvable.form
+    part: StreamedPoints, names: Collection[str], numbers: Array
+) -> tuple[dict[str, Any], dict[int, str], dict[int, str]]:
+    """Solve the points with the given numbers; return the columns of the file, and by row where an
+    answer is outside of its bounds, and why there is none.
+    """
+    form = part.solvable.form
     count = len(numbers)
-    points = _points(axes, numbers)
-    columns_given = points | {path: np.full(count, value) for path, value in fixed.items()}
+    values_given = _values(part, numbers)
     table: dict[str, Array] = {form.quantity: np.full(count, np.nan)}
     methods = np.full(count, "", dtype=object)
-    outside = np.full(count, "", dtype=object)
+    outside_by_row: dict[int, str] = {}
+    reason_by_row: dict[int, str] = {}
     exact = np.zeros(count, dtype=bool)
-    for cut in form.blocks(columns_given, count):
-        values = {path: column[cut] for path, column in columns_given.items()}
+    for cut in form.blocks(values_given, count):
+        values = {path: column[cut] for path, column in values_given.items()}
         answers = form.points(values) if names else form.brief_points(values)
         solution = answers.solution
         columns = answers.columns()
-        for index, bound in answers.outside.items():
-            outside[cut[index]] = bound
+        outside_by_row |= {int(cut[index]): bound for index, bound in answers.outside.items()}
         for name in dict.fromkeys((form.quantity, *names)):
             if name in columns:
                 table.setdefault(name, np.full(count, np.nan))[cut] = columns[name]
         methods[cut], exact[cut] = solution.methods or solution.method, solution.exact
+        lost_here = cut[~np.isfinite(table[form.quantity][cut])]
+        reason_by_row |= dict.fromkeys(lost_here.tolist(), MORE)
+        # A brief solution has no remarks.
+        explained = lost_here[:MOST_REASONS]
+        if len(explained):
+            values = {path: column[explained] for path, column in values_given.items()}
+            full = form.points(values).solution
+            for index, row in enumerate(explained.tolist()):
+                reason_by_row[row] = full.remarks_at(index).failed or MORE
     # Parts of an answer without its time would look like an answer.
-    lost = ~np.isfinite(table[form.quantity])
-    return (
-        points
-        | {name: np.where(lost, np.nan, column) for name, column in table.items()}
-        | {"method": methods, "exact": exact, "outside": outside}
-    )
-
-
-def _points(axes: Mapping[str, Array], numbers: Array) -> dict[str, Array]:
-    """Return the values of the axes at the points with the given numbers."""
-    places = np.unravel_index(numbers, tuple(map(len, axes.values())))
-    return {path: values[place] for (path, values), place in zip(axes.items(), places, strict=True)}
+    for column in table.values():
+        column[[*reason_by_row]] = np.nan
+    columns = {path: values_given[path] for path in part.axes} | table
+    return columns | {"method": methods, "exact": exact}, outside_by_row, reason_by_row

@@ -55,6 +55,45 @@ def test_points_start_from_the_case_that_is_named(study: str) -> None:
     assert table["time"].to_list() == np.asarray(sweep["time"]).reshape(2, -1)[1].tolist()
 
 
+def test_a_file_has_the_points_of_every_case_and_of_axes_that_move_together(study: str) -> None:
+    sweeps = run(study).sweeps
+    assert main(["points", study, "--sweep", "both", "-o", "p.parquet"]) == 0
+    table = polars.read_parquet("p.parquet")
+    assert table["case"].to_list() == ["base", "base", "more", "more"]
+    assert table["time"].to_list() == np.asarray(sweeps[2]["time"]).ravel().tolist()
+    assert main(["points", study, "--sweep", "pairs", "-o", "p.parquet"]) == 0
+    table = polars.read_parquet("p.parquet")
+    assert table["parameters.work"].to_list() == [1e-3, 2e-3]
+    assert table["time"].to_list() == np.asarray(sweeps[1]["time"]).ravel().tolist()
+    assert "case" not in table.columns
+
+
+SHOP = """\
+study: 1
+base: {model: shop.yaml, method: exact}
+answer: ["response_time[requests]"]
+vary: {classes.requests.arrivals: [10 /s, 50 /s, 200 /s, 300 /s]}
+"""
+
+
+def test_a_point_without_an_answer_has_its_reason(
+    study: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("slipstick.study.stream.MOST_REASONS", 1)
+    Path("shop.yaml").write_text(
+        "queueing-network: 1\nclasses: {requests: {arrivals: 10 /s}}\n"
+        "stations: {web: {service: {requests: 10 ms}}}\n"
+    )
+    Path(study).write_text(SHOP)
+    assert main(["points", study, "-o", "p.parquet"]) == 0
+    reasons = polars.read_parquet("p.parquet")["reason"].to_list()
+    assert reasons[:2] == ["", ""]
+    assert reasons[2].startswith("station web is saturated")
+    assert reasons[3] == "no answer; run the study at this point for its reason"
+    printed = " ".join(capsys.readouterr().err.split())
+    assert f"note: 2 of them have no answer, 1 because: {reasons[2]}" in printed
+
+
 def test_more_points_than_memory_holds_are_read(study: str) -> None:
     axes = "{from: 1 us, to: 1 s, count: 10000, spacing: geometric}"
     text = (
@@ -69,16 +108,6 @@ def test_more_points_than_memory_holds_are_read(study: str) -> None:
     ("change", "names", "message"),
     [
         ("", {}, "a file of points is of one sweep: write --sweep with one of grid, pairs, both"),
-        (
-            "",
-            {"name": "both"},
-            "a file of points is of one case: write --case with one of base, more",
-        ),
-        (
-            "",
-            {"name": "pairs"},
-            "the axes of sweep pairs move together, and memory holds its points: run the study",
-        ),
         ("vary", {}, "the study has no sweep, so no points for a file: write `vary`"),
     ],
 )
